@@ -2,6 +2,7 @@
 
 import base64
 import io
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 import territorial
 from benchmarks.media.browser import chromium
 from benchmarks.media.browser.films import FULL_SEATS, film_of, frames_of, full_game
+from territorial.render import owner_colors
 from tests.browser.support import middle_of, place_of, settle, text_of
 
 pytestmark = [
@@ -189,3 +191,31 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     tab.wait_for("page.view.isFitted")
     assert place_of(tab, 29, 59) == [x, y]
     assert text_of(tab, "#about").startswith("3 players")
+
+
+def test_a_replay_plays_within_a_notebook(browser, tmp_path):
+    """Whose page is any that has the output in it."""
+    config = territorial.GameConfig(height=40, width=56, num_players=3, max_ticks=400)
+    game = territorial.VecGame(
+        config, 1, seats=["metronome", "banker", "turtle"], autoreset="disabled", observe=False
+    )
+    with territorial.Recorder(game, tmp_path / "replays"):
+        game.reset(seeds=[1])
+        while not game.state.over[0]:
+            game.step()
+    (path,) = (tmp_path / "replays").iterdir()
+    replay = territorial.Replay.load(path)
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><p>before</p>{replay._repr_html_()}", "utf-8")
+    tab = browser.open((tmp_path / "notebook.html").as_uri())
+    colors = {tuple(color) for color in owner_colors(3)[1:4].tolist()}
+    until = time.monotonic() + chromium.SECONDS
+    while True:
+        tab.screenshot(tmp_path / "seen.png")
+        with Image.open(tmp_path / "seen.png") as picture:
+            seen = {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
+        if colors <= seen:
+            break
+        assert time.monotonic() < until, "the players are not seen"
+    assert tab.complaints() == []
+    assert len(set(tab.requests())) == 1  # the notebook's own
+    tab.call("Page.close")
