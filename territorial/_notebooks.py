@@ -1,4 +1,4 @@
-"""What shows itself in notebooks: its classes are low in the house, and who can draw it is higher up."""
+"""What shows itself in notebooks: its classes are in low layers, and what draws it is in a higher one."""
 
 from __future__ import annotations
 

@@ -211,9 +211,9 @@ class FilmWriter:
             row = int(is_right.argmin())
             found = frame.attacks[row].tolist()
             raise ValueError(
-                f"attacks[{row}] of the frame at tick {frame.tick} is {found}; it must be "
-                f"a seat, 1 to {self._num_players}, the owner code of another, 0 to {self._num_players}, and "
-                f"troops, 1 to {LARGEST_TROOPS}, and come after those of lower seats and targets"
+                f"attacks[{row}] of the frame at tick {frame.tick} is {found}; it must be a seat, "
+                f"1 to {self._num_players}, another owner, 0 to {self._num_players}, and troops, "
+                f"1 to {LARGEST_TROOPS}. Attacks are in the order of seats and owners."
             )
         pools[number] = troops
         return pools

@@ -45,7 +45,7 @@ def test_labels_stand_in_boxes_of_their_owners_cells_alone(full, zooms):
         seen = full.evaluate("page.view.seen")
         found = full.evaluate(FIND)
         part = owner[seen["top"] : seen["bottom"], seen["left"] : seen["right"]]
-        if zooms == 0:  # of every second column; whoever has two columns is found
+        if zooms == 0:  # of every second column, where two columns of land are always found
             assert {code for code, *_ in found} == set(np.unique(owner)) - {0, 255}
         assert {code for code, *_ in found} <= set(np.unique(part).tolist())
         for code, row, column, height, width in found:

@@ -169,10 +169,10 @@ def frame(**changes):
         ({"owner": np.full((40, 56), 6, np.uint8)}, "holds the code 6; it must be from 0 to 5, or 255"),
         ({"attacks": np.ones((2, 2), int)}, r"attacks of the frame at tick 0 has shape \(2, 2\)"),
         ({"attacks": np.array([[1, 2, 9], [6, 2, 9]])}, r"\[1\] .* is \[6, 2, 9\]; .* seat, 1 to 5"),
-        ({"attacks": np.array([[3, 3, 9]])}, r"attacks\[0\] .* owner code of another"),
+        ({"attacks": np.array([[3, 3, 9]])}, r"attacks\[0\] .* another owner"),
         ({"attacks": np.array([[1, 6, 9]])}, r"attacks\[0\] .* 0 to 5"),
         ({"attacks": np.array([[1, 2, 0]])}, r"attacks\[0\] .* troops, 1 to"),
-        ({"attacks": np.array([[2, 0, 9], [1, 5, 9]])}, r"attacks\[1\] .* come after"),
+        ({"attacks": np.array([[2, 0, 9], [1, 5, 9]])}, r"attacks\[1\] .* in the order of"),
         ({"land": np.array([1, 2, 0, 0, 0])}, "land of seat 2 at tick 0 is 2; the board has 1 cells of it"),
     ],
 )  # fmt: skip

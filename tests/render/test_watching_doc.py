@@ -42,7 +42,7 @@ def test_its_commands_are_understood():
 
 
 def test_the_header_is_described_whole():
-    exec(compile(BLOCKS[1].partition("film = ")[0], str(PAGE), "exec"), names := {})
+    exec(compile(BLOCKS[-1].partition("film = ")[0], str(PAGE), "exec"), names := {})
     for field in names["header"]:
         assert f"`{field}`" in TEXT
 

@@ -2,6 +2,7 @@
 // Who attacks whom, as arrows over the fronts.
 
 const ARROW_NEAR = 6; // cells of a front that give an arrow its direction
+const FRONT_ROWS = 256; // of the board that are looked at, at most: else every second, third ... one
 
 /** Finds a place on the front of every attack, and stays near it as the front moves. */
 class FrontPlaces {
@@ -26,11 +27,17 @@ class FrontPlaces {
       if (there) edges[there - 1].push({ row, column, down, right });
       if (back) edges[back - 1].push({ row, column, down: -down, right: -right });
     };
-    for (let row = top; row < bottom; row++) {
-      for (let column = left, cell = row * width + left; column < right; column++, cell++) {
+    const step = Math.ceil(Math.max(bottom - top, right - left) / FRONT_ROWS), below = step * width;
+    for (let row = top - (top % step); row < bottom; row += step) {
+      const hasBelow = row + step < bottom;
+      for (let column = left - (left % step), cell = row * width + column; column < right; column += step, cell += step) {
         const owner = board[cell];
-        if (column + 1 < right && board[cell + 1] !== owner) note(owner, board[cell + 1], row + 0.5, column + 1, 0, 1);
-        if (row + 1 < bottom && board[cell + width] !== owner) note(owner, board[cell + width], row + 1, column + 0.5, 1, 0);
+        if (column + step < right && board[cell + step] !== owner) {
+          note(owner, board[cell + step], row + 0.5, column + (step + 1) / 2, 0, 1);
+        }
+        if (hasBelow && board[cell + below] !== owner) {
+          note(owner, board[cell + below], row + (step + 1) / 2, column + 0.5, 1, 0);
+        }
       }
     }
   }
@@ -70,7 +77,7 @@ class Arrows {
       const x = view.x + column * view.scale + right * step, y = view.y + row * view.scale + down * step;
       this.context.globalAlpha = seat && !isOwn ? 0.25 : 1;
       this.#arrow(x, y, right, down, length, this.palette.texts[attack.seat]);
-      if (isOwn && attack.troops) this.#figure(x - right * length * 0.8, y - down * length * 0.8, short(attack.troops));
+      if (isOwn && attack.troops) this.#figure(x + right * length, y + down * length, short(attack.troops));
     }
     this.context.globalAlpha = 1;
   }

@@ -7,7 +7,7 @@ const FIGHT_TICKS = 200; // in which a fight is measured
 
 /** Reads a film frame by frame as it arrives; what it knows at a frame follows from the frames up to it. */
 class Chronicle {
-  leads = [];   // {tick, seat}: who has led from then on
+  leads = [];   // {tick, seat, until}: who has led from then on, which was known from `until` on
   swings = [];  // {tick, seat, cells}: each larger than all before it
   fights = [];  // {tick, seats, cells}: each closer than all before it
   #next = 0;
@@ -39,7 +39,7 @@ class Chronicle {
     for (let seat = 1; seat <= this.film.header.num_players; seat++) if (land[seat] > land[first]) first = seat;
     if (first !== this.#first.seat) this.#first = { seat: first, tick };
     const isNew = this.leads.at(-1)?.seat !== first;
-    if (isNew && tick - this.#first.tick >= LEAD_TICKS) this.leads.push({ ...this.#first });
+    if (isNew && tick - this.#first.tick >= LEAD_TICKS) this.leads.push({ ...this.#first, until: tick });
   }
 
   #swing(frame) {
@@ -84,7 +84,7 @@ class Chronicle {
     }
     if (fight) found.push({ tick: fight.tick, text: `closest fight: ${fight.seats.map((seat) => film.name(seat)).join(" and ")}` });
     for (const lead of this.leads) {
-      if (lead.tick <= tick) found.push({ tick: lead.tick, text: `${film.name(lead.seat)} takes the lead` });
+      if (lead.until <= tick) found.push({ tick: lead.tick, text: `${film.name(lead.seat)} takes the lead` });
     }
     return [...found.sort((a, b) => a.tick - b.tick), ...this.#end(tick)];
   }

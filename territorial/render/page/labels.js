@@ -103,7 +103,7 @@ class LabelPlaces {
 
 /** Writes labels at places that LabelPlaces has found. */
 class Labels {
-  #widths = new Map(); // of texts, in sizes of letters
+  #widths = new Map(); // of letters, in sizes
 
   constructor(context, film) { Object.assign(this, { context, film }); }
 
@@ -114,13 +114,29 @@ class Labels {
     context.textBaseline = "middle";
     for (const place of places) {
       const { lines, size } = this.#wording(place, view.scale, short(troops[place.owner]));
-      if (!size) continue;
+      if (!size) {
+        this.#drawBelow(place, view);
+        continue;
+      }
       context.font = `600 ${size}px system-ui, sans-serif`;
       context.fillStyle = isLight(fill[place.owner]) ? "#000" : "#fff";
       const x = view.x + (place.column + 0.5) * view.scale;
       const y = view.y + (place.row + 0.5) * view.scale - (LABEL_LINE * size * (lines.length - 1)) / 2;
       lines.forEach((line, n) => context.fillText(line, x, y + n * LABEL_LINE * size));
     }
+  }
+
+  /** Writes the number of a seat whose land has no room for it below that, with a rim. */
+  #drawBelow({ owner, row, column, height }, view) {
+    const { context } = this, x = view.x + (column + 0.5) * view.scale;
+    const y = view.y + (row + 0.5 + Math.max(2, height / 2)) * view.scale + 8;
+    context.font = `600 ${LABEL_SIZES.at(-1)}px system-ui, sans-serif`;
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    context.strokeStyle = "#fff";
+    context.strokeText(`P${owner}`, x, y);
+    context.fillStyle = "#000";
+    context.fillText(`P${owner}`, x, y);
   }
 
   /** Returns what fits, and in which size, 0 for nothing: name and troops, number and troops, or the number. */
@@ -135,14 +151,17 @@ class Labels {
     return { lines: [], size: 0 };
   }
 
+  /** Returns how wide a text is, in sizes of its letters; texts change too often to measure each. */
   #width(text) {
-    let width = this.#widths.get(text);
-    if (width === undefined) {
-      this.context.font = "600 100px system-ui, sans-serif";
-      width = this.context.measureText(text).width / 100;
-      if (this.#widths.size > 4000) this.#widths.clear();
-      this.#widths.set(text, width);
-    }
+    let width = 0;
+    for (const letter of text) width += this.#widths.get(letter) ?? this.#measure(letter);
+    return width;
+  }
+
+  #measure(letter) {
+    this.context.font = "600 100px system-ui, sans-serif";
+    const width = this.context.measureText(letter).width / 100;
+    this.#widths.set(letter, width);
     return width;
   }
 }

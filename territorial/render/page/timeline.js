@@ -15,7 +15,7 @@ class Timeline {
   /** Shows what is known at tick `known` on a line that ends at tick `end`. */
   show(known, end) {
     const width = this.canvas.clientWidth, deaths = this.chronicle.deaths.filter(({ tick }) => tick <= known);
-    const leads = this.chronicle.leads.filter(({ tick }) => tick <= known);
+    const leads = this.chronicle.leads.filter(({ until }) => until <= known);
     const chapters = this.chronicle.chapters(known);
     const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...chapters.map(({ text }) => text)].join();
     if (wanted === this.#drawn) return;
