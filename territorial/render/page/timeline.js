@@ -65,7 +65,7 @@ class Timeline {
   /** Returns the mark nearest to x pixels, or undefined if none is near. */
   markAt(x) {
     const away = (mark) => Math.abs(this.#x(mark.tick) - x);
-    const [nearest] = (this.marks ?? []).toSorted((a, b) => away(a) - away(b));
+    const [nearest] = [...(this.marks ?? [])].sort((a, b) => away(a) - away(b));
     return nearest && away(nearest) <= MARKS_REACH ? nearest : undefined;
   }
 
