@@ -5,7 +5,7 @@ const LABEL_SIZES = [30, 24, 20, 16, 13, 11, 10]; // of letters, in pixels: few,
 const LABEL_LINE = 1.15; // from line to line, in sizes
 const LABEL_ROWS = 256;  // of the board that are looked at, at most: else every second, third ... one
 const LABEL_STAYS = 0.7; // a label stays while its place has this share of the best one's room
-const LABEL_PULL = 0.06; // room that a place is worth less for every step to the middle of the land
+const LABEL_PULL = 0.02; // room that a place is worth less for every step to the middle of the land
 
 /** Finds where each owner has most room, in boxes twice as wide as high. */
 class LabelPlaces {
