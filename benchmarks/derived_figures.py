@@ -187,3 +187,23 @@ def copies_of_the_file_in_a_process(result: Result) -> float:
 def mismatches(result: Result) -> int:
     """Return how many games the reference implementation plays otherwise."""
     return len(result["mismatches"])
+
+
+# ---- the page ----------------------------------------------------------------------------------------
+
+
+def work_of_ordinary_page(result: Result) -> Iterator[float]:
+    """Return the ms of the page's own work for a picture, in the games of ``_ordinary``."""
+    yield from (game["script_ms"]["median"] for game in _ordinary(result))
+
+
+def places_on_ordinary_page(result: Result) -> Iterator[float]:
+    """Return the ms to find the places of names and attacks, in the games of ``_ordinary``."""
+    yield from (game["places_ms"]["median"] for game in _ordinary(result))
+
+
+def _ordinary(result: Result) -> Iterator[Mapping[str, Any]]:
+    """Yield the games of ordinary size that were played at 200 ticks a second."""
+    for game in result["games"]:
+        if (game["height"], game["num_players"], game["ticks_per_second"]) == (256, 32, 200):
+            yield game

@@ -22,7 +22,10 @@ from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.trials import Setting
 from territorial.observation.layout import OBS_VERSION
+from territorial.render.notebook import show_in_notebooks
 from territorial.replay import Recorder, Replay
+
+show_in_notebooks()
 
 if TYPE_CHECKING:  # type checkers do not know that the module can be called
     from territorial.envs.pettingzoo import env

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import renamed
+from territorial._notebooks import ShownInNotebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
@@ -71,7 +72,7 @@ ONE = 1
 """The default of ``repeat``: this very object is not checked in every step."""
 
 
-class VecGame:
+class VecGame(ShownInNotebooks):
     """Many games of one config, stepped together by compiled code; each plays exactly as it would alone.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.

@@ -20,7 +20,7 @@ from territorial.render import owner_colors, render_board
 from territorial.replay import Frame
 from territorial.typing import Ints
 
-FILM_VERSION = 2
+FILM_VERSION = 3
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
@@ -107,26 +107,29 @@ class FilmWriter:
         self._land[NEUTRAL] = self._owner.size
         self._troops = np.zeros(self._num_players, np.int64)
         self._alive = np.zeros(self._num_players, np.bool_)
+        self._pools = np.zeros(self._num_players * (self._num_players + 1), np.int64)
 
     def write(self, frame: Frame) -> bytes:
         """Return the bytes that show ``frame``, those of the header before the first one.
 
         Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or
-        types, and codes or troops out of range. So it does for a tick that does not come after the
-        last, and land that is not the number of cells on the board.
+        types, and codes, troops or attacks out of range. So it does for a tick that does not come after
+        the last, and land that is not the number of cells on the board.
         """
         self._check(frame)
         changed = np.flatnonzero(frame.owner != self._owner)
         codes = frame.owner.ravel()[changed]
         land = self._checked_land(frame, changed, codes)
+        pools = self._checked_pools(frame)
         alive = frame.alive.astype(np.bool_)
         told = self._deaths(frame, alive)
         head = np.array([frame.tick - self._tick, len(told)], np.int64)
         troops = frame.troops.astype(np.int64)
         runs = _runs(changed, codes, self._shape[1])
-        numbers = np.concatenate([head, told.ravel(), _unsigned(troops - self._troops), runs])
+        attacks = _pool_changes(pools - self._pools)
+        numbers = np.concatenate([head, told.ravel(), _unsigned(troops - self._troops), runs, attacks])
         self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
-        self._troops, self._alive = troops, alive
+        self._troops, self._alive, self._pools = troops, alive, pools
         self._num_frames += 1
         data, self._waiting = self._waiting + _block(_varints(numbers)), b""
         return self._deflate.compress(data) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
@@ -189,6 +192,32 @@ class FilmWriter:
             )
         return land
 
+    def _checked_pools(self, frame: Frame) -> Ints:
+        """Return the troops in the field of every seat against every owner code, 0..P, (P * (P + 1),)."""
+        pools = np.zeros_like(self._pools)
+        if frame.attacks is None:
+            return pools
+        if frame.attacks.ndim != 2 or frame.attacks.shape[1] != 3:
+            raise ValueError(
+                f"attacks of the frame at tick {frame.tick} has shape {frame.attacks.shape}; "
+                "it must be (N, 3)"
+            )
+        seats, targets, troops = frame.attacks.astype(np.int64).T
+        is_right = (seats >= 1) & (seats <= self._num_players) & (targets >= 0) & (seats != targets)
+        is_right &= (targets <= self._num_players) & (troops >= 1) & (troops <= LARGEST_TROOPS)
+        number = (seats - 1) * (self._num_players + 1) + targets
+        is_right[1:] &= np.diff(number) > 0
+        if not is_right.all():
+            row = int(is_right.argmin())
+            found = frame.attacks[row].tolist()
+            raise ValueError(
+                f"attacks[{row}] of the frame at tick {frame.tick} is {found}; it must be a seat, "
+                f"1 to {self._num_players}, another owner, 0 to {self._num_players}, and troops, "
+                f"1 to {LARGEST_TROOPS}. Attacks are in the order of seats and owners."
+            )
+        pools[number] = troops
+        return pools
+
 
 def _told(frame: Frame, seats: Ints) -> Ints:
     """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died."""
@@ -229,6 +258,13 @@ def _runs(cells: Ints, codes: npt.NDArray[np.uint8], width: int) -> Ints:
     owners, counts = np.unique(codes[starts], return_counts=True)
     table = np.stack([owners.astype(np.int64), counts], axis=1)
     return np.concatenate([[len(owners)], table.ravel(), runs.ravel()])
+
+
+def _pool_changes(changes: Ints) -> Ints:
+    """The numbers that say which pools have changed, and by how many troops."""
+    pools = np.flatnonzero(changes)
+    rows = np.stack([np.diff(pools, prepend=0), _unsigned(changes[pools])], axis=1)
+    return np.concatenate([[len(pools)], rows.ravel()])
 
 
 def _block(content: bytes) -> bytes:

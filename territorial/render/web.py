@@ -14,7 +14,23 @@ from importlib.resources import files
 
 from territorial.files.atomic import write_file
 
-SCRIPTS = ("film.js", "colors.js", "board.js", "standings.js", "charts.js", "page.js", "controls.js")
+SCRIPTS = (
+    "film.js",
+    "colors.js",
+    "board.js",
+    "labels.js",
+    "attacks.js",
+    "overlay.js",
+    "tip.js",
+    "standings.js",
+    "facts.js",
+    "charts.js",
+    "chronicle.js",
+    "timeline.js",
+    "share.js",
+    "page.js",
+    "controls.js",
+)
 """In the order in which they need each other."""
 PLAY_SCRIPTS = ("orders.js", "outlines.js", "play.js")
 """What comes after them in a page that plays a seat."""

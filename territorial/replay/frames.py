@@ -12,6 +12,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
+from territorial.typing import Ints
 
 
 class Frame(NamedTuple):
@@ -28,6 +29,8 @@ class Frame(NamedTuple):
     """(P,)"""
     death_tick: npt.NDArray[np.int64] | None = None
     """(P,) when eliminated players died; no meaning for others. None: at the first frame without them."""
+    attacks: Ints | None = None
+    """(N, 3) troops in the field: seat, owner code of its target, troops, by seat and target. None: none."""
 
 
 class FrameSource(Protocol):
@@ -67,7 +70,14 @@ def frame_of(game: VecGame, k: int = 0) -> Frame:
         troops=state.troops[k, 1:].copy(),
         alive=state.alive[k, 1:] != 0,
         death_tick=state.death_tick[k, 1:].astype(np.int64),
+        attacks=_attacks(state.pools[k]),
     )
+
+
+def _attacks(pools: Ints) -> Ints:
+    """Return the pools (P + 1, P + 1) that hold troops, as a frame has them."""
+    seats, targets = np.nonzero(pools)
+    return np.stack([seats, targets, pools[seats, targets]], axis=1).astype(np.int64)
 
 
 class LiveGame:

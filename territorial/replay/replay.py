@@ -13,6 +13,7 @@ from typing import Any, NoReturn, get_args
 import numpy as np
 import numpy.typing as npt
 
+from territorial._notebooks import ShownInNotebooks
 from territorial._version import __version__
 from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
@@ -45,7 +46,7 @@ LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Replay:
+class Replay(ShownInNotebooks):
     """A recorded game, from its first tick on; immutable.
 
     A :class:`Recorder` makes replays, :meth:`load` reads them. Playing one again needs no bots: their

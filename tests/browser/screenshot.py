@@ -25,7 +25,7 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, chromium.Browser() as browser:
         path = Path(folder) / "game.html"
         write_page(path, full_game()[1])
-        tab = browser.open(path.as_uri(), width=1100, height=700)
+        tab = browser.open(path.as_uri(), width=980, height=650)
         tab.wait_for("page.film.isComplete")
         tab.evaluate(f"page.setTheme('light'), page.play(false), page.seek({TICK})")
         tab.wait_for(f"element('clock').textContent.startsWith('tick {TICK:,} ')")

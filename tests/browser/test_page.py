@@ -1,12 +1,13 @@
 """The page in a real browser: it shows what was played, asks for nothing else, and is smooth."""
 
-import base64
 import re
 import sys
 import threading
 import zlib
+from collections import Counter
 from contextlib import contextmanager
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from benchmarks.media.browser.films import (
     SMALL,
     SMALL_SEATS,
     film_of,
+    frames_of,
     full_game,
     small_game,
 )
@@ -30,95 +32,21 @@ from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, wri
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
 from territorial.replay import Frame, LiveGame
+from tests.browser.support import (
+    board_of,
+    middle_of,
+    pixels_of,
+    place_of,
+    rows_of,
+    settle,
+    spot_at,
+    text_of,
+)
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium.Browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def show(browser, tmp_path):
-    """A function that opens a film from disk, waits until it has been loaded, and stops it at its start."""
-    tabs = []
-
-    def open_film(film, first="", **size):
-        path = tmp_path / f"{len(tabs)}.html"
-        write_page(path, film)
-        tab = browser.open(path.as_uri(), first, **size)
-        tabs.append(tab)
-        tab.wait_for("page.film.isComplete || page.error !== null")
-        tab.evaluate("page.play(false), page.seek(0), new Promise(requestAnimationFrame)")
-        return tab
-
-    yield open_film
-    for tab in tabs:
-        assert tab.complaints() == []
-        assert {address.partition("#")[0] for address in tab.requests()} <= {
-            (tmp_path / f"{n}.html").as_uri() for n in range(len(tabs))
-        }
-        tab.call("Page.close")
-
-
-@pytest.fixture
-def full(show):
-    return show(full_game()[1])
-
-
-@pytest.fixture
-def small(show):
-    return show(small_game()[1])
-
-
-def settle(tab, expression="0"):
-    """Evaluate, then wait until its effects have been shown."""
-    tab.evaluate(expression)
-    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def text_of(tab, selector):
-    return tab.evaluate(f"document.querySelector({selector!r}).textContent").strip()
-
-
-def rows_of(tab):
-    """The standings as (seat, class, texts), from the top."""
-    rows = tab.evaluate(
-        "[...document.querySelectorAll('.rows .row')].map((row) => "
-        "[Number(row.dataset.seat), row.className, [...row.children].map((child) => child.textContent)])"
-    )
-    return [(seat, kind, [text for text in texts if text]) for seat, kind, texts in rows]
-
-
-def pixels_of(tab):
-    """The canvas as uint8 (height, width, 3)."""
-    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
-    width, height, data = tab.evaluate("""(() => {
-        const { width, height } = element("cells"), copy = new OffscreenCanvas(width, height);
-        const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(element("cells"), 0, 0);
-        const bytes = context.getImageData(0, 0, width, height).data;
-        return [width, height, btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))];
-    })()""")
-    return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
-
-
-def board_of(tab, config):
-    text = tab.evaluate("btoa(Array.from(page.board, (code) => String.fromCharCode(code)).join(''))")
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(config.height, config.width)
-
-
-def place_of(tab, row, column):
-    """The middle of a cell, in pixels of the window."""
-    return tab.evaluate(
-        f"[page.view.x + {column + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().left, "
-        f"page.view.y + {row + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().top]"
-    )
 
 
 # ---- what is shown ---------------------------------------------------------------------------------
@@ -165,6 +93,18 @@ def test_whole_boards_that_change_are_found_too(show):
         )
         assert (land, troops) == (frames[index].land.tolist(), frames[index].troops.tolist())
         assert alive == frames[index].alive.astype(int).tolist()
+
+
+def test_attacks_are_those_of_the_game(full):
+    frames, _ = full_game()
+    for index in (0, 3, 100, 300, len(frames) - 1):
+        attacks = full.evaluate(f"page.film.attacks[{index}]")
+        rows = [[attack[name] for name in ("seat", "target", "troops", "cells")] for attack in attacks]
+        assert sorted(row[:3] for row in rows if row[2]) == frames[index].attacks.tolist()
+        before, after = frames[max(0, index - 1)].owner, frames[index].owner
+        is_taken = (before != after) & (after > 0)
+        taken = Counter(zip(after[is_taken].tolist(), before[is_taken].tolist(), strict=True))
+        assert {(seat, target): cells for seat, target, _, cells in rows if cells} == taken
 
 
 def test_the_board_looks_as_in_the_pictures(small):
@@ -369,12 +309,6 @@ def test_playing_again_at_the_end_begins_anew(small):
 # ---- following, zooming ----------------------------------------------------------------------------
 
 
-def middle_of(owner, seat):
-    """Some cell well within a seat's land."""
-    cells = np.argwhere(owner == seat)
-    return min(cells.tolist(), key=lambda cell: np.abs(cells - cell).sum())
-
-
 def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     frames, _ = small_game()
     frame = frames[len(frames) // 3]
@@ -420,7 +354,7 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
         row, column = middle_of(frame.owner, code)
         small.mouse("mouseMoved", *place_of(small, row, column))
         text = f"{kinds[code]} (row {row}, column {column})"
-        small.wait_for(f"element('tip').textContent === {text!r} && !element('tip').hidden")
+        small.wait_for(f"element('tip').textContent.split('\\n')[0] === {text!r} && !element('tip').hidden")
     seat, _, _ = rows_of(small)[1]
     x, y = small.evaluate(
         "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && "
@@ -428,14 +362,6 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
     )
     small.mouse("mouseMoved", x, y)
     small.wait_for(f"page.hovered === {seat} && element('tip').hidden")
-
-
-def spot_at(tab, x, y):
-    """The row and column under a point of the window, with fractions."""
-    return tab.evaluate(
-        "[box = page.view.box.getBoundingClientRect()] && "
-        f"[({y} - box.top - page.view.y) / page.view.scale, ({x} - box.left - page.view.x) / page.view.scale]"
-    )
 
 
 def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):
@@ -534,7 +460,7 @@ def test_a_live_game_is_shown_as_it_comes_in(browser):
     with serving(feed) as url:
         tab = browser.open(url)
         tab.wait_for("page.film.length === 20 && page.frame === 19")
-        assert text_of(tab, "#status") == "The game is still being played ..."
+        assert text_of(tab, "#status") == "Live: the game is being played."
         np.testing.assert_array_equal(board_of(tab, SMALL), frames[19].owner)
         assert tab.evaluate("page.isPlaying")  # it waits
         for frame in frames[20:60]:
@@ -580,9 +506,29 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
-    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 3}
+    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 4}
     text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
-    assert text == "Nothing can be shown: this page shows films of version 2, and this is territorial-film 3."
+    assert (
+        text
+        == "Nothing can be shown: this page shows films of versions 1 to 3, and this is territorial-film 4."
+    )
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_films_of_former_versions_are_shown(show, version):
+    """Written by what the library was then: three bots, 600 ticks, one of which dies."""
+    tab = show((Path(__file__).parent / f"films/version_{version}.film").read_bytes())
+    config = territorial.GameConfig(height=24, width=32, num_players=3, max_ticks=600)
+    frames = frames_of(config, ("metronome", "banker", "novice"), seed=4, every=20)
+    assert tab.evaluate("page.film.length") == len(frames)
+    for index in (0, len(frames) // 2, len(frames) - 1):
+        settle(tab, f"page.seek({frames[index].tick})")
+        np.testing.assert_array_equal(board_of(tab, config), frames[index].owner)
+        assert tab.evaluate("[...page.film.troops[page.frame]].slice(1)") == frames[index].troops.tolist()
+        assert tab.evaluate("page.film.attacks[page.frame]") == []
+    died = tab.evaluate("page.film.diedAt[3]")
+    exact = int(frames[-1].death_tick[2])
+    assert died == (-(-exact // 20) * 20 if version == 1 else exact)
 
 
 def test_a_server_without_a_film_is_said_to_have_none(browser):

@@ -49,7 +49,7 @@ def read_film(film):
     header = json.loads(header)
     height, width, seats = header["height"], header["width"], header["num_players"]
     tick, board, troops, alive = 0, [0] * (height * width), [0] * (seats + 1), [False] * (seats + 1)
-    died = [None] * (seats + 1)
+    died, pools = [None] * (seats + 1), [0] * (seats * (seats + 1))
     frames = []
     for block in blocks:
         if not block:
@@ -72,9 +72,23 @@ def read_film(film):
                 assert 0 < length <= width - column
                 assert all(board[row * width + column + n] != code for n in range(length))
                 board[row * width + column : row * width + column + length] = [code] * length
+        pool = 0
+        for _ in range(next(numbers)):
+            pool += next(numbers)
+            pools[pool] += signed(next(numbers))
         assert list(numbers) == []
+        attacks = [
+            [n // (seats + 1) + 1, n % (seats + 1), troops_] for n, troops_ in enumerate(pools) if troops_
+        ]
         rows = [board[start : start + width] for start in range(0, height * width, width)]
         frames.append(
-            {"tick": tick, "owner": rows, "troops": troops[1:], "alive": alive[1:], "died": died[1:]}
+            {
+                "tick": tick,
+                "owner": rows,
+                "troops": troops[1:],
+                "alive": alive[1:],
+                "died": died[1:],
+                "attacks": attacks,
+            }
         )
     return header, frames, False

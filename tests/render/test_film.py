@@ -31,6 +31,7 @@ def check(frames, decoded):
         np.testing.assert_array_equal(np.array(found["owner"]), frame.owner)
         assert found["troops"] == frame.troops.tolist()
         assert found["alive"] == frame.alive.tolist()
+        assert found["attacks"] == ([] if frame.attacks is None else frame.attacks.tolist())
         cells = np.bincount(np.ravel(found["owner"]), minlength=256)
         np.testing.assert_array_equal(cells[1 : len(frame.land) + 1], frame.land)
 
@@ -38,6 +39,7 @@ def check(frames, decoded):
 def test_a_game_comes_back_as_it_was():
     frames = play()
     assert not frames[-1].alive.all()  # somebody has died
+    assert {0, 2} <= {target for frame in frames for _, target, _ in frame.attacks.tolist()}
     header = film_header(SMALL, SEATS, "a title")
     found, decoded, is_whole = read_film(b"".join(write_film(header, frames)))
     assert found == header
@@ -73,7 +75,11 @@ def test_any_boards_in_any_order_come_back(data):
         owner = np.repeat(coarse, 9, axis=1)[:, :width].copy()
         land = np.array([(owner == seat).sum() for seat in (1, 2, 3)])
         troops = rng.integers(0, data.draw(st.sampled_from([2, 300, LARGEST_TROOPS + 1])), 3)
-        frames.append(Frame(tick, owner, land, troops, rng.random(3) < 0.5))
+        pools = rng.integers(0, data.draw(st.sampled_from([2, LARGEST_TROOPS + 1])), (4, 4))
+        pools[0] = pools[range(4), range(4)] = 0
+        seats_, targets = np.nonzero(pools)
+        attacks = np.stack([seats_, targets, pools[seats_, targets]], axis=1)
+        frames.append(Frame(tick, owner, land, troops, rng.random(3) < 0.5, None, attacks))
         tick += int(rng.integers(1, 10_000))
     _, decoded, is_whole = read_film(b"".join(write_film(film_header(config, "abc", ""), frames)))
     assert is_whole
@@ -161,6 +167,12 @@ def frame(**changes):
         ({"troops": np.array([0, 0, -1, 0, 0])}, "go from -1 to 0; they must be from 0 to"),
         ({"troops": np.full(5, LARGEST_TROOPS + 1)}, f"must be from 0 to {LARGEST_TROOPS}"),
         ({"owner": np.full((40, 56), 6, np.uint8)}, "holds the code 6; it must be from 0 to 5, or 255"),
+        ({"attacks": np.ones((2, 2), int)}, r"attacks of the frame at tick 0 has shape \(2, 2\)"),
+        ({"attacks": np.array([[1, 2, 9], [6, 2, 9]])}, r"\[1\] .* is \[6, 2, 9\]; .* seat, 1 to 5"),
+        ({"attacks": np.array([[3, 3, 9]])}, r"attacks\[0\] .* another owner"),
+        ({"attacks": np.array([[1, 6, 9]])}, r"attacks\[0\] .* 0 to 5"),
+        ({"attacks": np.array([[1, 2, 0]])}, r"attacks\[0\] .* troops, 1 to"),
+        ({"attacks": np.array([[2, 0, 9], [1, 5, 9]])}, r"attacks\[1\] .* in the order of"),
         ({"land": np.array([1, 2, 0, 0, 0])}, "land of seat 2 at tick 0 is 2; the board has 1 cells of it"),
     ],
 )  # fmt: skip

@@ -25,9 +25,12 @@ def test_its_python_makes_a_page_and_reads_the_film_of_it(tmp_path, monkeypatch)
     header, frames, _ = read_film(names["film"])
     mine = names["read_film"](names["film"])
     assert next(mine) == header
-    for (tick, board, troops, alive, died), frame in zip(mine, frames, strict=True):
+    for (tick, board, troops, alive, died, pools), frame in zip(mine, frames, strict=True):
         assert (tick, troops[1:], alive[1:]) == (frame["tick"], frame["troops"], frame["alive"])
         assert died[1:] == frame["died"]
+        assert {n: troops for n, troops in enumerate(pools) if troops} == {
+            (seat - 1) * 5 + target: troops for seat, target, troops in frame["attacks"]
+        }
         np.testing.assert_array_equal(np.reshape(board, (64, 64)), frame["owner"])
 
 
@@ -39,7 +42,7 @@ def test_its_commands_are_understood():
 
 
 def test_the_header_is_described_whole():
-    exec(compile(BLOCKS[1].partition("film = ")[0], str(PAGE), "exec"), names := {})
+    exec(compile(BLOCKS[-1].partition("film = ")[0], str(PAGE), "exec"), names := {})
     for field in names["header"]:
         assert f"`{field}`" in TEXT
 

@@ -56,7 +56,7 @@ def test_the_page_holds_the_film():
 
 
 def test_the_page_is_small():
-    assert len(page()) < 80_000
+    assert len(page()) < 120_000
 
 
 def test_pages_are_written(tmp_path):

@@ -181,6 +181,22 @@ class Tab:
             mobile=False,
         )
 
+    def touch(self, width: int, height: int) -> None:
+        """Become a phone with a screen of this size, in CSS pixels, that is touched."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2,
+            mobile=True,
+        )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+
+    def tap(self, x: float, y: float) -> None:
+        """Touch a place with one finger, shortly."""
+        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def screenshot(self, path: str | os.PathLike[str]) -> None:
         """Write what is seen to ``path``, a PNG file."""
         data = self.call("Page.captureScreenshot", format="png")["data"]

@@ -16,11 +16,13 @@ SMALL = territorial.GameConfig(height=40, width=56, num_players=5, map="mountain
 SMALL_SEATS = ("metronome", "banker", "turtle", "novice", "random")
 
 
-def frames_of(config: territorial.GameConfig, seats: tuple[str, ...], seed: int = 0) -> list[Frame]:
-    """Return a game, frame by frame."""
+def frames_of(
+    config: territorial.GameConfig, seats: tuple[str, ...], seed: int = 0, every: int = 10
+) -> list[Frame]:
+    """Return a game, frame by frame, ``every`` so many ticks."""
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
-    return list(LiveGame(game).frames(10))
+    return list(LiveGame(game).frames(every))
 
 
 def film_of(config: territorial.GameConfig, names: tuple[str, ...], frames: list[Frame]) -> bytes:

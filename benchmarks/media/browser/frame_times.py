@@ -39,6 +39,20 @@ def play_through(tab: Tab, ticks_per_second: int) -> dict[str, dict[str, float]]
     return {name: _summary(times) for name, times in tab.evaluate("frameTimes").items()}
 
 
+def find_places(tab: Tab) -> dict[str, float]:
+    """Find places for all labels and arrows of every frame, and return the times in milliseconds."""
+    times: list[float] = tab.evaluate("""(() => {
+        const { film, view, overlay } = page, board = new Uint8Array(film.numCells);
+        return film.ticks.map((_, frame) => {
+            film.move(board, frame - 1, frame);
+            const begun = performance.now();
+            overlay.find(board, view, frame);
+            return performance.now() - begun;
+        });
+    })()""")
+    return _summary(times)
+
+
 def _summary(times: list[float]) -> dict[str, Any]:
     ordered = sorted(times)
     return {

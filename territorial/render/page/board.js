@@ -96,21 +96,43 @@ class Painter {
 
 /** Where the board lies in the window: zoom, pan, and which cell is under the pointer. */
 class View {
-  constructor(box, canvas, painter) {
-    Object.assign(this, { box, canvas, painter, scale: 1, x: 0, y: 0, isFitted: true });
+  /** `moved()` is called whenever the board lies elsewhere than before. */
+  constructor(box, canvas, painter, moved) {
+    const { height, width } = painter;
+    Object.assign(this, { box, canvas, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
+    this.area = { top: 0, left: 0, bottom: height, right: width };
     this.fit();
   }
 
   get #fitScale() {
-    return Math.min(this.box.clientWidth / this.painter.width, this.box.clientHeight / this.painter.height);
+    const { top, left, bottom, right } = this.area;
+    return Math.min(this.box.clientWidth / (right - left), this.box.clientHeight / (bottom - top));
+  }
+
+  /** From now on "the whole board" is the part in which there is any land, if that is much smaller. */
+  crop(board) {
+    this.area = landOf(board, this.painter.width, this.painter.height);
+    this.fit();
+  }
+
+  /** The cells that can be seen. */
+  get seen() {
+    const { box, scale, x, y, painter } = this;
+    const first = (at) => Math.max(0, Math.floor(-at / scale));
+    const last = (at, room, most) => Math.min(most, Math.ceil((room - at) / scale));
+    return {
+      top: first(y), left: first(x),
+      bottom: last(y, box.clientHeight, painter.height), right: last(x, box.clientWidth, painter.width),
+    };
   }
 
   /** Shows the whole board. */
   fit() {
+    const { top, left, bottom, right } = this.area;
     this.isFitted = true;
     this.scale = this.#fitScale;
-    this.x = (this.box.clientWidth - this.painter.width * this.scale) / 2;
-    this.y = (this.box.clientHeight - this.painter.height * this.scale) / 2;
+    this.x = (this.box.clientWidth - (left + right) * this.scale) / 2;
+    this.y = (this.box.clientHeight - (top + bottom) * this.scale) / 2;
     this.#place();
   }
 
@@ -155,6 +177,7 @@ class View {
     const factor = this.scale / this.painter.size;
     this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
     this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";
+    this.moved();
   }
 
   /** Returns {row, column, cell} at the point (px, py) of the window, or null beside the board. */
@@ -164,6 +187,28 @@ class View {
     if (row < 0 || column < 0 || row >= height || column >= width) return null;
     return { row, column, cell: row * width + column };
   }
+}
+
+const MUCH = 0.8; // of the board: where land reaches over more, all of it is shown
+
+/** Returns the rows and columns that hold land, and one more on each side; all if that is most of the board. */
+function landOf(board, width, height) {
+  let top = height, left = width, bottom = 0, right = 0;
+  for (let row = 0, cell = 0; row < height; row++) {
+    for (let column = 0; column < width; column++, cell++) {
+      if (board[cell] === BLOCKED) continue;
+      top = Math.min(top, row);
+      left = Math.min(left, column);
+      bottom = row + 1;
+      right = Math.max(right, column + 1);
+    }
+  }
+  const area = {
+    top: Math.max(0, top - 1), left: Math.max(0, left - 1),
+    bottom: Math.min(height, bottom + 1), right: Math.min(width, right + 1),
+  };
+  const isMuch = (area.bottom - area.top) * (area.right - area.left) > MUCH * board.length;
+  return isMuch || !bottom ? { top: 0, left: 0, bottom: height, right: width } : area;
 }
 
 /** Returns the mean row and column of the cells of `owner`, or null if it has none. */

@@ -6,7 +6,7 @@ const AXIS = 14; // pixels below a plot, for the ticks
 /** What both charts share: a canvas of its own size, the axis of ticks, the veil, the pointer. */
 class Chart {
   constructor(section, film, palette) {
-    Object.assign(this, { film, palette, seat: 0 });
+    Object.assign(this, { film, palette, seat: 0, horizon: 0, end: 0 });
     this.plot = section.querySelector(".plot");
     this.canvas = section.querySelector("canvas");
     this.future = section.querySelector(".future");
@@ -16,8 +16,9 @@ class Chart {
   get width() { return this.plot.clientWidth; }
   get height() { return this.plot.clientHeight - AXIS; }
 
-  /** Draws the chart anew; `seat` (0: nobody) stands out. */
-  draw(seat) {
+  /** Draws the frames up to `horizon` on an axis to tick `end`; `seat` (0: nobody) stands out. */
+  draw(seat, horizon, end) {
+    Object.assign(this, { horizon, end });
     const { context } = this, ratio = devicePixelRatio;
     this.canvas.width = Math.round(this.plot.clientWidth * ratio);
     this.canvas.height = Math.round(this.plot.clientHeight * ratio);
@@ -30,38 +31,39 @@ class Chart {
 
   /** Returns the frames that are drawn, not more than two a pixel, with their places x. */
   #samples() {
-    const { film, width } = this, all = film.length, few = Math.min(all, 2 * width);
+    const { film, width } = this, all = this.horizon + 1, few = Math.min(all, 2 * width);
     const frames = Array.from({ length: few }, (_, n) => Math.round((n * (all - 1)) / Math.max(1, few - 1)));
-    return frames.map((frame) => ({ frame, x: (width * film.ticks[frame]) / Math.max(1, film.lastTick) }));
+    return frames.map((frame) => ({ frame, x: (width * film.ticks[frame]) / Math.max(1, this.end) }));
   }
 
   #drawAxis() {
-    const { context, film, width } = this;
+    const { context, width } = this;
     context.fillStyle = getComputedStyle(this.plot).getPropertyValue("--faint");
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "bottom";
     context.textAlign = "left";
     context.fillText("tick 0", 0, this.height + AXIS);
     context.textAlign = "right";
-    context.fillText(count(film.lastTick), width, this.height + AXIS);
+    context.fillText(count(this.end), width, this.height + AXIS);
   }
 
   /** Lifts the veil up to `tick`. */
   lift(tick) {
-    this.future.style.left = `${(100 * tick) / Math.max(1, this.film.lastTick)}%`;
+    this.future.style.left = `${(100 * tick) / Math.max(1, this.end)}%`;
   }
 
-  tickAt(x) { return Math.min(1, Math.max(0, x / this.width)) * this.film.lastTick; }
+  tickAt(x) { return Math.min(1, Math.max(0, x / this.width)) * this.end; }
 }
 
 /** Bands as wide as everybody's share of the land, the last one's winner at the bottom. */
 class LandChart extends Chart {
   drawPlot() {
     const { context, film, height } = this;
-    this.order = film.standings(film.length - 1); // from the bottom up
+    this.order = film.standings(this.horizon); // from the bottom up
     const tops = this.samples.map(() => 0), whole = film.numLand;
     context.fillStyle = this.palette.texts[NEUTRAL];
-    context.fillRect(0, 0, this.width, height);
+    context.clearRect(0, 0, this.width, height + AXIS);
+    context.fillRect(0, 0, this.samples.at(-1).x, height);
     const bands = this.order.map((seat) => {
       this.samples.forEach(({ frame }, n) => { tops[n] += film.land[frame][seat] / whole; });
       return { seat, tops: tops.slice() };
@@ -74,7 +76,7 @@ class LandChart extends Chart {
     context.beginPath();
     context.moveTo(0, height);
     this.samples.forEach(({ x }, n) => context.lineTo(x, height * (1 - tops[n])));
-    context.lineTo(this.width, height);
+    context.lineTo(this.samples.at(-1).x, height);
     context.fillStyle = cssOf(this.palette.pixels(this.seat).fill[seat]);
     context.fill();
   }
@@ -95,7 +97,7 @@ class TroopsChart extends Chart {
     const most = this.samples.reduce((top, { frame }) => Math.max(top, ...film.troops[frame]), 1000);
     this.top = Math.log10(most * 1.3);
     this.#drawGrid();
-    for (const seat of film.standings(film.length - 1).reverse()) this.#drawLine(seat);
+    for (const seat of film.standings(this.horizon).reverse()) this.#drawLine(seat);
     if (this.seat) this.#drawLine(this.seat);
   }
 

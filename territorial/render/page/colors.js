@@ -40,3 +40,9 @@ function fadedBut(pixels, seat) {
     return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
   });
 }
+
+/** Whether black is read better than white on a pixel of this colour. */
+function isLight(pixel) {
+  const [r, g, b] = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255].map((byte) => (byte / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18;
+}

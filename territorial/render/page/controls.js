@@ -1,21 +1,13 @@
 "use strict";
 // Buttons, keys, pointers: all of them call the page.
 
-/** Shows `text` beside the pointer; nothing for an empty one. */
-function tip(text, event) {
-  const box = element("tip");
-  box.hidden = !text;
-  if (!text) return;
-  put(box, text);
-  const x = Math.min(event.clientX + 14, innerWidth - box.offsetWidth - 4);
-  const y = event.clientY + 22 + box.offsetHeight > innerHeight ? event.clientY - 30 : event.clientY + 16;
-  box.style.transform = `translate(${Math.max(0, x)}px, ${y}px)`;
-}
-
 /** Returns the place of a pointer within `box`. */
-function within(box, event) {
+const within = (box, event) => placeWithin(box, event.clientX, event.clientY);
+
+/** Returns where the point (x, y) of the window is within `box`. */
+function placeWithin(box, x, y) {
   const { left, top } = box.getBoundingClientRect();
-  return [event.clientX - left, event.clientY - top];
+  return [x - left, y - top];
 }
 
 function connectButtons(page) {
@@ -23,6 +15,7 @@ function connectButtons(page) {
   for (const value of SPEEDS) speed.add(new Option(`${value} ticks/s`, value));
   page.setSpeed(page.speed);
   speed.addEventListener("change", () => page.setSpeed(Number(speed.value)));
+  connectToggles(page);
   element("play").addEventListener("click", () => page.play());
   element("back").addEventListener("click", () => page.step(-1));
   element("forth").addEventListener("click", () => page.step(1));
@@ -37,6 +30,32 @@ function connectButtons(page) {
   });
 }
 
+function connectToggles(page) {
+  const whenReady = (act) => () => { if (page.painter) act(); };
+  element("names").addEventListener("click", whenReady(() => page.showNames()));
+  element("attacks").addEventListener("click", whenReady(() => page.showAttacks()));
+  element("hide").addEventListener("click", whenReady(() => page.hide()));
+  element("live").addEventListener("click", whenReady(() => page.toEnd()));
+  element("link").addEventListener("click", whenReady(() => page.copyLink()));
+  element("picture").addEventListener("click", whenReady(() => page.copyPicture()));
+}
+
+function connectTimeline(page) {
+  const marks = element("marks"), chapters = element("chapters");
+  chapters.addEventListener("change", () => {
+    page.seek(Number(chapters.value));
+    chapters.value = "";
+  });
+  marks.addEventListener("pointermove", (event) => {
+    page.tip.show(event, (x, y) => page.timeline?.textAt(placeWithin(marks, x, y)[0]) ?? "");
+  });
+  marks.addEventListener("pointerleave", () => page.tip.hide());
+  marks.addEventListener("click", (event) => {
+    const mark = page.timeline?.markAt(within(marks, event)[0]);
+    if (mark) page.seek(mark.tick);
+  });
+}
+
 function toggleTheme(page) {
   page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 }
@@ -48,7 +67,7 @@ const KEYS = {
   ArrowLeft: (page, event) => page.step(event.shiftKey ? -10 : -1),
   ArrowRight: (page, event) => page.step(event.shiftKey ? 10 : 1),
   Home: (page) => page.seek(0),
-  End: (page) => page.seek(page.film.lastTick),
+  End: (page) => page.toEnd(),
   "[": (page) => changeSpeed(page, -1),
   "]": (page) => changeSpeed(page, 1),
   ArrowUp: (page) => page.followNext(-1),
@@ -59,6 +78,11 @@ const KEYS = {
   "=": (page) => page.view.zoom(1.5),
   "-": (page) => page.view.zoom(1 / 1.5),
   0: (page) => page.view.fit(),
+  b: (page) => page.showNames(),
+  a: (page) => page.showAttacks(),
+  f: (page) => page.hide(),
+  k: (page) => page.copyLink(),
+  c: (page) => page.copyPicture(),
   t: (page) => toggleTheme(page),
   "?": () => element("manual").showModal(),
 };
@@ -104,7 +128,7 @@ class Drag {
     if (!this.hasMoved && Math.hypot(dx, dy) < 4) return;
     this.hasMoved = true;
     this.box.classList.add("is-dragging");
-    tip("");
+    this.page.tip.hide();
     const other = [...this.points].find(([id]) => id !== event.pointerId)?.[1];
     if (other) this.#pinch(point, other, event);
     else this.page.dragged(dx, dy);
@@ -129,12 +153,14 @@ class Drag {
 
   #point(event) {
     if (event.target.closest("p")) {
-      tip("");
+      this.page.tip.hide();
       return;
     }
-    const { seat, text } = this.page.spotAt(...within(this.box, event));
-    tip(text, event);
-    this.page.standings.mark(this.page.followed, seat);
+    this.page.tip.show(event, (x, y) => {
+      const { seat, text } = this.page.spotAt(...placeWithin(this.box, x, y));
+      this.page.standings.mark(this.page.followed, seat);
+      return text;
+    });
   }
 }
 
@@ -146,7 +172,7 @@ function connectBoard(page) {
   box.addEventListener("pointerup", whenReady((event) => drag.up(event)));
   box.addEventListener("pointercancel", whenReady((event) => drag.up(event)));
   box.addEventListener("pointerleave", whenReady(() => {
-    tip("");
+    page.tip.hide();
     page.standings.mark(page.followed, page.hovered);
   }));
   box.addEventListener("wheel", whenReady((event) => {
@@ -171,15 +197,16 @@ function connectCharts(page) {
     plot.addEventListener("pointermove", (event) => {
       if (!page.charts) return;
       if (event.buttons & 1) go(event);
-      tip(chartTip(page, page.charts[number], ...within(plot, event)), event);
+      page.tip.show(event, (x, y) => chartTip(page, page.charts[number], ...placeWithin(plot, x, y)));
     });
-    plot.addEventListener("pointerleave", () => tip(""));
+    plot.addEventListener("pointerleave", () => page.tip.hide());
   });
 }
 
 /** Returns what a chart shows at a point of it. */
 function chartTip(page, chart, x, y) {
   const { film } = page, tick = chart.tickAt(x), frame = film.frameAt(tick), seat = chart.seatAt(x, y);
+  if (frame > chart.horizon || (page.isHiding && tick > film.ticks[page.frame])) return "";
   const when = `tick ${count(film.ticks[frame])}`;
   if (!seat) return when;
   const land = percent(film.land[frame][seat], film.numLand), troops = short(film.troops[frame][seat]);
@@ -194,6 +221,8 @@ connectButtons(page);
 connectKeys(page);
 connectBoard(page);
 connectCharts(page);
+connectTimeline(page);
+addEventListener("hashchange", () => page.goTo(momentOf(location.hash)));
 new ResizeObserver(() => page.resize()).observe(element("view"));
 new ResizeObserver(() => page.resize()).observe(element("land"));
 page.open();

@@ -50,7 +50,7 @@ class Blocks {
   }
 }
 
-/** A game as far as it has arrived: one entry a frame in `ticks`, `land`, `troops`, `alive`. */
+/** A game as far as it has arrived: one entry a frame in `ticks`, `land`, `troops`, `alive`, `attacks`. */
 class Film {
   header = null;
   isComplete = false;
@@ -58,12 +58,14 @@ class Film {
   land = [];    // Int32Array by owner code: cells
   troops = [];  // Float64Array by seat, 0 unused
   alive = [];   // Uint8Array by seat, 0 unused
+  attacks = []; // lists of {seat, target, troops, cells}: in the field, and taken since the frame before
   diedAt = [];  // by seat: the tick at which it died, or undefined
   #blocks = new Blocks();
   #changes = [];  // by frame: cells and their new owners
   #keys = [];     // whole boards, so far apart that as many cells changed between as a board has
   #sinceKey = 0;
   #board = null;  // of the last frame
+  #pools = new Map(); // of the last frame
 
   get length() { return this.ticks.length; }
   get lastTick() { return this.length ? this.ticks[this.length - 1] : 0; }
@@ -78,8 +80,8 @@ class Film {
   }
 
   #begin(header) {
-    if (header.format !== "territorial-film" || header.version !== 2) {
-      throw new Error(`this page shows films of version 2, and this is ${header.format} ${header.version}`);
+    if (header.format !== "territorial-film" || ![1, 2, 3].includes(header.version)) {
+      throw new Error(`this page shows films of versions 1 to 3, and this is ${header.format} ${header.version}`);
     }
     this.header = header;
     this.numCells = header.height * header.width;
@@ -96,12 +98,15 @@ class Film {
     if (!index) land[NEUTRAL] = this.numCells;
     const tick = this.lastTick + numbers.next();
     for (let n = numbers.next(); n > 0; n--) {
-      const seat = numbers.next(), age = numbers.next();
+      const seat = numbers.next(), age = this.header.version > 1 ? numbers.next() : 0;
       alive[seat] ^= 1;
       this.diedAt[seat] = alive[seat] ? undefined : tick - age;
     }
     for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
-    this.#changes.push(this.#take(numbers, land));
+    const taken = new Map();
+    this.#changes.push(this.#take(numbers, land, taken));
+    if (this.header.version > 2) this.#takePools(numbers);
+    this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
     this.troops.push(troops);
@@ -109,8 +114,9 @@ class Film {
     this.#keepKey(index);
   }
 
-  /** Reads who gained which cells, plays it on the board and counts it in `land`. */
-  #take(numbers, land) {
+  /** Reads who gained which cells, plays it on the board and counts it in `land`, and in `taken` by pool. */
+  #take(numbers, land, taken) {
+    const pools = this.header.num_players + 1;
     const owners = [], width = this.header.width, cells = [], codes = [];
     for (let n = numbers.next(); n > 0; n--) owners.push([numbers.next(), numbers.next()]);
     let row = 0, column = 0;
@@ -120,8 +126,13 @@ class Film {
         column += numbers.nextSigned();
         const first = row * width + column, end = first + numbers.next();
         for (let cell = first; cell < end; cell++) {
-          land[this.#board[cell]]--;
+          const before = this.#board[cell];
+          land[before]--;
           land[code]++;
+          if (code !== NEUTRAL && code !== BLOCKED) {
+            const pool = (code - 1) * pools + before;
+            taken.set(pool, (taken.get(pool) ?? 0) + 1);
+          }
           this.#board[cell] = code;
           cells.push(cell);
           codes.push(code);
@@ -129,6 +140,28 @@ class Film {
       }
     }
     return { cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) };
+  }
+
+  /** Reads which troops in the field have changed. */
+  #takePools(numbers) {
+    let pool = 0;
+    for (let n = numbers.next(); n > 0; n--) {
+      pool += numbers.next();
+      const troops = (this.#pools.get(pool) ?? 0) + numbers.nextSigned();
+      if (troops) this.#pools.set(pool, troops);
+      else this.#pools.delete(pool);
+    }
+  }
+
+  /** Returns the attacks of a frame before which the cells `taken` have been taken, by pool. */
+  #attacks(taken) {
+    const owners = this.header.num_players + 1, pools = new Set([...this.#pools.keys(), ...taken.keys()]);
+    return Array.from(pools, (pool) => ({
+      seat: Math.floor(pool / owners) + 1,
+      target: pool % owners,
+      troops: this.#pools.get(pool) ?? 0,
+      cells: taken.get(pool) ?? 0,
+    }));
   }
 
   #keepKey(index) {

@@ -3,7 +3,8 @@
 
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
 const LIST_PERIOD = 125; // milliseconds from one change of the standings to the next while playing
-const CHART_PERIOD = 400; // the same for charts, while the film is loading
+const CHART_PERIOD = 400; // the same for charts, while they change
+const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown
 
 const element = (id) => document.getElementById(id);
 
@@ -11,42 +12,70 @@ const element = (id) => document.getElementById(id);
 class Page {
   film = new Film();
   tick = 0;          // the moment, with fractions
-  frame = -1;        // the frame that shows it
+  frame = -1;        // the frame that shows it; -1 until there is one
   followed = 0;      // a seat, or 0
   hovered = 0;
   game = null;       // of who plays a seat, see play.js
   isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   speed = 200;
+  isHiding = false;  // what is to come
+  isLive = false;    // the end of a game that is still being played is shown, and followed
   error = null;
+  tip = new Tip();
+  #wanted = null;    // a moment to go to as soon as it has come in: {tick, seat}, null for neither
+  #said = "";
+  #saidUntil = 0;
   #listDue = 0;
   #chartsAreStale = false;
   #chartsDue = 0;  // not before this time, while the film is loading
   #isScheduled = false;
   #now = 0;
   #movesAlong = true;  // the view follows the seat, until dragged
-  #hasMoved = false;   // another frame or seat than when the view last followed
+  #hasMoved = false;   // another frame, seat or scale than when the view last followed
+  #scale = 0;          // of the view, then
 
   // ---- loading -----------------------------------------------------------------------------------
 
   /** Loads the film and shows it from the first frame on. */
   async open() {
     document.body.classList.toggle("is-playing", this.isPlaying);
+    this.goTo(momentOf(location.hash));
     try {
       await load(this.film, () => this.#arrived());
     } catch (error) {
       this.error = error;
     }
+    this.isLive = false;
     this.#arrived();
     this.#showStatus();
   }
+
+  get isGrowing() { return !this.film.isComplete && !this.error; }
 
   /** Sees to it that what has come in is shown, and can be reached. */
   #arrived() {
     if (!this.film.length) return;
     if (!this.painter) this.#begin();
-    element("seek").max = this.film.lastTick;
+    this.chronicle.update();
     this.#chartsAreStale = true;
+    this.#reachWanted();
     this.wake();
+  }
+
+  /** Goes to the moment of a link as soon as there is one, and stops there. */
+  goTo(moment) {
+    this.#wanted = moment;
+    if (moment.tick !== null) this.play(false);
+    if (this.painter) this.#reachWanted();
+  }
+
+  #reachWanted() {
+    if (!this.#wanted) return;
+    const { tick, seat } = this.#wanted;
+    if (tick !== null && tick > this.film.lastTick && this.isGrowing) return;
+    this.#wanted = null;
+    if (tick !== null) this.seek(tick);
+    if (seat !== null && seat <= this.film.header.num_players) this.follow(seat);
   }
 
   /** Sets everything up that needs the header. */
@@ -60,8 +89,14 @@ class Page {
       `after ${count(header.max_ticks)} ticks the game is stopped, and most land wins.`;
     this.palette = new Palette(header);
     this.board = new Uint8Array(film.numCells);
+    this.frame = 0;
+    film.move(this.board, -1, this.frame);
     this.painter = new Painter(element("cells"), header.height, header.width);
-    this.view = new View(element("view"), element("cells"), this.painter);
+    this.view = new View(element("view"), element("cells"), this.painter, () => this.wake());
+    this.view.crop(this.board);
+    this.overlay = new Overlay(element("overlay"), film, this.palette);
+    this.chronicle = new Chronicle(film);
+    this.timeline = new Timeline(element("marks"), element("chapters"), this.chronicle, this.palette);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
     const hover = (seat) => this.hover(seat);
     this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);
@@ -91,9 +126,17 @@ class Page {
   }
 
   #advance(elapsed) {
-    this.tick = Math.min(this.film.lastTick, this.tick + (this.speed * elapsed) / 1000);
-    const isAtEnd = this.tick >= this.film.lastTick && (this.film.isComplete || this.error);
-    if (isAtEnd) this.play(false);
+    const { lastTick } = this.film;
+    this.tick = this.isLive ? lastTick : Math.min(lastTick, this.tick + (this.speed * elapsed) / 1000);
+    if (this.tick < lastTick) return;
+    if (this.isGrowing) this.isLive = true;
+    else this.play(false);
+  }
+
+  /** The last tick of the line of time: while what is to come is hidden, how long the game may be. */
+  get #end() {
+    const { lastTick, header } = this.film;
+    return this.isHiding ? Math.max(lastTick, header.max_ticks) : lastTick;
   }
 
   #show(now) {
@@ -102,24 +145,36 @@ class Page {
       this.film.move(this.board, this.frame, frame);
       this.frame = frame;
       this.#hasMoved = true;
+      this.#chartsAreStale ||= this.isHiding;
     }
     this.painter.paint(this.board);
+    if (this.followed && this.#movesAlong) this.#moveAlong();
+    this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
     if (!this.isPlaying || now >= this.#listDue) {
-      this.standings.show(frame);
-      this.#showFollowed();
-      if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
+      this.#showLists(isNew);
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
-    if (this.followed && this.#movesAlong) this.#moveAlong();
+  }
+
+  /** Shows what is read rather than seen, which need not change with every picture. */
+  #showLists(isNew) {
+    this.standings.show(this.frame);
+    this.#showFollowed();
+    if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
+    this.timeline.show(this.isHiding ? this.film.ticks[this.frame] : this.film.lastTick, this.#end);
+    this.tip.refresh();
   }
 
   #showClock() {
     const { film } = this, tick = film.ticks[this.frame], slider = element("seek");
-    put(element("clock"), `tick ${count(tick)} of ${count(film.lastTick)}`);
+    put(element("clock"), this.isHiding ? `tick ${count(tick)}` : `tick ${count(tick)} of ${count(film.lastTick)}`);
+    if (slider.max !== String(this.#end)) slider.max = this.#end;
     if (slider.value !== String(tick)) slider.value = tick;
     for (const chart of this.charts) chart.lift(tick);
+    element("live").hidden = !this.isGrowing;
+    element("live").setAttribute("aria-pressed", this.isLive);
     this.#showStatus();
   }
 
@@ -129,9 +184,19 @@ class Page {
     if (!film.length) text = error ? `Nothing can be shown: ${error.message}.` : "loading ...";
     else if (error && isLast) text = `The film ends here: ${error.message}.`;
     else if (film.isComplete && isLast) text = this.#outcome();
+    else if (this.isLive) text = "Live: the game is being played.";
     else if (!film.isComplete && isLast) text = "The game is still being played ...";
+    if (performance.now() < this.#saidUntil) text = this.#said;
     put(status, text);
     status.hidden = !text;
+  }
+
+  /** Shows `text` for some seconds. */
+  say(text) {
+    this.#said = text;
+    this.#saidUntil = performance.now() + SAID_PERIOD;
+    this.#showStatus();
+    setTimeout(() => this.#showStatus(), SAID_PERIOD + 50);
   }
 
   #outcome() {
@@ -140,10 +205,11 @@ class Page {
   }
 
   #showCharts(now) {
-    const isLoading = !this.film.isComplete && !this.error;
-    if (!this.#chartsAreStale || (isLoading && now < this.#chartsDue)) return;
+    const isChanging = this.isGrowing || (this.isHiding && this.isPlaying);
+    if (!this.#chartsAreStale || (isChanging && now < this.#chartsDue)) return;
+    const horizon = this.isHiding ? this.frame : this.film.length - 1;
     for (const chart of this.charts) {
-      chart.draw(this.followed || this.hovered);
+      chart.draw(this.followed || this.hovered, horizon, this.#end);
       chart.lift(this.film.ticks[this.frame]);
     }
     this.#chartsAreStale = false;
@@ -152,7 +218,9 @@ class Page {
 
   /** Keeps the followed seat in the middle, smoothly while playing. */
   #moveAlong() {
-    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved)) return;
+    const isZoomed = this.view.scale !== this.#scale;
+    this.#scale = this.view.scale;
+    if (this.view.isFitted || !(this.isPlaying || this.#hasMoved || isZoomed)) return;
     const center = centerOf(this.board, this.painter.width, this.followed);
     if (center) this.view.approach(center.row, center.column, this.isPlaying ? 0.12 : 1);
     this.#hasMoved = false;
@@ -164,6 +232,7 @@ class Page {
     const { film } = this;
     if (isPlaying && film.isComplete && this.tick >= film.lastTick) this.tick = 0;
     this.isPlaying = isPlaying;
+    this.isLive &&= isPlaying;
     this.#now = performance.now();
     document.body.classList.toggle("is-playing", isPlaying);
     this.wake();
@@ -171,6 +240,7 @@ class Page {
 
   seek(tick) {
     this.tick = Math.min(this.film.lastTick, Math.max(0, tick));
+    this.isLive = false;
     this.#listDue = 0;
     this.wake();
   }
@@ -180,6 +250,45 @@ class Page {
     const frame = Math.min(this.film.length - 1, Math.max(0, this.frame + frames));
     this.play(false);
     this.seek(this.film.ticks[frame]);
+  }
+
+  /** Goes to the end; of a game that is still being played, to stay there. */
+  toEnd() {
+    this.seek(this.film.lastTick);
+    this.isLive = this.isGrowing;
+    if (this.isLive) this.play(true);
+  }
+
+  /** Shows, or no longer shows, what lies after the present moment. */
+  hide(isHiding = !this.isHiding) {
+    this.isHiding = isHiding;
+    element("hide").setAttribute("aria-pressed", isHiding);
+    this.#listDue = 0;
+    this.#redraw();
+  }
+
+  showNames(hasNames = !this.overlay.hasNames) {
+    this.overlay.hasNames = hasNames;
+    element("names").setAttribute("aria-pressed", hasNames);
+    this.wake();
+  }
+
+  showAttacks(hasAttacks = !this.overlay.hasAttacks) {
+    this.overlay.hasAttacks = hasAttacks;
+    element("attacks").setAttribute("aria-pressed", hasAttacks);
+    this.wake();
+  }
+
+  async copyLink() {
+    this.say(await shareLink(hashOf(this.film.ticks[this.frame], this.followed)));
+  }
+
+  async copyPicture() {
+    const { film, frame } = this, tick = film.ticks[frame];
+    const first = film.standings(frame).slice(0, 3);
+    const shares = first.map((seat) => `${film.name(seat)} ${percent(film.land[frame][seat], film.numLand)}`);
+    const caption = `${film.header.title}, tick ${count(tick)}: ${shares.join(", ")}`;
+    this.say(await sharePicture(pictureOf(this, caption), `territorial-${tick}.png`));
   }
 
   setSpeed(speed) {
@@ -207,6 +316,7 @@ class Page {
     const { order } = this.standings, place = order.indexOf(this.followed);
     const next = place < 0 ? 0 : Math.min(order.length - 1, Math.max(0, place + places));
     this.follow(order[next]);
+    this.standings.moveFocus();
   }
 
   #color() {
@@ -268,8 +378,9 @@ class Page {
     const cell = this.view.cellAt(x, y);
     if (!cell) return { seat: 0, text: "" };
     const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
-    const who = isSeat ? this.film.name(owner) : owner === NEUTRAL ? "free land" : "nobody can go here";
-    const hint = this.game ? `: ${this.game.hint(owner)}` : ` (row ${cell.row}, column ${cell.column})`;
-    return { seat: isSeat ? owner : 0, text: who + hint };
+    const who = owner === BLOCKED ? "nobody can go here" : ownerName(this.film, owner);
+    const where = this.game ? `${who}: ${this.game.hint(owner)}` : `${who} (row ${cell.row}, column ${cell.column})`;
+    const facts = isSeat ? factsOf(this.film, this.board, this.frame, owner) : [];
+    return { seat: isSeat ? owner : 0, text: [where, ...facts].join("\n") };
   }
 }

@@ -19,12 +19,14 @@ class Standings {
     this.list = list;
     this.film = film;
     this.order = [];
+    this.followed = this.hovered = null;
     this.rows = film.header.names.map((_, index) => this.#row(index + 1, palette, chosen, hovered));
     list.replaceChildren(...this.rows.map((row) => row.element));
   }
 
   #row(seat, palette, chosen, hovered) {
-    const element = document.createElement("div");
+    const element = document.createElement("button");
+    element.type = "button";
     const [rank, swatchBox, name, land, troops] = Array.from({ length: 5 }, () => document.createElement("span"));
     const swatch = document.createElement("span");
     swatch.className = "swatch";
@@ -43,13 +45,26 @@ class Standings {
   /** Shows the standings at `frame`. */
   show(frame) {
     const { film } = this, order = film.standings(frame);
-    if (order.some((seat, place) => seat !== this.order[place])) {
-      this.list.replaceChildren(...order.map((seat) => this.rows[seat - 1].element));
-      this.order = order;
-    }
+    if (order.some((seat, place) => seat !== this.order[place])) this.#arrange(order);
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
     put(document.getElementById("left"), `${left} of ${order.length} players`);
     order.forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, place, frame));
+  }
+
+  #arrange(order) {
+    const focused = this.#focused;
+    this.list.replaceChildren(...order.map((seat) => this.rows[seat - 1].element));
+    this.order = order;
+    this.#makeOneStop();
+    focused?.focus({ preventScroll: true }); // what is taken out and put back has lost it
+  }
+
+  get #focused() { return this.list.contains(document.activeElement) ? document.activeElement : null; }
+
+  /** Tab comes to one row, that of the followed seat or the first; arrows go on from there. */
+  #makeOneStop() {
+    const stop = this.followed || this.order[0];
+    this.rows.forEach(({ element }, index) => { element.tabIndex = index + 1 === stop ? 0 : -1; });
   }
 
   #fill(row, seat, place, frame) {
@@ -62,13 +77,31 @@ class Standings {
 
   /** Marks the rows of two seats, either of which may be 0. */
   mark(followed, hovered) {
+    if (followed === this.followed && hovered === this.hovered) return;
+    Object.assign(this, { followed, hovered });
+    this.#makeOneStop();
     this.rows.forEach(({ element }, index) => {
       element.classList.toggle("is-followed", index + 1 === followed);
+      element.setAttribute("aria-pressed", index + 1 === followed);
       element.classList.toggle("is-hovered", index + 1 === hovered);
     });
   }
 
-  reveal(seat) { this.rows[seat - 1]?.element.scrollIntoView({ block: "nearest" }); }
+  /** Has the focus, if a row has it, go to the row of the followed seat. */
+  moveFocus() {
+    if (this.#focused) this.rows[this.followed - 1]?.element.focus({ preventScroll: true });
+  }
+
+  /** Scrolls the list, and nothing else, until the row of `seat` is seen. */
+  reveal(seat) {
+    const row = this.rows[seat - 1]?.element, own = this.list.parentElement;
+    if (!row) return;
+    const scroller = getComputedStyle(own).overflowY === "auto" ? own : own.parentElement; // in low windows
+    const { top, bottom } = row.getBoundingClientRect(), seen = scroller.getBoundingClientRect();
+    const head = this.list.previousElementSibling.offsetHeight;
+    if (top < seen.top + head) scroller.scrollTop -= seen.top + head - top;
+    else if (bottom > seen.bottom) scroller.scrollTop += bottom - seen.bottom;
+  }
 }
 
 /** Makes `text` the text of `element`, without work where it is already. */

@@ -1,0 +1,18 @@
+"""What shows itself in notebooks: its classes are in low layers, and what draws it is in a higher one."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+
+@singledispatch
+def html_of(shown: object) -> str | None:
+    """Return ``shown`` as HTML, None for what has none; ``territorial.render.notebook`` says what has."""
+    return None
+
+
+class ShownInNotebooks:
+    """A base class of what a notebook shows as HTML."""
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)

@@ -1,0 +1,98 @@
+"use strict";
+// What happened when: deaths, changes of leader, the largest swing, the closest fight.
+
+const LEAD_TICKS = 100;  // who leads for so long counts as leader
+const SWING_TICKS = 100; // in which a swing is measured
+const FIGHT_TICKS = 200; // in which a fight is measured
+
+/** Reads a film frame by frame as it arrives; what it knows at a frame follows from the frames up to it. */
+class Chronicle {
+  leads = [];   // {tick, seat, until}: who has led from then on, which was known from `until` on
+  swings = [];  // {tick, seat, cells}: each larger than all before it
+  fights = [];  // {tick, seats, cells}: each closer than all before it
+  #next = 0;
+  #first = { seat: 0, tick: 0 };
+  #fought = new Map(); // by pair: cells that each took from the other in the last FIGHT_TICKS
+  #oldest = 0;         // frame of these
+  #behind = 0;         // frame SWING_TICKS before
+
+  constructor(film) { this.film = film; }
+
+  /** Takes in the frames that have come. */
+  update() {
+    for (; this.#next < this.film.length; this.#next++) {
+      this.#lead(this.#next);
+      this.#swing(this.#next);
+      this.#fight(this.#next);
+    }
+  }
+
+  /** Returns deaths as {tick, seat}, in the order of time. */
+  get deaths() {
+    const all = this.film.diedAt.map((tick, seat) => ({ tick, seat })).filter(({ tick }) => tick !== undefined);
+    return all.sort((a, b) => a.tick - b.tick);
+  }
+
+  #lead(frame) {
+    const land = this.film.land[frame], tick = this.film.ticks[frame];
+    let first = this.#first.seat || 1;
+    for (let seat = 1; seat <= this.film.header.num_players; seat++) if (land[seat] > land[first]) first = seat;
+    if (first !== this.#first.seat) this.#first = { seat: first, tick };
+    const isNew = this.leads.at(-1)?.seat !== first;
+    if (isNew && tick - this.#first.tick >= LEAD_TICKS) this.leads.push({ ...this.#first, until: tick });
+  }
+
+  #swing(frame) {
+    const { ticks, land, header } = this.film;
+    while (ticks[frame] - ticks[this.#behind] > SWING_TICKS) this.#behind++;
+    const now = land[frame], before = land[this.#behind];
+    for (let seat = 1; seat <= header.num_players; seat++) {
+      const cells = now[seat] - before[seat];
+      if (cells > (this.swings.at(-1)?.cells ?? 0)) this.swings.push({ tick: ticks[this.#behind], until: ticks[frame], seat, cells });
+    }
+  }
+
+  #fight(frame) {
+    const { ticks, attacks } = this.film;
+    for (const attack of attacks[frame]) this.#count(attack, 1);
+    for (; ticks[frame] - ticks[this.#oldest] > FIGHT_TICKS; this.#oldest++) {
+      for (const attack of attacks[this.#oldest]) this.#count(attack, -1);
+    }
+    for (const { seat, target } of attacks[frame]) {
+      const pair = this.#fought.get(pairOf(seat, target));
+      if (!pair || Math.min(...pair) <= (this.fights.at(-1)?.cells ?? 0)) continue;
+      const seats = [Math.min(seat, target), Math.max(seat, target)];
+      this.fights.push({ tick: ticks[this.#oldest], until: ticks[frame], seats, cells: Math.min(...pair) });
+    }
+  }
+
+  #count({ seat, target, cells }, sign) {
+    if (target === NEUTRAL || !cells) return;
+    const pair = this.#fought.get(pairOf(seat, target)) ?? [0, 0];
+    pair[seat < target ? 0 : 1] += sign * cells;
+    this.#fought.set(pairOf(seat, target), pair);
+  }
+
+  /** Returns the moments worth a visit up to `tick`, in the order of time: {tick, text}. */
+  chapters(tick) {
+    const { film } = this, known = (list) => list.findLast(({ until }) => until <= tick), found = [];
+    const swing = known(this.swings), fight = known(this.fights), death = this.deaths[0];
+    if (death && death.tick <= tick) found.push({ tick: death.tick, text: `first out: ${film.name(death.seat)}` });
+    if (swing) {
+      const gain = percent(swing.cells, film.numLand);
+      found.push({ tick: swing.tick, text: `largest swing: ${film.name(swing.seat)} gains ${gain}` });
+    }
+    if (fight) found.push({ tick: fight.tick, text: `closest fight: ${fight.seats.map((seat) => film.name(seat)).join(" and ")}` });
+    for (const lead of this.leads) {
+      if (lead.until <= tick) found.push({ tick: lead.tick, text: `${film.name(lead.seat)} takes the lead` });
+    }
+    return [...found.sort((a, b) => a.tick - b.tick), ...this.#end(tick)];
+  }
+
+  #end(tick) {
+    const { film } = this;
+    return film.isComplete && tick >= film.lastTick ? [{ tick: film.lastTick, text: "the end" }] : [];
+  }
+}
+
+const pairOf = (a, b) => Math.min(a, b) * 256 + Math.max(a, b);

@@ -1,0 +1,54 @@
+"use strict";
+// What lies over the board, in pixels of the window: attacks and labels.
+
+const PLACES_PERIOD = 100; // milliseconds from one search for places to the next while playing
+
+class Overlay {
+  hasNames = true;
+  hasAttacks = true;
+  #places = new LabelPlaces();
+  #fronts = new FrontPlaces();
+  #labelPlaces = [];
+  #arrowPlaces = [];
+  #due = 0;
+  #drawn = "";
+
+  constructor(canvas, film, palette) {
+    Object.assign(this, { canvas, film });
+    this.context = canvas.getContext("2d");
+    this.labels = new Labels(this.context, film);
+    this.arrows = new Arrows(this.context, palette);
+  }
+
+  /** Shows `frame` of the film, whose board is `board`, as `view` has it; `seat` (0: nobody) stands out. */
+  show(now, { board, view, frame, tick, painter, isPlaying }, seat) {
+    const state = [frame, Math.round(tick), view.x, view.y, view.scale, seat, this.hasNames, this.hasAttacks, painter.fill[1]];
+    const size = [view.box.clientWidth, view.box.clientHeight, devicePixelRatio], wanted = [...state, ...size].join();
+    if (wanted === this.#drawn) return;
+    this.#drawn = wanted;
+    if (!isPlaying || now >= this.#due) {
+      this.find(board, view, frame);
+      this.#due = now + PLACES_PERIOD;
+    }
+    this.#clear(...size);
+    if (this.hasAttacks) this.arrows.draw(this.#arrowPlaces, view, tick, seat);
+    if (this.hasNames) this.labels.draw(this.#labelPlaces, view, frame, painter.fill);
+  }
+
+  /** Finds where labels and arrows go. */
+  find(board, view, frame) {
+    const area = view.seen, { width } = view.painter;
+    if (this.hasNames) this.#labelPlaces = this.#places.find(board, width, area);
+    if (this.hasAttacks) this.#arrowPlaces = this.#fronts.find(board, width, area, this.film.attacks[frame]);
+  }
+
+  #clear(width, height, ratio) {
+    const { canvas, context } = this, across = Math.round(width * ratio), along = Math.round(height * ratio);
+    if (canvas.width !== across || canvas.height !== along) {
+      canvas.width = across;
+      canvas.height = along;
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+  }
+}

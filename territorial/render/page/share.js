@@ -1,0 +1,70 @@
+"use strict";
+// A moment to pass on: as an address, and as a picture.
+
+/** Returns {tick, seat} of an address such as "#t=1600&follow=7"; null for what it does not say. */
+function momentOf(hash) {
+  const said = new URLSearchParams(hash.slice(1));
+  const number = (name) => (/^\d{1,15}$/.test(said.get(name) ?? "") ? Number(said.get(name)) : null);
+  return { tick: number("t"), seat: number("follow") };
+}
+
+const hashOf = (tick, seat) => `#t=${tick}${seat ? `&follow=${seat}` : ""}`;
+
+/** Puts `hash` into the address of the page, and the whole into the clipboard; returns what has been done. */
+async function shareLink(hash) {
+  try {
+    history.replaceState(null, "", hash);
+  } catch {
+    // A page within a notebook has no address of its own.
+  }
+  try {
+    await navigator.clipboard.writeText(location.href);
+    return "The link to this moment has been copied.";
+  } catch {
+    return "The address of this page now leads to this moment.";
+  }
+}
+
+/** Draws the board as it is seen, without what lies beside it, and a line of text below. */
+function pictureOf({ view, overlay, painter }, caption) {
+  const { box, x, y, scale } = view, ratio = overlay.canvas.width / box.clientWidth, line = 26;
+  const left = Math.max(0, x), top = Math.max(0, y);
+  const width = Math.min(box.clientWidth, x + painter.width * scale) - left;
+  const height = Math.min(box.clientHeight, y + painter.height * scale) - top;
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round((height + line) * ratio);
+  const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = style.getPropertyValue("--panel");
+  context.fillRect(0, 0, width, height + line);
+  context.imageSmoothingEnabled = view.canvas.style.imageRendering !== "pixelated";
+  context.save();
+  context.beginPath();
+  context.rect(0, 0, width, height);
+  context.clip();
+  context.drawImage(view.canvas, x - left, y - top, painter.width * scale, painter.height * scale);
+  context.drawImage(overlay.canvas, -left, -top, box.clientWidth, box.clientHeight);
+  context.restore();
+  context.fillStyle = style.getPropertyValue("--ink");
+  context.font = "13px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.fillText(caption, 8, height + line / 2, width - 16);
+  return canvas;
+}
+
+/** Copies a canvas as a picture, or saves it where that is not allowed; returns what has been done. */
+async function sharePicture(canvas, name) {
+  const data = new Promise((done) => canvas.toBlob(done, "image/png"));
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": data })]);
+    return "The picture has been copied.";
+  } catch {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await data);
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    return `The picture has been saved as ${name}.`;
+  }
+}

@@ -1,0 +1,78 @@
+"use strict";
+// The line of time: marks over the slider, and the list of chapters.
+
+const MARKS_HEIGHT = 12;
+const MARKS_EDGE = 8; // half a handle of the slider: where its first tick is
+const MARKS_REACH = 6; // pixels from a mark within which the pointer finds it
+
+class Timeline {
+  #drawn = "";
+
+  constructor(canvas, list, chronicle, palette) {
+    Object.assign(this, { canvas, list, chronicle, palette, film: chronicle.film });
+  }
+
+  /** Shows what is known at tick `known` on a line that ends at tick `end`. */
+  show(known, end) {
+    const width = this.canvas.clientWidth, deaths = this.chronicle.deaths.filter(({ tick }) => tick <= known);
+    const leads = this.chronicle.leads.filter(({ until }) => until <= known);
+    const chapters = this.chronicle.chapters(known);
+    const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...chapters.map(({ text }) => text)].join();
+    if (wanted === this.#drawn) return;
+    this.#drawn = wanted;
+    Object.assign(this, { end, width });
+    this.marks = [
+      ...deaths.map(({ tick, seat }) => ({ tick, seat, isLead: false })),
+      ...leads.map(({ tick, seat }) => ({ tick, seat, isLead: true })),
+    ];
+    this.#draw();
+    this.#list(chapters);
+  }
+
+  /** Deaths are bars, changes of leader are triangles, in the colours of the players. */
+  #draw() {
+    const { canvas, width } = this, ratio = devicePixelRatio, context = canvas.getContext("2d");
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(MARKS_HEIGHT * ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.strokeStyle = getComputedStyle(canvas).getPropertyValue("--ink");
+    for (const mark of this.marks) {
+      const x = this.#x(mark.tick);
+      context.fillStyle = this.palette.texts[mark.seat];
+      context.beginPath();
+      if (mark.isLead) {
+        context.moveTo(x - 5, 0.5);
+        context.lineTo(x + 5, 0.5);
+        context.lineTo(x, MARKS_HEIGHT - 1);
+        context.closePath();
+      } else {
+        context.rect(x - 1.5, MARKS_HEIGHT / 2, 3, MARKS_HEIGHT / 2);
+      }
+      context.lineWidth = mark.isLead ? 1 : 0.5;
+      context.fill();
+      context.stroke();
+    }
+  }
+
+  #x(tick) { return MARKS_EDGE + ((this.width - 2 * MARKS_EDGE) * tick) / Math.max(1, this.end); }
+
+  #list(chapters) {
+    this.list.replaceChildren(new Option("go to ...", ""));
+    for (const { tick, text } of chapters) this.list.add(new Option(`${count(tick)}: ${text}`, tick));
+    this.list.disabled = !chapters.length;
+  }
+
+  /** Returns the mark nearest to x pixels, or undefined if none is near. */
+  markAt(x) {
+    const away = (mark) => Math.abs(this.#x(mark.tick) - x);
+    const [nearest] = [...(this.marks ?? [])].sort((a, b) => away(a) - away(b));
+    return nearest && away(nearest) <= MARKS_REACH ? nearest : undefined;
+  }
+
+  /** Returns what the mark at x pixels stands for, empty for none. */
+  textAt(x) {
+    const mark = this.markAt(x);
+    if (!mark) return "";
+    return `tick ${count(mark.tick)}: ${this.film.name(mark.seat)} ${mark.isLead ? "takes the lead" : "is out"}`;
+  }
+}

@@ -1,0 +1,133 @@
+"""The page can be used with any pointer, by keyboard alone, and in windows that are low or narrow."""
+
+import numpy as np
+import pytest
+
+from benchmarks.media.browser import chromium
+from benchmarks.media.browser.films import SMALL_SEATS, small_game
+from tests.browser.support import middle_of, place_of, rows_of, settle, text_of
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
+]
+
+
+def cell_that_changes(frames):
+    """A cell that is free land in an early frame and somebody's in a later one, and both frames."""
+    early, late = frames[3], frames[len(frames) // 2]
+    changed = np.argwhere((early.owner == 0) & (late.owner > 0) & (late.owner < 255))
+    return (*changed[len(changed) // 2].tolist(), early, late)
+
+
+def test_the_tip_tells_of_the_moment_that_is_shown(small):
+    row, column, early, late = cell_that_changes(small_game()[0])
+    settle(small, f"page.seek({early.tick})")
+    small.mouse("mouseMoved", *place_of(small, row, column))
+    small.wait_for("element('tip').textContent.startsWith('free land')")
+    seat = int(late.owner[row, column])
+    settle(small, f"page.seek({late.tick})")  # the pointer rests
+    assert text_of(small, "#tip").startswith(f"P{seat} {SMALL_SEATS[seat - 1]}")
+    small.press("Home")
+    small.wait_for("element('tip').textContent.startsWith('free land')")
+
+
+def test_the_tip_tells_of_what_lies_under_a_resting_pointer_after_a_zoom(small):
+    box = small.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
+    x, y = box["left"] + box["width"] / 4, box["top"] + box["height"] / 2
+    small.mouse("mouseMoved", x, y)
+    small.wait_for("!element('tip').hidden")
+    small.press("+")
+    small.press("+")
+    settle(small)
+    spot = small.evaluate(f"page.view.cellAt({x - box['left']}, {y - box['top']})")
+    assert f"(row {spot['row']}, column {spot['column']})" in text_of(small, "#tip")
+
+
+def test_a_followed_seat_stays_in_the_middle_when_a_paused_game_is_zoomed(full):
+    settle(full, "page.seek(2000), page.follow(7)")
+    for _ in range(4):
+        full.press("+")
+    settle(full)
+    middle = full.evaluate("centerOf(page.board, 256, 7)")
+    x, y = place_of(full, middle["row"] - 0.5, middle["column"] - 0.5)
+    box = full.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
+    assert abs(x - box["left"] - box["width"] / 2) < 5
+    assert abs(y - box["top"] - box["height"] / 2) < 5
+
+
+@pytest.mark.parametrize(("width", "height"), [(844, 390), (1280, 560), (390, 844), (1440, 900)])
+def test_nothing_covers_a_control(full, width, height):
+    full.resize(width, height)
+    full.wait_for(f"innerWidth === {width}")
+    settle(full)
+    covered = full.evaluate("""[...document.querySelectorAll("button:not(.row), select")]
+        .filter((control) => {
+            const { left, top, width, height } = control.getBoundingClientRect();
+            const seen = document.elementFromPoint(left + width / 2, top + height / 2);
+            return width > 0 && !control.contains(seen);
+        }).map((control) => control.id || control.value)""")
+    assert covered == []
+
+
+def test_the_standings_are_reached_and_used_by_keyboard(full):
+    settle(full, "page.seek(1500), element('help').focus()")
+    for _ in range(12):
+        full.press("Tab")
+        if full.evaluate("document.activeElement.matches('.rows .row')"):
+            break
+    seats = [seat for seat, _, _ in rows_of(full)]
+    focused = "Number(document.activeElement.dataset.seat)"
+    assert full.evaluate(focused) == seats[0]
+    full.press("Enter")
+    full.wait_for(f"page.followed === {seats[0]}")
+    assert full.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    full.press("ArrowDown")
+    full.press("ArrowDown")
+    full.wait_for(f"page.followed === {seats[2]} && {focused} === {seats[2]}")
+    settle(full, "page.seek(5000)")  # the rows change places, and the focus stays
+    assert full.evaluate(focused) == seats[2]
+    full.press("Tab")
+    assert not full.evaluate("document.activeElement.matches('.rows .row')")  # one stop, not 32
+    full.press("Tab", shift=True)
+    assert full.evaluate(focused) == seats[2]
+    full.press(" ", "Space")
+    full.wait_for("page.followed === 0")
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
+def test_fingers_find_targets_of_44_pixels(full, width, height):
+    full.touch(width, height)
+    full.wait_for(f"innerWidth === {width} && matchMedia('(pointer: coarse)').matches")
+    settle(full, "page.follow(3)")
+    small = full.evaluate("""[...document.querySelectorAll("button, select, input")].map((control) => {
+        const { width, height } = control.getBoundingClientRect();
+        return [control.id || control.className || control.value, width, height];
+    }).filter(([, width, height]) => width && (width < 43.9 || height < 43.9))""")
+    assert small == []
+    assert full.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
+def test_following_moves_the_list_and_leaves_the_board(full, width, height):
+    full.touch(width, height)
+    settle(full, "page.seek(5000)")
+    top = "element('view').getBoundingClientRect().top"
+    before, last = full.evaluate(top), rows_of(full)[-1][0]
+    settle(full, f"page.follow({last})")
+    assert full.evaluate(top) == before
+    assert full.evaluate("""(() => {
+        const { top, bottom } = document.querySelector(".is-followed").getBoundingClientRect();
+        const { top: first, bottom: last } = document.querySelector("aside").getBoundingClientRect();
+        return top >= first && bottom <= last + 1;
+    })()""")
+
+
+def test_a_finger_follows_who_it_taps(small):
+    frames, _ = small_game()
+    frame = frames[len(frames) // 3]
+    small.touch(390, 844)
+    settle(small, f"page.seek({frame.tick})")
+    seat = int(frame.land.argmax()) + 1
+    small.tap(*place_of(small, *middle_of(frame.owner, seat)))
+    small.wait_for(f"page.followed === {seat}")
