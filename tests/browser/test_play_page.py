@@ -41,8 +41,10 @@ def play(browser, tmp_path):
         game = served(tmp_path / "game.replay", page(is_played=True), has_page=False, **options)
         served_game = game.__enter__()
         games.append(game)
-        tab = browser.open(served_game.server.url, **(size or {}))
+        tab = browser.open(served_game.server.url)
         tabs.append(tab)
+        if size:
+            tab.touch(**size)
         ready(tab)
         return tab, served_game
 
@@ -148,7 +150,7 @@ def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     tab.mouse("mouseMoved", x, y)
     tab.wait_for("element('tip').textContent === 'free land: click to send 128 troops'")
     pass_tick(tab, lambda: tab.click(x, y))
-    assert text_of(tab, "#attacks") == f"you attack free land with {now(game.session)['attacks'][0][1]}"
+    assert text_of(tab, "#under-way") == f"you attack free land with {now(game.session)['attacks'][0][1]}"
     for _ in range(3):
         pass_tick(tab, lambda: tab.press("h"))
     land = int((board_of(tab) == 1).sum())

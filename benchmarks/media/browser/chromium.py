@@ -220,12 +220,6 @@ class Tab:
         self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         self.mouse("mouseReleased", x, y, button="left", clickCount=1)
 
-    def tap(self, x: float, y: float) -> None:
-        """Touch the page with a finger, for a moment."""
-        self.call("Emulation.setTouchEmulationEnabled", enabled=True)
-        self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
-        self.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-
     def events(self, method: str) -> list[dict[str, Any]]:
         """Return the parameters of all events of this name so far."""
         self._browser.drain()

@@ -19,6 +19,7 @@ class Chart {
   /** Draws the frames up to `horizon` on an axis to tick `end`; `seat` (0: nobody) stands out. */
   draw(seat, horizon, end) {
     Object.assign(this, { horizon, end });
+    if (!this.plot.clientWidth) return; // it is hidden
     const { context } = this, ratio = devicePixelRatio;
     this.canvas.width = Math.round(this.plot.clientWidth * ratio);
     this.canvas.height = Math.round(this.plot.clientHeight * ratio);

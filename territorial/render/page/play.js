@@ -183,7 +183,7 @@ class Game {
       ...attacks.map(([owner, troops]) => [owner, "", `you attack ${this.name(owner)} with ${short(troops)}`]),
     ];
     if (!texts.length) texts.push([null, "is-none", "none"]);
-    const list = element("attacks");
+    const list = element("under-way");
     while (list.children.length > texts.length) list.lastChild.remove();
     while (list.children.length < texts.length) list.append(document.createElement("li"));
     texts.forEach(([owner, kind, text], n) => {
