@@ -196,8 +196,8 @@ def test_charts_show_everybodys_land_and_troops(full):
 # ---- playing ---------------------------------------------------------------------------------------
 
 
-def test_it_plays_a_whole_game_smoothly(show, capsys):
-    """Tells the frame times. The limit is that of 60 pictures a second, for the median: machines get busy."""
+def test_it_plays_a_whole_game(show, capsys):
+    """Tells the frame times; benchmarks/media/page_speed.py holds them against goals."""
     tab = show(full_game()[1], SCRIPT)
     times = play_through(tab, 800)
     with capsys.disabled():
@@ -206,8 +206,6 @@ def test_it_plays_a_whole_game_smoothly(show, capsys):
     assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
     np.testing.assert_array_equal(board_of(tab, FULL), full_game()[0][-1].owner)
     assert times["script"]["number"] > 60
-    assert times["script"]["median"] < 16.7
-    assert times["whole"]["median"] < 16.7
 
 
 def test_it_begins_to_play_by_itself(browser, tmp_path):
