@@ -10,6 +10,7 @@ bots decide as seldom as it does. All that is needed to resume is in one folder:
     python examples/pairs_ppo.py --save runs/pairs                  half an hour on two free cores
     python examples/pairs_ppo.py --save runs/pairs --minutes 120    resume, to an hour
     python examples/pairs_ppo.py --save runs/more --start CLONE/weights.safetensors --learning-rate 1e-4
+    python examples/pairs_ppo.py --save runs/next --start runs/pairs/weights.safetensors
     territorial match --seats net:runs/pairs/network.safetensors,banker
     territorial league show runs/pairs/league.npz                   the standings
 """
@@ -567,9 +568,10 @@ class PairRun:
             self.export(path, least_equal=0)
 
     def finish(self) -> None:
-        """Write the league and the network where users look for them."""
+        """Write the league and the network where users look for them; ``--start`` reads the weights."""
         self.keep()
         self.league.save(self.folder / "league.npz")
+        self.trainee.average.save(self.folder / "weights.safetensors")
         print(f"in whole numbers: {self.export(self.folder / 'network.safetensors', least_equal=0)}")
 
     def _fill(self, folder: Path) -> None:

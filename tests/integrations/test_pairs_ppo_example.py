@@ -98,6 +98,9 @@ def test_two_processes_train_and_the_engine_plays_the_network(pairs_ppo, tmp_pat
     run = pairs_ppo.main(options(tmp_path, updates=2))
     assert run.league.steps == {"main": 2}
     assert "a second of processor" in capsys.readouterr().out
+    average = run.trainee.average.state_dict()
+    written = pairs_ppo.PairPolicy.load(tmp_path / "weights.safetensors").state_dict()
+    assert all(np.array_equal(written[name], part) for name, part in average.items())
     network = Network(tmp_path / "network.safetensors")
     game = VecGame(GameConfig(height=16, width=16, num_players=4), 1, 0, seats=[network] * 4, observe=False)
     game.reset()
