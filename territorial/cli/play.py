@@ -163,12 +163,10 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
     if not parsed.spectate:
         seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
     opponents, first = _opponents(parsed), parsed.seat - bool(parsed.spectate)
-    if len(opponents) > players - (not parsed.spectate):
-        raise UsageError(
-            f"argument --opponent: {len(opponents)} opponents; there are seats for {players - 1}"
-        )
-    for number, (name, opponent) in enumerate(opponents):
-        seat = (first + number) % players + 1
+    if len(opponents) > (most := players - (not parsed.spectate)):
+        raise UsageError(f"argument --opponent: {len(opponents)} opponents; there are seats for {most}")
+    free = (*range(first + 1, players + 1), *range(1, first + 1))
+    for seat, (name, opponent) in zip(free, opponents, strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
         else:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 from collections.abc import Iterator
 from hmac import compare_digest
 from http import HTTPStatus
 
+from territorial.config.validation import whole_number_in
 from territorial.play.commands import LARGEST_COMMAND, read_command
 from territorial.play.session import BusyError, RefusedError, Session
 from territorial.render.server import PageHandler, PageServer
@@ -95,10 +97,8 @@ class PlayHandler(PageHandler):
     def _body(self) -> bytes | None:
         """Return the body, of which a part is read where it is too long; None without a length."""
         lengths = self.headers.get_all("Content-Length", [])
-        if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
-            return None
-        length = int(lengths[0]) if len(lengths[0]) < 10 else MOST_READ
-        return self.rfile.read(min(length, MOST_READ))
+        length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
+        return None if length is None else self.rfile.read(min(length, MOST_READ))
 
     def _act(self, body: bytes) -> None:
         try:
