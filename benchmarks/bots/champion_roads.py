@@ -35,7 +35,7 @@ import territorial
 from benchmarks import harness
 from benchmarks.bots.exam_games import Examined
 from benchmarks.bots.metered import CommandFailedError, minutes, run_for
-from benchmarks.bots.road_folders import make_untrained, preparation
+from benchmarks.bots.road_folders import CLONED, make_untrained, preparation
 from benchmarks.bots.short_exam import FIGURES, HOLDS, ShortExam, add_options, line_of, over_runs, spread_of
 from territorial.bots import Network
 from territorial.cli import options
@@ -223,7 +223,7 @@ class Roads:
     def command(self, name: str, seed: int) -> list[str]:
         """Return what trains, as arguments of Python."""
         arm = ARMS[name]
-        start = {"start": self._road / "clone" / "weights.safetensors"} if arm.starts else {}
+        start = {"start": self._road / CLONED} if arm.starts else {}
         common = {**arm.options, **start, "seed": seed}
         run = self._at(name, seed) / "run"
         if arm.rllib:

@@ -15,6 +15,8 @@ ROAD, PROGRESS, HISTORY = "road.json", "progress.csv", "history"
 PREPARED = ("style", "games", "clone")
 """The steps before the network is trained."""
 NETWORK = "network.safetensors"
+CLONED = "clone/weights.safetensors"
+"""In the folder of a road."""
 
 
 class RoadPoint(NamedTuple):
@@ -81,7 +83,7 @@ def make_untrained(road: Path) -> None:
     for folder in ("clone", f"pairs/{HISTORY}"):
         (road / folder).mkdir(parents=True)
     policy = PairPolicy("standard")
-    policy.save(road / "clone" / "weights.safetensors")
+    policy.save(road / CLONED)
     policy.export(road / "pairs" / NETWORK, least_equal=0)
     network = (road / "pairs" / NETWORK).read_bytes()
     for path in (f"clone/{NETWORK}", f"pairs/{HISTORY}/0001.safetensors"):

@@ -221,6 +221,25 @@ def test_the_curve_of_an_exploiter_leaves_out_updates_in_which_no_game_ended(roa
     assert np.all(np.diff([part["above"] for part in parts]) > 0)
 
 
+def test_a_short_look_at_an_exploiter_needs_no_road(monkeypatch):
+    class StoppedError(Exception):
+        returncode = 7
+
+    def run(command, check):
+        commands.append(command)
+        raise StoppedError
+
+    commands = []
+    monkeypatch.setattr(
+        champion_exploiter, "subprocess", SimpleNamespace(run=run, CalledProcessError=StoppedError)
+    )
+    monkeypatch.setattr(champion_exploiter, "make_untrained", lambda road: None)
+    monkeypatch.setattr(champion_exploiter, "is_bot_file", lambda name: False)
+    code = champion_exploiter.main(["net:runs/none", "runs/exploiter", "--start", "runs/none", "--quick"])
+    assert code == StoppedError.returncode
+    assert not [part for part in commands[0] if "runs/" in part]
+
+
 def test_an_exploiter_is_trained_against_the_champion_alone_and_plays_champions_alone(
     road, tmp_path, monkeypatch
 ):
