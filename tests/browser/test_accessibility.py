@@ -92,7 +92,7 @@ def test_watching_has_no_grave_finding(browser, axe, device, tmp_path):
 
 
 def test_playing_has_no_grave_finding(browser, axe, device, tmp_path):
-    with served(tmp_path / "game.replay", page(is_played=True), has_page=False) as game:
+    with served(tmp_path / "game.replay", page(is_played=True), has_page=False, advisor="upstart-1") as game:
         tab = browser.open(game.server.url)
         device(tab)
         tab.wait_for("page.game?.now && page.painter && page.tick === page.film.lastTick")
@@ -103,6 +103,10 @@ def test_playing_has_no_grave_finding(browser, axe, device, tmp_path):
             tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
         settle(tab)
         found += grave_findings(tab, axe, "middle")
+        for panel in ("advice", "sight"):
+            settle(tab, f"page.game.toggle('{panel}')")
+            tab.wait_for(f"!element('{panel}').hidden")
+            found += grave_findings(tab, axe, panel)
         for dialog in ("rules", "resigning"):
             settle(tab, f"element('{dialog}').showModal()")
             found += grave_findings(tab, axe, dialog)
