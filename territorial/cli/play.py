@@ -9,13 +9,11 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from territorial.cli import options, serving, snapshots
 from territorial.cli.demo import begin
@@ -25,10 +23,13 @@ from territorial.config import GameConfig
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
+from territorial.jit import warmup
 from territorial.league import SnapshotError
+from territorial.play.advice import advice_of, chooser
 from territorial.play.commands import FASTEST, STEP
 from territorial.play.server import PlayServer
-from territorial.play.session import Choose, Session
+from territorial.play.session import Look, Session
+from territorial.play.sight import sight_of
 from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 
@@ -44,7 +45,7 @@ EXAMPLES = """\
 """
 
 CHAMPION = "upstart-1"
-"""The strongest player of the library: who plays unless other opponents are asked for."""
+"""The strongest player of the library: who plays, and who advises, unless others are asked for."""
 DEFAULT_PACE = 20
 PERSON = "person"
 
@@ -66,6 +67,13 @@ def add_parser(verbs: Any) -> None:
         dest="opponents",
         help="a player that is among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
         f"repeat the option for more (default {CHAMPION}, unless --seats is given)",
+    )
+    parser.add_argument(
+        "--advisor",
+        default=CHAMPION,
+        metavar="PLAYER",
+        help="a player, as for --opponent, whose choices for your seat the page can show (key P; default "
+        f"{CHAMPION})",
     )
     parser.add_argument(
         "--pace",
@@ -117,6 +125,7 @@ def run(parsed: argparse.Namespace) -> int:
     table = _table(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)
+        panels = {} if table.advisor is None else _panels(parsed, game, table.advisor, seed)
     session = Session(
         game,
         0 if parsed.spectate else parsed.seat,
@@ -124,7 +133,8 @@ def run(parsed: argparse.Namespace) -> int:
         pace=parsed.pace,
         save=save,
         title=f"{'bots' if parsed.spectate else table.names[parsed.seat - 1]}, seed {seed}",
-        policies={seat: _choice(policy, seat, game, seed) for seat, policy in table.policies.items()},
+        policies={seat: chooser(policy, seat, game, seed) for seat, policy in table.policies.items()},
+        panels=panels,
     )
     _serve(parsed, session)
     if error := session.error or session.save_error:
@@ -146,11 +156,14 @@ class Table(NamedTuple):
     names: tuple[str, ...]
     policies: dict[int, Acting]
     """By seat: those that act on observations."""
+    advisor: Player | None
+    """Who advises the person, if there is one."""
 
     @property
     def frames(self) -> int | None:
         """Boards in an observation, as many as a policy needs; None: no policy observes anything."""
-        return max((policy.frames for policy in self.policies.values()), default=None)
+        players = (*self.policies.values(), self.advisor)
+        return max((player.frames for player in players if is_acting(player)), default=None)
 
 
 def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
@@ -162,6 +175,7 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
     named = dict[int, str]()
     if not parsed.spectate:
         seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
+    advisor = None if parsed.spectate else _players(parsed, "--advisor", [parsed.advisor])[0]
     opponents, first = _opponents(parsed), parsed.seat - bool(parsed.spectate)
     if len(opponents) > (most := players - (not parsed.spectate)):
         raise UsageError(f"argument --opponent: {len(opponents)} opponents; there are seats for {most}")
@@ -173,7 +187,7 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
             seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     try:
-        return Table(tuple(seats), checked_names("names", names, players), policies)
+        return Table(tuple(seats), checked_names("names", names, players), policies, advisor)
     except ValueError as error:
         raise UsageError(f"argument --person: {error}") from None
 
@@ -182,20 +196,31 @@ def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
     """Return the opponents that were asked for, with what they are called on the command line."""
     is_usual = options.lineup_name(parsed.seats) == options.DEFAULT_LINEUP
     texts = parsed.opponents or ([CHAMPION] if is_usual else [])
+    return list(zip(texts, _players(parsed, "--opponent", texts), strict=True))
+
+
+def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
+    """Return the players that the texts of ``option`` name: policies, and bots as seats take them."""
     try:
         players = snapshots.players_of(parsed, texts)
         return [
-            (text, player if is_acting(player) else named_bot(text))
+            player if is_acting(player) else named_bot(text)
             for text, player in zip(texts, players, strict=True)
         ]
     except (ValueError, SnapshotError) as error:
-        raise UsageError(f"argument --opponent: {error}") from None
+        raise UsageError(f"argument {option}: {error}") from None
 
 
-def _choice(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
-    """Return what chooses the actions of a seat in a game that begins now."""
-    act, games, seats = policy.start(game.config, game.layout, seed), np.array([0]), np.array([seat])
-    return lambda game: np.asarray(act(game, games, seats))[0]
+def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: int) -> dict[str, Look]:
+    """Return what the page can show beside the game, with all compiled that it needs."""
+    with warmup.progress("territorial: compiling what the page can show"):
+        advise, look = advice_of(advisor, game, parsed.seat, seed), sight_of(game, parsed.seat)
+        advise(game), look(game)
+
+    def advice(game: VecGame) -> dict[str, Any]:
+        return {"name": parsed.advisor, "options": [option._asdict() for option in advise(game)]}
+
+    return {"advice": advice, "sight": look}
 
 
 # ---- as a server -----------------------------------------------------------------------------------

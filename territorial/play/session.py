@@ -22,6 +22,7 @@ import numpy.typing as npt
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
+from territorial.play.advice import Choose
 from territorial.play.bulletin import Bulletin
 from territorial.play.commands import STEP, PlayerCommand
 from territorial.play.situation import situation_of, why_not
@@ -33,11 +34,13 @@ BOTS_PACE = 200
 """Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
 MOST_WAITING = 32
 """Commands that may wait for their answers; one more is refused."""
+NEVER = -1
+"""The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
 """After these a command that has no answer yet is refused: the bots of the game take too long."""
 
-Choose = Callable[[VecGame], npt.ArrayLike]
-"""``choose(game)`` returns (2,), the action of a seat that a policy plays: what and how much."""
+Look = Callable[[VecGame], Any]
+"""``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
 
 class RefusedError(Exception):
@@ -55,6 +58,13 @@ class _Pending(NamedTuple):
     answer: Future[bytes]
 
 
+class _PanelContent(NamedTuple):
+    """What an open panel shows, and at which tick that was so."""
+
+    tick: int
+    content: Any
+
+
 class Session:
     """Plays game 0 of ``game`` with a person at a seat; ``run`` does that, in one thread.
 
@@ -70,6 +80,8 @@ class Session:
         save: the file of the replay.
         title: of the film.
         policies: what chooses the actions of other seats that are "agent" or "external", by seat.
+        panels: by name, what the page can show beside the game. They are asked while they are open and the
+            player has decisions to make, and must not change the game.
 
     """
 
@@ -83,6 +95,7 @@ class Session:
         save: Path,
         title: str,
         policies: Mapping[int, Choose] | None = None,
+        panels: Mapping[str, Look] | None = None,
     ) -> None:
         self.seat, self.save = seat, save
         self.film, self.situations = Feed(), Bulletin()
@@ -93,6 +106,7 @@ class Session:
         self.saved_tick = 0
         """Up to which tick the replay has been written."""
         self._game, self._pace, self._policies = game, pace, dict(policies or {})
+        self._panels, self._open = dict(panels or {}), dict[str, _PanelContent]()
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
         self._writer = FilmWriter(_header(game.config, source, title))
@@ -236,8 +250,16 @@ class Session:
             "pace": self._pace or STEP,
             "wait_ms": None if wait is None else max(0, round(1000 * wait)),
             "replay": str(self.save.absolute()) if self.saved_tick else None,
+            "panels": self._contents(),
         }
         self.situations.post(json.dumps(told, separators=(",", ":")).encode())
+
+    def _contents(self) -> dict[str, Any]:
+        """Return what the open panels show, by name; None once the player has nothing to decide."""
+        for name, shown in self._open.items():
+            if self._decides and shown.tick != self._now.tick:
+                self._open[name] = _PanelContent(self._now.tick, self._panels[name](self._game))
+        return {name: shown.content if self._decides else None for name, shown in self._open.items()}
 
     # ---- commands ------------------------------------------------------------------------------------
 
@@ -253,6 +275,8 @@ class Session:
 
     def _refusal(self, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
+        if command.do == "show":
+            return "" if command.panel in self._panels else f"this game has no {command.panel} to show"
         if command.do in ("pause", "pace"):
             return "the game is over" if self._now.is_over else ""
         if self._has_resigned:
@@ -268,6 +292,10 @@ class Session:
             self._pace = command.pace
             if self._due is not None:
                 self._due = min(self._due, time.monotonic() + self._interval)
+        elif command.do == "show":
+            self._open.pop(command.panel, None)
+            if command.is_on:
+                self._open[command.panel] = _PanelContent(NEVER, None)
         elif command.do == "resign":
             self._has_resigned, self._queued = True, None
             self._save()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/playing.md: three moments of a game, as Chromium shows the page that plays it.
+"""Makes the pictures of docs/playing.md: moments of a game, as Chromium shows the page that plays it.
 
 python -m tests.browser.play_pictures docs/images
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 import territorial
 from benchmarks.media.browser import chromium
 from territorial.engine.seats import shown_names
+from territorial.play.commands import PANELS
 from territorial.render.web import page
 from tests.play.sessions import served
 
@@ -41,6 +42,7 @@ def main(argv: list[str]) -> int:
             seed=SEED,
             names=names,
             title=f"you, seed {SEED}",
+            advisor="upstart-1",
         )
         with game as played:
             tab = browser.open(played.server.url, width=1100, height=700)
@@ -48,6 +50,10 @@ def main(argv: list[str]) -> int:
             tab.evaluate("page.setTheme('light')")
             play_to(tab, 700)
             picture(tab, folder / "play-page.png")
+            toggle_panels(tab)
+            hold_until_it_attacks(tab)
+            picture(tab, folder / "play-panels.png")
+            toggle_panels(tab)
             tab.resize(390, 844)
             tab.evaluate("page.setTheme('dark')")
             play_to(tab, 900)
@@ -70,6 +76,22 @@ def play_to(tab: chromium.Tab, until: int) -> None:
         else:
             tab.evaluate("page.game.hold()")
         tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+
+
+def hold_until_it_attacks(tab: chromium.Tab) -> None:
+    """Hold until the advisor would attack somebody."""
+    while tab.evaluate("page.game.now.panels.advice.options[0].owner") < 0:
+        tick = tab.evaluate("page.game.now.tick")
+        tab.evaluate("page.game.hold()")
+        tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+
+
+def toggle_panels(tab: chromium.Tab) -> None:
+    """Open or close what can be shown beside the game."""
+    for panel in PANELS:
+        before = tab.evaluate(f"element('{panel}').hidden")
+        tab.evaluate(f"page.game.toggle('{panel}')")
+        tab.wait_for(f"element('{panel}').hidden !== {str(before).lower()}")
 
 
 def picture(tab: chromium.Tab, path: Path) -> None:

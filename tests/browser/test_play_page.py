@@ -1,5 +1,6 @@
 """Playing in a real browser: by mouse, by keyboard and by touch; what the page says, sends and shows."""
 
+import base64
 import json
 import os
 import signal
@@ -12,9 +13,11 @@ import pytest
 
 import territorial
 from benchmarks.media.browser import chromium
+from territorial.bots import Network
 from territorial.constants import BLOCKED, FRACTIONS
 from territorial.render.web import page
 from territorial.replay import Replay
+from tests.bots.networks import TRAINED
 from tests.play.sessions import FREE, SMALL, now, served, wait_for
 
 pytestmark = [
@@ -443,3 +446,76 @@ def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
     assert replay.names[0] == "Ada"
     assert replay.seats[1] == "upstart-1"
     assert SMALL.num_players == len(replay.seats)
+
+
+# ---- panels ----------------------------------------------------------------------------------------
+
+
+def bars_of(tab):
+    """What the panel of advice says: texts and widths in per cent, from the top."""
+    return tab.evaluate(
+        "[...document.querySelectorAll('#advice li')].map(({ children: [, what, track, number] }) => "
+        "[what.textContent, number.textContent, track.firstChild.style.width])"
+    )
+
+
+def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
+    tab, game = play(advisor=Network(TRAINED / "network.safetensors"))
+    assert now(game.session)["panels"] == {}
+    pass_tick(tab, lambda: tab.press("n"))
+    tab.press("p")
+    tab.wait_for("!element('advice').hidden")
+    for _ in range(12):
+        told = now(game.session)["panels"]["advice"]
+        settle(tab)
+        bars, options = bars_of(tab), told["options"]
+        assert len(bars) == min(6, len(options))
+        assert bars[0][0].startswith("hold" if options[0]["owner"] == -1 else "")
+        assert float(bars[0][2][:-1]) == pytest.approx(100 * options[0]["part"], abs=0.01)
+        assert bars[0][1] == f"{int(1000 * options[0]['part']) / 10:.1f}%"
+        pass_tick(tab, lambda: tab.press("h"))
+    assert text_of(tab, "#advice h2").startswith("What net:")
+    assert tab.evaluate("element('advise').getAttribute('aria-pressed')") == "true"
+    tab.press("p")
+    tab.wait_for("element('advice').hidden")
+    assert now(game.session)["panels"] == {}
+    assert launches_of(replay_of(game)) == [(0, FREE, FRACTIONS[6])]
+
+
+def test_the_view_of_an_agent_is_shown_by_a_key(play):
+    tab, game = play(advisor="upstart-1", config=territorial.GameConfig(height=40, width=40, num_players=4))
+    for _ in range(3):
+        pass_tick(tab, lambda: tab.press("n") if is_legal(tab) else tab.press("h"))
+    tab.press("o")
+    tab.wait_for("!element('sight').hidden && document.querySelectorAll('#sight canvas').length === 6")
+    settle(tab)
+    told = now(game.session)["panels"]["sight"]
+    rows = tab.evaluate(
+        "[...document.querySelectorAll('#sight .pairs tbody tr')].map((row) => "
+        "[...row.cells].map((cell) => cell.textContent))"
+    )
+    assert rows[0] == ["front, cells", *(f"{front:,}" for front in told["fronts"])]
+    assert [row[0] for row in rows[2:]] == [name for name, _ in told["pairs"]]
+    assert [float(text) for text in rows[5][1:]] == pytest.approx(told["pairs"][3][1], abs=0.0051)
+    assert text_of(tab, "#sight .mask").startswith(f"{told['num_legal']} of 51 actions are legal: hold")
+    level = tab.evaluate(
+        "[...document.querySelector('#sight canvas').getContext('2d').getImageData(0, 0, 5, 5).data]"
+        ".filter((_, i) => i % 4 === 0)"
+    )
+    assert bytes(level) == base64.b64decode(told["planes"]["data"][0])
+    assert max(level) > 0
+    tab.press("o")
+    tab.wait_for("element('sight').hidden")
+
+
+def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(play):
+    tab, game = play(advisor=Network(TRAINED / "network.safetensors"), size=PHONE)  # a long name
+    for button, panel in (("advise", "advice"), ("see", "sight")):
+        tab.tap(*middle_of(tab, f"#{button}"))
+        tab.wait_for(f"!element('{panel}').hidden")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    tab.call("Page.reload")
+    tab.wait_for("document.readyState === 'complete'")
+    ready(tab)
+    tab.wait_for("!element('advice').hidden && !element('sight').hidden")
+    assert set(now(game.session)["panels"]) == {"advice", "sight"}

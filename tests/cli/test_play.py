@@ -55,6 +55,12 @@ def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
     assert table.names[1:3] == ("mine-1", "patient")
 
 
+def test_the_champion_advises_a_person_unless_it_is_to_be_another():
+    assert table_of(*SMALL).advisor.name == play.CHAMPION
+    assert table_of(*SMALL, "--advisor", "turtle").advisor == "turtle-1"
+    assert table_of(*SMALL, "--spectate").advisor is None
+
+
 class Sender:
     """A policy of observations that always sends all to free land."""
 
@@ -73,6 +79,7 @@ class Sender:
 
 def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(play.snapshots, "players_of", lambda parsed, names: [Sender() for _ in names])
+    assert table_of(*SMALL, "--seats", "banker").frames == 2  # of the advisor
     run, sessions = Session.run, []
 
     def run_with_a_decision(session):
@@ -117,6 +124,11 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
         (["--opponent", "style:no.json"], ["argument --opponent: ", "style:no.json", "cannot be read"]),
         (["--opponent", "snapshot:main-1"], ["argument --store: 'snapshot:main-1' plays"]),
         (["--opponent", "turtle"] * 4, ["argument --opponent: 4 opponents; there are seats for 3"]),
+        (["--advisor", "bankr"], ["argument --advisor: ", "'bankr'", "banker"]),
+        (
+            ["--advisor", "net:no.safetensors"],
+            ["argument --advisor: ", "net:no.safetensors", "cannot be read"],
+        ),
         (["--person", ""], ["argument --person: "]),
         (["--person", "a\nb"], ["argument --person: "]),
         (["--save", "no/such/game.replay"], ["argument --save: ", "there is no such folder"]),

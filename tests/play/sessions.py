@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import territorial
+from territorial.play.advice import advice_of
 from territorial.play.commands import PlayerCommand
 from territorial.play.server import PlayServer
-from territorial.play.session import Session
+from territorial.play.session import Look, Session
+from territorial.play.sight import sight_of
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
 SEATS = ("agent", "novice", "turtle", "banker")
@@ -37,11 +39,14 @@ def session_of(
     has_page: bool = True,
     names: tuple[str, ...] = NAMES,
     title: str = "a test",
+    advisor: Any = None,
     **options: Any,
 ) -> Iterator[Session]:
-    """Give a session that runs within the block."""
+    """Give a session that runs within the block; with an ``advisor`` it has panels to show."""
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
+    if advisor is not None:
+        options["panels"] = panels_of(game, seat, advisor)
     session = Session(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
     thread = threading.Thread(target=session.run)
     thread.start()
@@ -53,6 +58,17 @@ def session_of(
         session.stop()
         thread.join(SECONDS)
         assert not thread.is_alive()
+
+
+def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, Look]:
+    """Return the panels of a seat."""
+    advise = advice_of(advisor, game, seat, seed=1)
+
+    def advice(game: territorial.VecGame) -> dict[str, Any]:
+        options = [option._asdict() for option in advise(game)]
+        return {"name": getattr(advisor, "name", advisor), "options": options}
+
+    return {"advice": advice, "sight": sight_of(game, seat)}
 
 
 @contextmanager

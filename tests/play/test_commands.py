@@ -18,6 +18,8 @@ from territorial.play.commands import LARGEST_COMMAND, PlayerCommand, read_comma
         ('{"do": "pace", "pace": 40}', PlayerCommand("pace", pace=40)),
         ('{"do": "pace", "pace": "step"}', PlayerCommand("pace")),
         ('{"do": "resign"}', PlayerCommand("resign")),
+        ('{"do": "show", "panel": "advice", "on": true}', PlayerCommand("show", is_on=True, panel="advice")),
+        ('{"do": "show", "panel": "sight", "on": false}', PlayerCommand("show", panel="sight")),
     ],
 )
 def test_what_a_command_says(text, command):
@@ -29,7 +31,7 @@ def test_what_a_command_says(text, command):
     [
         ("", "it is not JSON"),
         ("[]", "it must be a JSON object"),
-        ("{}", "do is None; it must be one of launch, hold, pause, pace, resign"),
+        ("{}", "do is None; it must be one of launch, hold, pause, pace, resign, show"),
         ('{"do": ["hold"]}', "it must be one of launch"),
         ('{"do": "fly"}', "do is 'fly'"),
         ('{"do": "launch", "target": 4}', "the command launch has no 'share'"),
@@ -40,6 +42,8 @@ def test_what_a_command_says(text, command):
         ('{"do": "launch", "target": "4", "share": 0}', "target is '4'; it must be a whole number"),
         ('{"do": "launch", "target": 4.5, "share": 0}', "target is 4.5; it must be a whole number"),
         ('{"do": "pause", "on": 1}', "on is 1; it must be true or false"),
+        ('{"do": "show", "panel": "all", "on": true}', "panel is 'all'; it must be advice or sight"),
+        ('{"do": "show", "panel": ["sight"], "on": true}', "panel is ['sight']; it must be"),
         ('{"do": "pace", "pace": 0}', "pace is 0; it must be a whole number from 1 to 1000"),
         ('{"do": "pace", "pace": 1001}', "pace is 1001"),
         ('{"do": "hold", "do": "resign"}', "occurs twice"),

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.bots import Network
 from territorial.constants import FRACTIONS
 from territorial.play import session as session_module
-from territorial.play.commands import PlayerCommand
+from territorial.play.commands import PANELS, PlayerCommand
 from territorial.play.session import BusyError, RefusedError
 from territorial.replay import Replay, decisions
+from tests.bots.networks import TRAINED
 from tests.play.sessions import FREE, HOLD, NAMES, SMALL, decide, launch, now, session_of, wait_for
 from tests.render.film_reader import read_film
 
@@ -281,7 +283,9 @@ def test_bots_play_on_after_the_players_death(save):
         died = now(session)
         assert not died["is_over"], "the player, who holds all the time, was not eliminated"
         assert died["place"] == 4
-        assert Replay.load(save).num_ticks == died["tick"]
+        replay = Replay.load(save)  # it was saved then, which may have been some decisions ago
+        alive = [replay.game(tick).state.alive[0, 1] for tick in (replay.num_ticks - 10, replay.num_ticks)]
+        assert alive == [1, 0]
         session.submit(PlayerCommand("pace"))  # nothing is waited for
         wait_for(lambda: now(session)["tick"] > died["tick"] + 20)
         with pytest.raises(RefusedError, match="you are out of the game"):
@@ -356,3 +360,49 @@ def test_an_error_ends_the_session_and_the_game_is_saved(save):
     with pytest.raises(ConnectionAbortedError):
         list(session.film.pieces())
     assert np.array_equal(Replay.load(save).launches[:, 0] % 10, np.zeros(len(Replay.load(save).launches)))
+
+
+# ---- panels ----------------------------------------------------------------------------------------
+
+
+def show(session, panel, is_on=True):
+    """Open or close a panel, and return what the session then tells of panels."""
+    return json.loads(session.submit(PlayerCommand("show", panel=panel, is_on=is_on)))["panels"]
+
+
+def test_open_panels_are_shown_and_others_are_not_asked(save):
+    asked = []
+    panels = {name: lambda game, name=name: asked.append(name) or int(game.state.tick[0]) for name in PANELS}
+    with session_of(save, panels=panels) as session:
+        assert now(session)["panels"] == {}
+        decide(session, HOLD)
+        assert asked == []
+        assert show(session, "advice") == {"advice": 10}
+        assert show(session, "sight") == {"advice": 10, "sight": 10}
+        assert decide(session, HOLD)["panels"] == {"advice": 20, "sight": 20}
+        assert asked == ["advice", "sight"] * 2  # once a tick each, however often it is told
+        assert show(session, "advice", is_on=False) == {"sight": 20}
+        session.submit(PlayerCommand("resign"))
+        assert now(session)["panels"] == {"sight": None}  # there is nothing to decide
+
+
+def test_a_spectator_has_no_panels(save):
+    with session_of(save, seat=0, seats=("novice", "novice", "turtle", "banker")) as session:
+        for panel in PANELS:
+            with pytest.raises(RefusedError, match=f"this game has no {panel} to show"):
+                show(session, panel)
+
+
+@pytest.mark.parametrize("advisor", ["upstart-1", Network(TRAINED / "network.safetensors")])
+def test_panels_do_not_change_the_game(save, advisor):
+    digests = []
+    for has_panels in (False, True):
+        with session_of(save, advisor=advisor) as session:
+            for panel in PANELS if has_panels else ():
+                show(session, panel)
+            play_shares(session)
+            assert set(now(session)["panels"]) == set(PANELS if has_panels else ())
+        replay = Replay.load(save)
+        replay.verify()
+        digests.append((replay.digest, replay.launches.tolist()))
+    assert digests[0] == digests[1]

@@ -17,6 +17,8 @@ class Game {
   constructor(page) {
     this.page = page;
     this.outlines = new Outlines(page);
+    this.advice = new Advice(this);
+    this.sight = new Sight(this);
     this.orders = new Orders((now) => this.#arrived(now), (reason) => this.#lost(reason));
   }
 
@@ -64,6 +66,8 @@ class Game {
     this.#showShare();
     this.#showOpenings();
     this.#showAttacks();
+    this.advice.show(this.now.panels.advice);
+    this.sight.show(this.now.panels.sight);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
     if (now.queued) this.say(this.#waiting());
@@ -250,6 +254,8 @@ class Game {
     if (this.now && this.page.painter) this.#showShare();
   }
 
+  /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
+  toggle(panel) { this.#send({ do: "show", panel, on: !(panel in this.now.panels) }); }
   hold() { this.#send({ do: "hold" }); }
   pause() { this.#send({ do: "pause", on: !this.now.is_paused }); }
   setPace(pace) { this.#send({ do: "pace", pace }); }
@@ -305,6 +311,8 @@ function playKeys(game) {
     n: () => game.attack(NEUTRAL),
     h: () => game.hold(),
     r: () => game.askToResign(),
+    p: () => game.toggle("advice"),
+    o: () => game.toggle("sight"),
     "?": () => element("rules").showModal(),
   };
   FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
@@ -318,7 +326,13 @@ function connectGame(game) {
   pace.add(new Option("step", "step"));
   pace.addEventListener("change", () => game.setPace(pace.value === "step" ? "step" : Number(pace.value)));
   share.addEventListener("input", () => game.setShare(Number(share.value)));
-  const buttons = { pause: () => game.pause(), hold: () => game.hold(), resign: () => game.askToResign() };
+  const buttons = {
+    pause: () => game.pause(),
+    hold: () => game.hold(),
+    resign: () => game.askToResign(),
+    advise: () => game.toggle("advice"),
+    see: () => game.toggle("sight"),
+  };
   for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());
   element("send").addEventListener("click", () => {
     if (document.body.classList.contains("is-out")) game.watchAgain();

@@ -1,0 +1,50 @@
+"use strict";
+// The advisor: what another player would do on the seat, as bars.
+
+const MOST_OPTIONS = 5; // others are shown as one bar
+const HOLDS = -1; // the target of who holds
+
+class Advice {
+  constructor(game) {
+    this.game = game;
+    this.box = element("advice");
+  }
+
+  /** Shows what the session tells: undefined while the panel is closed, null if there is nothing to decide. */
+  show(told) {
+    this.box.hidden = told === undefined;
+    element("advise").setAttribute("aria-pressed", !this.box.hidden);
+    if (!told) return;
+    put(this.box.querySelector("h2"), `What ${told.name} would do`);
+    const bars = told.options.slice(0, MOST_OPTIONS).map((option) => [option.owner, this.#text(option), option.part]);
+    const rest = told.options.slice(MOST_OPTIONS).reduce((sum, { part }) => sum + part, 0);
+    if (rest > 0) bars.push([null, "others", rest]);
+    const list = this.box.querySelector("ul");
+    while (list.children.length > bars.length) list.lastChild.remove();
+    while (list.children.length < bars.length) list.append(newBar());
+    bars.forEach(([owner, text, part], n) => this.#fill(list.children[n], owner, text, part));
+  }
+
+  #text({ owner, fraction }) {
+    if (owner === HOLDS) return "hold";
+    return `${this.game.name(owner)} with ${(fraction / 10.24).toFixed(fraction < 256 ? 1 : 0)} %`;
+  }
+
+  #fill(item, owner, text, part) {
+    const [swatch, what, track, number] = item.children;
+    swatch.style.background = owner === null || owner === HOLDS ? "transparent" : this.game.page.palette.texts[owner];
+    put(what, text);
+    track.firstChild.style.width = `${100 * part}%`;
+    put(number, percent(part, 1));
+  }
+}
+
+function newBar() {
+  const item = document.createElement("li");
+  const [swatch, what, track, number, bar] = Array.from({ length: 5 }, () => document.createElement("span"));
+  swatch.className = "swatch";
+  track.className = "track";
+  track.append(bar);
+  item.append(swatch, what, track, number);
+  return item;
+}

@@ -1,0 +1,90 @@
+"use strict";
+// What an agent sees of the game on the seat: the mask, fronts and needs, the form "pairs", pooled planes.
+
+class Sight {
+  #columns = ""; // the candidates of the table
+  #images = [];
+
+  constructor(game) {
+    this.game = game;
+    this.box = element("sight");
+  }
+
+  /** Shows what the session tells: undefined while the panel is closed, null if there is nothing to see. */
+  show(told) {
+    this.box.hidden = told === undefined;
+    document.body.classList.toggle("is-seeing", !this.box.hidden);
+    element("see").setAttribute("aria-pressed", !this.box.hidden);
+    if (!told) return;
+    this.#showMask(told);
+    this.#showPairs(told);
+    this.#showOwn(told.own);
+    this.#showPlanes(told.planes);
+  }
+
+  #showMask({ legal, num_legal: numLegal, num_actions: numActions }) {
+    const targets = ["hold", ...legal.map((owner) => this.game.name(owner))].join(", ");
+    put(this.box.querySelector(".mask"), `${numLegal} of ${numActions} actions are legal: ${targets}`);
+  }
+
+  #showPairs({ owners, fronts, needs, pairs }) {
+    const table = this.box.querySelector(".pairs");
+    const rows = [["front, cells", fronts.map(count)], ["need, troops", needs.map(short)],
+      ...pairs.map(([name, numbers]) => [name, numbers.map(decimal)])];
+    if (this.#columns !== String(owners) || table.tBodies[0].rows.length !== rows.length) this.#makeTable(table, owners, rows);
+    rows.forEach(([, texts], row) => texts.forEach((text, column) => put(table.tBodies[0].rows[row].cells[column + 1], text)));
+    this.#columns = String(owners);
+  }
+
+  #makeTable(table, owners, rows) {
+    const head = newRow("td", "", "th", owners.map((owner) => (owner === NEUTRAL ? "free" : `P${owner}`)));
+    [...head.cells].slice(1).forEach((cell, n) => {
+      cell.title = this.game.name(owners[n]);
+      cell.style.borderBottomColor = this.game.page.palette.texts[owners[n]];
+    });
+    table.tHead.replaceChildren(head);
+    table.tBodies[0].replaceChildren(...rows.map(([name, texts]) => newRow("th", name, "td", texts)));
+  }
+
+  #showOwn(own) {
+    const body = this.box.querySelector(".own").tBodies[0];
+    if (body.rows.length !== own.length) body.replaceChildren(...own.map(([name]) => newRow("th", name, "td", [""])));
+    own.forEach(([, number], row) => put(body.rows[row].cells[1], decimal(number)));
+  }
+
+  #showPlanes({ names, height, width, data }) {
+    if (!this.#images.length) this.#makeImages(names, height, width);
+    this.#images.forEach((canvas, n) => {
+      const image = new ImageData(width, height), levels = atob(data[n]);
+      for (let i = 0; i < levels.length; i++) {
+        const level = levels.charCodeAt(i);
+        image.data.set([level, level, level, 255], 4 * i);
+      }
+      canvas.getContext("2d").putImageData(image, 0, 0);
+    });
+  }
+
+  #makeImages(names, height, width) {
+    this.#images = names.map(() => Object.assign(document.createElement("canvas"), { height, width }));
+    this.box.querySelector(".planes").replaceChildren(...this.#images.map((canvas, n) => {
+      const figure = document.createElement("figure"), caption = document.createElement("figcaption");
+      caption.textContent = names[n];
+      figure.append(canvas, caption);
+      return figure;
+    }));
+  }
+}
+
+const decimal = (number) => (Math.round(100 * number) / 100 + 0).toFixed(2); // and no "-0.00"
+
+/** Returns a row of a table: a cell that names it, and others. */
+function newRow(nameTag, name, tag, texts) {
+  const row = document.createElement("tr");
+  row.append(...[[nameTag, name, "row"], ...texts.map((text) => [tag, text, "col"])].map(([kind, text, scope]) => {
+    const cell = document.createElement(kind);
+    cell.textContent = text;
+    if (kind === "th") cell.scope = scope;
+    return cell;
+  }));
+  return row;
+}

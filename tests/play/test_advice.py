@@ -1,0 +1,106 @@
+"""Advice: what an advisor is said to do is what that player does at its turn, and the game stays as it is."""
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.bots import Network, PythonBot
+from territorial.constants import FRACTIONS
+from territorial.play.advice import HOLDS, advice_of
+from tests.bots.networks import TRAINED
+
+CONFIG = territorial.GameConfig(height=48, width=48, num_players=6, max_ticks=1500)
+NETWORK = TRAINED / "network.safetensors"
+SEAT = 2
+
+
+class Grabber(PythonBot):
+    """Attacks the owner with the largest front that it can."""
+
+    name = "grabber-1"
+    interval = 70
+
+    def decide(self, view):
+        fronts = np.where(view.legal, view.fronts, 0)
+        return np.where(fronts.any(1), fronts.argmax(1), -1), np.full(len(fronts), 300)
+
+
+def game_with(player, *others):
+    """A game with ``player`` on SEAT; it is asked what it does there as if it sat elsewhere, too."""
+    seats = ["banker", player, *(others or ("settler", "novice", "turtle", "banker"))]
+    game = territorial.VecGame(CONFIG, 1, seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[5])
+    return game
+
+
+def launches_and_advice(game, advise):
+    """What the player on SEAT launched at its turns, and what had been said that it would do."""
+    made, said = [], []
+    while not game.state.over[0] and game.state.alive[0, SEAT]:
+        before = game.digest(0)
+        advice = advise(game)
+        assert game.digest(0) == before
+        game.step()
+        target, fraction, is_legal = (table[0, SEAT - 1] for table in game.launches())
+        if is_legal:
+            made.append((int(target), int(fraction)))
+            said.append((advice[0].owner, advice[0].fraction))
+    return made, said
+
+
+@pytest.mark.parametrize("player", ["banker", "upstart-1", Grabber()])
+def test_a_bot_does_what_is_said_of_it(player):
+    game = game_with(player)
+    made, said = launches_and_advice(game, advice_of(player, game, SEAT, seed=1))
+    assert len(made) >= 8
+    assert said == made
+
+
+def test_a_network_does_what_is_said_to_be_likeliest():
+    game = game_with(Network(NETWORK, temperature=0))
+    made, said = launches_and_advice(game, advice_of(Network(NETWORK), game, SEAT, seed=1))
+    assert len(made) >= 3
+    assert said == made
+
+
+def test_probabilities_are_those_with_which_a_network_draws():
+    """Over many games that differ in what is drawn alone: how often it does what, at temperature 1."""
+    drawn = Network(NETWORK, temperature=1, interval=10)
+    game = game_with(drawn)
+    advise, count = advice_of(drawn, game, SEAT, seed=1), 400
+    while len(advise(game)) < 3:
+        game.step()
+    options, saved = advise(game), game.save(0)
+    assert sum(option.part for option in options) == pytest.approx(1)
+    assert [option.part for option in options] == sorted((option.part for option in options), reverse=True)
+    many = territorial.VecGame(CONFIG, count, seats=[drawn] * 6, autoreset="disabled", observe=False)
+    many.reset(seed=1)
+    for k in range(count):
+        blocks = territorial.game.state.State(*saved.blocks)
+        seed = np.full_like(blocks.seed, k)
+        many.restore(k, saved._replace(blocks=blocks._replace(seed=seed)))
+    many.step()
+    targets = np.where(many.launches().legal, many.launches().target, HOLDS)[:, SEAT - 1]
+    for option in options:
+        share = (targets == option.owner).mean()
+        assert share == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
+
+
+def test_a_policy_is_asked_for_its_action():
+    class Simple:
+        frames = 1
+
+        def identity(self):
+            return "simple"
+
+        def start(self, config, layout, seed):
+            return lambda game, games, seats: [[1, 4]] if game.state.tick[0] else [[0, 0]]
+
+        def stop(self):
+            pass
+
+    game = game_with("agent")
+    advise = advice_of(Simple(), game, SEAT, seed=1)
+    assert advise(game) == [(HOLDS, 1.0, 0)]
+    game.step()
+    assert advise(game) == [(0, 1.0, FRACTIONS[4])]
