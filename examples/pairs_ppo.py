@@ -222,7 +222,7 @@ class PlayedRows(NamedTuple):
     ended: list[tuple[list[str], np.ndarray]]
     """Of each game that ended: its players, and their places, NaN where not known."""
     seconds: float
-    """Of the processor."""
+    """Of the processor, since the rollout before."""
 
 
 # ---- the process that plays ----------------------------------------------------------------------------
@@ -233,13 +233,13 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that learns ends this one
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    games, policy = None, PairPolicy(settings.size)
+    games, policy, told = None, PairPolicy(settings.size), 0.0
     while (order := pipe.recv()) is not None:
-        began = time.process_time()
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
         games = games or AllGames(settings, order, seed)
         rows, played = games.rollout(policy, order)
-        pipe.send(PlayedRows(rows, played, games.take_ended(), time.process_time() - began))
+        told, before = time.process_time(), told
+        pipe.send(PlayedRows(rows, played, games.take_ended(), told - before))
 
 
 class AllGames:
@@ -646,12 +646,13 @@ def train(run: PairRun) -> None:
         return
     with player(run.settings, 1000 * run.settings.seed + run.updates) as pipe:
         pipe.send(run.order())
+        last = time.process_time()
         while run.done() < 1:
-            used = time.process_time()
             found = pipe.recv()
             pipe.send(run.order())
             loss, frozen = run.learn(found)
-            used = time.process_time() - used + found.seconds
+            before, last = last, time.process_time()
+            used = last - before + found.seconds  # with the files that were written after the update before
             run.seconds, run.played = run.seconds + used, run.played + found.played
             above = share_above(found)
             run.log.add(run, found, loss, above)
