@@ -21,8 +21,8 @@ from territorial.play.sight import sight_of
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
 SEATS = ("agent", "novice", "turtle", "banker")
 NAMES = ("Ada", "novice", "turtle", "banker")
-SECONDS = 30
-"""How long to wait for anything."""
+SECONDS = 300
+"""How long to wait for anything: the first session on a machine compiles the engine."""
 FREE = 0
 HOLD = PlayerCommand("hold")
 
