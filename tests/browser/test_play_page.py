@@ -29,12 +29,6 @@ TWO = territorial.GameConfig(height=24, width=24, num_players=2, map="open", max
 PHONE = {"width": 390, "height": 844}
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium.Browser() as browser:
-        yield browser
-
-
 @pytest.fixture
 def play(browser, tmp_path):
     """A function that opens the page of a new game, and gives its tab and its session's server."""
