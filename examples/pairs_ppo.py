@@ -87,7 +87,12 @@ class Settings:
     full_games: int = option(16, "games of 256 x 256 cells with 32 players beside them", 0, 100_000)
     full_seats: str = option("2,8", "seats of these that learn")
     slow: float = option(0.5, "share of the games in which bots decide every 50 ticks, not every 10", 0, 1)
-    interval: int = option(50, "ticks from one decision to the next, a multiple of 10", 10, 10_000)
+    interval: int = option(
+        50,
+        "ticks from one decision to the next, a multiple of 10; 50 at least where bots decide so",
+        10,
+        10_000,
+    )
     max_ticks: int = option(6000, "the game ends after this many ticks", 10)
     map: str = option("lakes", "map of the games: a kind, a land, or a mix of them such as '3*lakes + maze'")
     maps: int = option(64, "generated maps that games are drawn from; 0: a new one for every game", 0, 1024)
@@ -107,8 +112,8 @@ class Settings:
     learning_rate: float = option(3e-4, "learning rate of Adam, as the run begins", 1e-9, 1)
     last_rate: float = option(1e-5, "learning rate as it ends", 0, 1)
     entropy: float = option(1e-3, "weight of the entropy, as the run begins; it falls to a tenth", 0, 10)
-    gamma: float = option(0.997, "discount per decision", 0, 1)
-    gae_lambda: float = option(0.95, "lambda of the advantages", 0, 1)
+    gamma: float = option(0.997, "discount of 50 ticks", 0, 1)
+    gae_lambda: float = option(0.95, "lambda of the advantages, per decision", 0, 1)
     clip: float = option(0.2, "range of the probability ratio", 0.001, 10)
     max_norm: float = option(0.5, "largest norm of a gradient", 1e-6, 1e6)
     average: float = option(0.995, "what the average of the weights keeps at every step", 0, 0.999999)
@@ -127,10 +132,11 @@ class Settings:
             raise ValueError("save is empty; it must be the folder of the run")
         learning_seats(self, "seats", self.num_players)
         learning_seats(self, "full_seats", FULL_PLAYERS)
-        step = SLOW if self.slow else FAST
-        if self.interval % step:
-            raise ValueError(f"interval is {self.interval}; it must be a multiple of {step}, a step's ticks")
         for kind in kinds_of(self):
+            if decision_ticks(self, kind) % kind.ticks:
+                raise ValueError(
+                    f"interval is {self.interval}; it must be a multiple of {kind.ticks}, a step's ticks"
+                )
             config_of(self, kind)
 
 
@@ -187,6 +193,11 @@ def _kinds_of_size(
         for ticks, games in ((FAST, count - slow), (SLOW, slow)):
             if games:
                 yield GameKind(*size, seats, games, ticks)
+
+
+def decision_ticks(settings: Settings, kind: GameKind) -> int:
+    """Return the ticks from one decision to the next in games of a kind: a step of them at least."""
+    return max(settings.interval, kind.ticks)
 
 
 def config_of(settings: Settings, kind: GameKind) -> GameConfig:
@@ -275,7 +286,7 @@ class KindGames:
             config=config_of(settings, kind),
             obs="pairs",
             action_format="pairs",
-            repeat=settings.interval // kind.ticks,
+            repeat=decision_ticks(settings, kind) // kind.ticks,
             end_when="no_agents",
             autoreset="disabled",
         )
@@ -335,13 +346,14 @@ class KindGames:
     def _with_advantages(self, steps: list[dict[str, Any]], last: np.ndarray) -> dict[str, np.ndarray]:
         """Return the rows of all steps, with generalised advantage estimates and what values should be."""
         settings, parts = self.settings, []
+        gamma = settings.gamma ** (decision_ticks(settings, self.kind) / SLOW)
         following, running = last, np.zeros_like(last)
         for step in reversed(steps):
             value = np.zeros_like(last)
             value[step["alive"]] = step["rows"]["value"]
             goes_on = ~step["end"]
-            error = step["reward"] + settings.gamma * following * goes_on - value
-            running = error + settings.gamma * settings.gae_lambda * running * goes_on
+            error = step["reward"] + gamma * following * goes_on - value
+            running = error + gamma * settings.gae_lambda * running * goes_on
             following, gain = value, running[step["alive"]]
             parts.append(step["rows"] | {"gain": gain, "target": gain + step["rows"]["value"]})
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -109,6 +109,39 @@ def test_two_processes_train_and_the_engine_plays_the_network(pairs_ppo, tmp_pat
     assert (game.state.land[0, 1:] > 0).all()
 
 
+def test_it_decides_as_often_as_asked_and_never_more_often_than_bots(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    settings = pairs_ppo.Settings(**TINY | {"save": "x", "num_games": 4, "interval": 20, "slow": 0.5})
+    both = pairs_ppo.AllGames(settings, order, 0).kinds
+    ticks = {games.kind.ticks: pairs_ppo.decision_ticks(settings, games.kind) for games in both}
+    assert ticks == {10: 20, 50: 50}
+    hold = np.zeros((2, 2), np.int64)
+    for games in both:
+        games.env.step(hold)
+        assert (games.env.game.state.tick == ticks[games.kind.ticks]).all()
+
+
+def test_what_is_far_counts_less_however_often_it_decides(pairs_ppo, tmp_path):
+    _, order = order_of(pairs_ppo, tmp_path)
+    gamma = {}
+    for interval in (10, 50):
+        games = games_of(pairs_ppo, order, interval=interval, slow=0.0, gamma=0.5, gae_lambda=1.0)
+        rows = {"value": np.zeros(1, np.float32)}
+        steps = [
+            {
+                "rows": rows,
+                "alive": np.array([[True, False]]),
+                "reward": np.array([[reward, 0.0]]),
+                "end": np.zeros((1, 2), bool),
+            }
+            for reward in (0.0, 1.0)
+        ]
+        found = games._with_advantages(steps, np.zeros((1, 2)))
+        gamma[interval] = sorted(found["gain"].tolist())[0]
+    assert gamma[50] == pytest.approx(0.5)
+    assert gamma[10] ** 5 == pytest.approx(0.5)
+
+
 def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     first = one_process.main(options(tmp_path, updates=3))
     weights = first.trainee.weights()
