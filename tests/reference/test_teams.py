@@ -59,14 +59,14 @@ def test_the_config_and_the_reference_implementation_deal_alike(num_players, tea
 
 def test_anchors_are_cut_across_the_longer_side_and_each_part_again():
     """Three teams: the first takes its side of the map, the other two share the rest."""
-    anchors = [(0, 0), (9, 1), (4, 30), (6, 20), (2, 21), (7, 31)]
+    anchors = [(0, 0), (9, 1), (0, 30), (30, 21), (1, 20), (29, 31)]
     team_of, seed = [1, 1, 2, 2, 3, 3], 1
     first, second, third = sorted((1, 2, 3), key=lambda g: H(seed, 10, 0, g))
     found = anchors_together(anchors, team_of, seed)
     parts = {g: {found[p - 1] for p in (2 * g - 1, 2 * g)} for g in (1, 2, 3)}
-    assert parts[first] == {(0, 0), (9, 1)}, "31 wide and 9 high: by column"
-    assert parts[second] == {(6, 20), (2, 21)}, "11 wide and 5 high: by column again"
-    assert parts[third] == {(4, 30), (7, 31)}
+    assert parts[first] == {(0, 0), (9, 1)}, "31 wide and 30 high: by column"
+    assert parts[second] == {(0, 30), (1, 20)}, "11 wide and 30 high: by row"
+    assert parts[third] == {(30, 21), (29, 31)}
 
 
 def test_a_box_as_high_as_wide_is_cut_between_rows():
@@ -86,12 +86,13 @@ def test_the_first_half_of_the_teams_gets_as_many_anchors_as_it_has_seats():
         assert found[0] == ((0, 0) if is_first else (0, 50))
 
 
-def test_allies_take_the_anchors_of_their_part_in_reading_order_by_their_draws():
-    anchors, seed = [(3, 1), (2, 9), (2, 4), (30, 0)], 11
+@pytest.mark.parametrize("seed", range(6))
+def test_allies_take_the_anchors_of_their_part_in_reading_order_by_their_draws(seed):
+    anchors = [(3, 1), (2, 9), (4, 4), (0, 50)]
     found = anchors_together(anchors, [2, 2, 1, 2], seed)
     seats = sorted((1, 2, 4), key=lambda p: H(seed, 11, 0, p))
     is_first = H(seed, 10, 0, 2) < H(seed, 10, 0, 1)
-    part = [(2, 4), (2, 9), (3, 1)] if is_first else [(2, 9), (3, 1), (30, 0)]
+    part = [(2, 9), (3, 1), (4, 4)] if is_first else [(0, 50), (2, 9), (4, 4)]
     assert [found[p - 1] for p in seats] == part
 
 
