@@ -41,6 +41,12 @@ STREAM_BOT_MOVE = 7
 """What a bot draws at a decision: tick, player * 512 + draw."""
 STREAM_MAP_GENERATOR = 8
 """Noise of generated maps: layer, lattice point (seeded by the map's seed, not the game's)."""
+STREAM_TEAM_DEAL = 9
+"""Order in which seats are dealt to teams at random: 0, player."""
+STREAM_TEAM_ORDER = 10
+"""Order in which teams get their parts of the map when allies start together: 0, team."""
+STREAM_TEAM_SPAWN = 11
+"""Order in which the players of a team get the spawns of its part: 0, player."""
 
 # A player's choice is (what, how much): the second part indexes this table of 1024ths of the balance.
 FRACTIONS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)

@@ -6,8 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask
+from territorial import GameConfig, LandMask, VecGame
 from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
+from territorial.config.teams import TEAM_OPTIONS
 from territorial.reference import formulas
 
 LAND = LandMask.from_array(np.ones((20, 24), bool))
@@ -98,6 +99,84 @@ BAD = {
         "neutral_cost is 4; it must be at most min_layers, which is 3",
     ),
     "an attack dearer than a layer": ({"attack_cost": 4}, ValueError, "attack_cost is 4"),
+    "teams as a text": (
+        {"teams": "4"},
+        TypeError,
+        "teams is '4'; it must be None, a number of teams from 2 to num_players, or a list with the team of",
+    ),
+    "teams that are a set": (
+        {"num_players": 2, "teams": {1, 2}},
+        TypeError,
+        "teams is {1, 2}; it must be None",
+    ),
+    "teams that are True": ({"teams": True}, TypeError, "teams is True; it must be None, a number of teams"),
+    "half a team": ({"teams": 2.0}, TypeError, "teams is 2.0; it must be"),
+    "a single team": (
+        {"teams": 1},
+        ValueError,
+        "teams is 1; it must be from 2 to num_players, which is 32",
+    ),
+    "more teams than seats": ({"num_players": 4, "teams": 5}, ValueError, "teams is 5; .* which is 4"),
+    "teams of three seats of four": (
+        {"num_players": 4, "teams": (1, 2, 1)},
+        ValueError,
+        "teams has 3 entries; it must have one for each of the 4 seats",
+    ),
+    "a seat in team 0": (
+        {"num_players": 2, "teams": (0, 1)},
+        ValueError,
+        r"teams\[0\] is 0; it must be a whole number from 1 to 2",
+    ),
+    "a seat in a team without a number": (
+        {"num_players": 2, "teams": (1, "b")},
+        TypeError,
+        r"teams\[1\] is 'b'; it must be a whole number from 1 to 2",
+    ),
+    "all seats in one team": (
+        {"num_players": 3, "teams": (1, 1, 1)},
+        ValueError,
+        "teams has all seats in one team; it must have at least 2 teams",
+    ),
+    "a gap between teams": (
+        {"num_players": 4, "teams": (1, 4, 3, 1)},
+        ValueError,
+        "teams has the team 4 but no seat in team 2; its numbers must be 1, 2 and so on without gaps",
+    ),
+    "an unknown way to deal": (
+        {"teams": 2, "team_deal": "block"},
+        ValueError,
+        r"team_deal is 'block' \(did you mean 'blocks'\?\); it must be one of blocks, turn, random",
+    ),
+    "a way to deal that is no text": (
+        {"teams": 2, "team_deal": 1},
+        TypeError,
+        "team_deal is 1; it must be one",
+    ),
+    "nothing to deal": (
+        {"num_players": 2, "teams": (1, 2), "team_deal": "random"},
+        ValueError,
+        "team_deal is 'random'; it must be 'blocks' unless teams is a number of teams",
+    ),
+    "a way to deal without teams": (
+        {"team_deal": "turn"},
+        ValueError,
+        "team_deal is 'turn'; .* unless teams",
+    ),
+    "an unknown place to start": (
+        {"teams": 2, "team_spawns": "apart"},
+        ValueError,
+        "team_spawns is 'apart'; it must be one of mixed, together",
+    ),
+    "no teams that start together": (
+        {"team_spawns": "together"},
+        ValueError,
+        "team_spawns is 'together'; it must be 'mixed' unless teams is set",
+    ),
+    "a reward of teams without teams": (
+        {"rewards": {"land": 1, "team_land": 1}},
+        ValueError,
+        "rewards has the part 'team_land'; it needs teams, and teams is None",
+    ),
     "more spawns than cells": (
         {"height": 16, "width": 16, "num_players": 22},
         ValueError,
@@ -171,16 +250,27 @@ def test_every_field_has_a_part_in_the_digest():
         "cadence_land": (1, 2, 3),
         "deaths": False,
         "handicap": True,
+        "teams": 2,
     } | {name: getattr(base, name) + 1 for name in NUMBERS}
-    assert set(others) == set(SPECS) - {"rewards"}
-    digests = {base.replace(**{name: value}).hexdigest for name, value in others.items()}
-    assert len(digests | {base.hexdigest}) == len(others) + 1
+    teams = ({"teams": (1, 1, 2)}, {"teams": 2, "team_deal": "turn"}, {"teams": 2, "team_spawns": "together"})
+    assert {*others, *teams[1], *teams[2]} == set(SPECS) - {"rewards"}
+    changes = [*({name: value} for name, value in others.items()), *teams]
+    digests = {base.replace(**change).hexdigest for change in changes}
+    assert len(digests | {base.hexdigest}) == len(changes) + 1
     assert base.replace(rewards={"kills": 1}).hexdigest == base.hexdigest, "no game depends on them"
 
 
 def test_the_config_that_the_first_results_were_taken_with_keeps_its_name():
     """Options that were added later, and are off, are not part of it."""
     assert GameConfig().hexdigest == "0cb829af614a1e4b"
+
+
+def test_a_config_that_was_pickled_before_there_were_teams_has_none():
+    config = GameConfig(height=64, rewards={"kills": 1})
+    older = GameConfig.__new__(GameConfig)
+    older.__setstate__(config.__reduce_ex__(2)[2][: -len(TEAM_OPTIONS)])
+    assert older == config
+    assert (older.teams, older.team_deal, older.team_spawns) == (None, "blocks", "mixed")
 
 
 def test_the_version_of_the_rules_has_a_part_in_the_digest(monkeypatch):
@@ -193,6 +283,61 @@ def test_kinds_of_map_are_those_that_can_be_generated():
     from territorial.maps.generate import GENERATORS
 
     assert set(GENERATORS) == set(MAP_KINDS)
+
+
+# ---- teams ----------------------------------------------------------------------------------------
+
+DEALT = {
+    "blocks of equal teams": (6, 3, "blocks", (1, 1, 2, 2, 3, 3)),
+    "blocks of which the first have one more": (8, 3, "blocks", (1, 1, 1, 2, 2, 2, 3, 3)),
+    "in turn": (8, 3, "turn", (1, 2, 3, 1, 2, 3, 1, 2)),
+    "at random, by places in the drawn order": (5, 2, "random", (1, 1, 1, 2, 2)),
+    "a team for every seat": (4, 4, "blocks", (1, 2, 3, 4)),
+    "a list": (5, [2, 1, 2, 3, 3], "blocks", (2, 1, 2, 3, 3)),
+    "no teams": (3, None, "blocks", (1, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", DEALT)
+def test_seats_are_dealt_to_teams(name):
+    num_players, teams, deal, expected = DEALT[name]
+    config = GameConfig(num_players=num_players, teams=teams, team_deal=deal)
+    assert config.dealt_teams == expected
+    assert config.num_teams == max(expected)
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 10, 250])
+def test_teams_that_are_dealt_differ_by_one_seat_at_most_and_none_is_empty(num_players):
+    for num_teams in range(2, num_players + 1):
+        for deal in ("blocks", "turn", "random"):
+            config = GameConfig(num_players=num_players, teams=num_teams, team_deal=deal)
+            sizes = np.bincount(config.dealt_teams)[1:].tolist()
+            assert (len(sizes), sum(sizes)) == (num_teams, num_players)
+            assert sorted(sizes, reverse=True) == sizes
+            assert 0 < sizes[0] <= sizes[-1] + 1
+
+
+def test_teams_become_whole_numbers_of_python():
+    config = GameConfig(num_players=3, teams=np.array([1, 2, 1]))
+    assert config.teams == (1, 2, 1)
+    assert {type(team) for team in config.teams} == {int}
+    assert type(GameConfig(teams=np.int64(4)).teams) is int
+    assert hash(config) == hash(GameConfig(num_players=3, teams=[1, 2, 1]))
+    assert pickle.loads(pickle.dumps(config)) == config
+
+
+def test_land_of_the_team_is_a_reward_where_there_are_teams():
+    config = GameConfig(teams=4, rewards="team_land=1,land=2")
+    assert config.rewards == (("land", 2.0), ("team_land", 1.0))
+    with pytest.raises(ValueError, match="it needs teams"):
+        config.replace(teams=None)
+
+
+def test_the_engine_says_that_it_plays_no_teams():
+    with pytest.raises(
+        NotImplementedError, match="teams is 4; only the reference implementation plays teams"
+    ):
+        VecGame(GameConfig(height=32, width=32, num_players=8, teams=4), 1)
 
 
 # ---- numbers for the kernels ----------------------------------------------------------------------

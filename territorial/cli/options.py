@@ -24,8 +24,9 @@ from territorial.cli.option_names import explained, with_current_names
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
+from territorial.config.teams import Teams
 from territorial.config.validation import hint, whole_number_in
-from territorial.constants import MAX_SIDE
+from territorial.constants import MAX_PLAYERS, MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
 from territorial.evaluation.players import custom_bot
 from territorial.files import writable
@@ -185,6 +186,8 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
         return game_map(text)
     if spec.name == "rewards":
         return _reward_weights(text)
+    if spec.name == "teams":
+        return _teams(text)
     if isinstance(spec.default, bool):
         if text.lower() not in ("true", "false"):
             raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
@@ -194,6 +197,14 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
     return text
+
+
+def _teams(text: str) -> Teams | None:
+    """Return a number of teams, the teams of all seats, or None for the text "none"."""
+    if text.lower() == "none":
+        return None
+    numbers = tuple(whole(1, MAX_PLAYERS)(part) for part in text.split(","))
+    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _reward_weights(text: str) -> rewards.Weights:

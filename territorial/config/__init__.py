@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,7 +16,17 @@ import numpy.typing as npt
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
-from territorial.config.rewards import DEFAULT, NAMES, Weights, checked_rewards
+from territorial.config.rewards import DEFAULT, NAMES, TEAM_NAMES, Weights, checked_rewards
+from territorial.config.teams import (
+    DEALS,
+    FEWEST,
+    SPAWNS,
+    TEAM_OPTIONS,
+    Teams,
+    checked_teams,
+    checked_way,
+    dealt_teams,
+)
 from territorial.config.validation import (
     check_keywords,
     shown,
@@ -39,8 +50,8 @@ MAP_KINDS = tuple(KINDS)
 NOT_OF_THE_GAME = ("rewards",)
 """Options that no game depends on: replays do without, and saved games are resumed with others."""
 
-LATER_OPTIONS = ("handicap",)
-"""Options, off by default, that the first configs, and files that hold one, did not have."""
+LATER_OPTIONS = ("handicap", *TEAM_OPTIONS)
+"""Options that the first configs, and files that hold one, did not have; by default they change nothing."""
 
 
 def _option(default: Any, low: int, high: int, meaning: str) -> Any:
@@ -118,14 +129,21 @@ class GameConfig:
         handicap: bots of the lower levels start with fewer troops than others; default False.
         rewards: parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. See
             docs/rewards.md. The parts are land, placement, survival, taken, kills, land_zero_sum,
-            placement_zero_sum, survival_zero_sum, taken_zero_sum, kills_zero_sum; default (("land", 1.0),
-            ("placement", 1.0)).
+            placement_zero_sum, survival_zero_sum, taken_zero_sum, kills_zero_sum; with teams also team_land,
+            team_land_zero_sum; default (("land", 1.0), ("placement", 1.0)).
+        teams: a number of teams from 2 to num_players, or the team of each seat as a list of numbers from 1.
+            Allies cannot attack, but give troops to each other, and win together; default None: no teams.
+        team_deal: how seats are dealt to a number of teams. "blocks": seats side by side, larger teams first;
+            "turn": one seat for each team, and round again; "random": blocks of seats in an order drawn for
+            each game; default "blocks".
+        team_spawns: where teams start. "mixed": as without teams; "together": allies start side by side;
+            default "mixed".
 
     Raises:
         TypeError: for a field that does not exist or a value of a wrong type.
         ValueError: for a value out of range, and for fields that do not go together: ``hard_cap`` below
             ``soft_cap``; ``neutral_cost`` or ``attack_cost`` above ``min_layers``; a map of another size;
-            more players than the map has room for (12 cells each).
+            more players than the map has room for (12 cells each); options of teams without teams.
 
     Errors name the field, the value and what is allowed.
 
@@ -221,7 +239,30 @@ class GameConfig:
         default=DEFAULT,
         metadata={
             "help": "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. "
-            f"See docs/rewards.md. The parts are {', '.join(NAMES)}"
+            f"See docs/rewards.md. The parts are {', '.join(NAMES)}; with teams also {', '.join(TEAM_NAMES)}"
+        },
+    )
+
+    teams: Teams | None = field(
+        default=None,
+        metadata={
+            "help": f"{FEWEST}, or the team of each seat as a list of numbers from 1. Allies cannot attack, "
+            "but give troops to each other, and win together",
+            "none": "no teams",
+        },
+    )
+    team_deal: str = field(
+        default=DEALS[0],
+        metadata={
+            "help": 'how seats are dealt to a number of teams. "blocks": seats side by side, larger teams '
+            'first; "turn": one seat for each team, and round again; "random": blocks of seats in an order '
+            "drawn for each game"
+        },
+    )
+    team_spawns: str = field(
+        default=SPAWNS[0],
+        metadata={
+            "help": 'where teams start. "mixed": as without teams; "together": allies start side by side'
         },
     )
 
@@ -236,6 +277,7 @@ class GameConfig:
             object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         object.__setattr__(self, "rewards", checked_rewards(self.rewards))
+        _check_teams(self)
         if self.hard_cap < self.soft_cap:
             raise ValueError(
                 f"hard_cap is {self.hard_cap}; it must be at least soft_cap, which is {self.soft_cap}"
@@ -274,26 +316,62 @@ class GameConfig:
         return text_of(self.map)
 
     @property
+    def num_teams(self) -> int:
+        """N, the teams of a game; without teams each seat is a team of one, and N is P."""
+        return max(self.dealt_teams)
+
+    @property
+    def dealt_teams(self) -> tuple[int, ...]:
+        """The team 1..N of each seat 1..P; without teams each seat is a team of one.
+
+        With ``team_deal="random"`` it is the team of each place in the order of seats drawn for a game.
+        """
+        return dealt_teams(self.teams, self.team_deal, self.num_players)
+
+    @property
     def hexdigest(self) -> str:
         """16 hex digits that name this config, the map and the version of the rules included.
 
-        Options that came later count only where they are on, so that configs keep their names; rewards, on
-        which no game depends, do not count.
+        Options that came later count only where they are not at their defaults, so that configs keep their
+        names; rewards, on which no game depends, do not count.
         """
         names = {spec.name for spec in dataclasses.fields(self)} - {"map", *NOT_OF_THE_GAME}
-        values = {name: getattr(self, name) for name in names}
-        for name in LATER_OPTIONS:
-            if not values[name]:
-                del values[name]
+        values = without_unset({name: getattr(self, name) for name in names})
         values["map"] = self.map_name
         values["rules_version"] = RULES_VERSION
         text = json.dumps(values, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
+    def __setstate__(self, state: list[Any]) -> None:
+        """Take the values of a pickle, in the order of the fields; what it lacks is at its default."""
+        for i, spec in enumerate(dataclasses.fields(self)):
+            object.__setattr__(self, spec.name, state[i] if i < len(state) else spec.default)
+
 
 GameConfig.__init__ = suggests_keywords(GameConfig.__init__)  # type: ignore[method-assign]
 
 FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
+
+
+def without_unset(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of fields by name, less the later options that are at their defaults."""
+    defaults = {spec.name: spec.default for spec in dataclasses.fields(GameConfig)}
+    return {
+        name: value for name, value in values.items() if name not in LATER_OPTIONS or value != defaults[name]
+    }
+
+
+def _check_teams(config: GameConfig) -> None:
+    """Check the options of teams, and that nothing is asked for that only teams have."""
+    teams = checked_teams(config.teams, config.num_players)
+    object.__setattr__(config, "teams", teams)
+    undealt = None if isinstance(teams, int) else "a number of teams"
+    object.__setattr__(config, "team_deal", checked_way("team_deal", config.team_deal, DEALS, undealt))
+    none = "set" if teams is None else None
+    object.__setattr__(config, "team_spawns", checked_way("team_spawns", config.team_spawns, SPAWNS, none))
+    for name, _ in config.rewards:
+        if teams is None and name in TEAM_NAMES:
+            raise ValueError(f"rewards has the part {name!r}; it needs teams, and teams is None")
 
 
 def _check_maps(config: GameConfig) -> None:
@@ -384,6 +462,11 @@ def make_params(config: GameConfig) -> Params:
         "deaths": int(config.deaths),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
     }
+    if config.teams is not None:
+        raise NotImplementedError(
+            f"teams is {shown(config.teams)}; only the reference implementation plays teams so far "
+            "(territorial.reference.ReferenceGame)"
+        )
     values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}
     return Params(**values)
 

@@ -29,32 +29,39 @@ PARTS = (
         "took equally many share it",
     ),
 )
-"""In the order of their numbers in territorial.game.rewards."""
+"""In the order of their numbers in territorial.game.rewards, which ``TEAM_PARTS`` continue."""
+
+TEAM_PARTS = (Part("team_land", "the change of the share of all land that the player's team has, -1 to 1"),)
+"""Parts of games with teams alone."""
 
 ZERO_SUM = "_zero_sum"
 """What the name of a part may end in: less the mean of all who lived as the step began."""
 
 BASE_NAMES = tuple(part.name for part in PARTS)
 NAMES = (*BASE_NAMES, *(name + ZERO_SUM for name in BASE_NAMES))
+"""Parts that every game has."""
+TEAM_BASE_NAMES = tuple(part.name for part in TEAM_PARTS)
+TEAM_NAMES = (*TEAM_BASE_NAMES, *(name + ZERO_SUM for name in TEAM_BASE_NAMES))
+ALL_NAMES = (*NAMES, *TEAM_NAMES)
 DEFAULT: Weights = (("land", 1.0), ("placement", 1.0))
 LARGEST_WEIGHT = 1e6
 
 
 def checked_rewards(rewards: Any) -> Weights:
-    """Return weights by name as pairs in the order of ``NAMES``; an error says what they must be.
+    """Return weights by name as pairs in the order of ``ALL_NAMES``; an error says what they must be.
 
     ``rewards``: a mapping, such pairs, or a text such as ``land=1,kills=0.5``; "" and {} are no rewards.
     """
     weights: dict[str, float] = {}
     for name, weight in _pairs_of(rewards):
-        if name not in NAMES:
+        if name not in ALL_NAMES:
             raise ValueError(
-                f"rewards has the part {name!r}{hint(name, NAMES)}; the parts are {', '.join(NAMES)}"
+                f"rewards has the part {name!r}{hint(name, ALL_NAMES)}; the parts are {', '.join(ALL_NAMES)}"
             )
         if name in weights:
             raise ValueError(f"rewards has the part {name!r} twice")
         weights[str(name)] = _checked_weight(name, weight)
-    return tuple((name, weights[name]) for name in NAMES if name in weights)
+    return tuple((name, weights[name]) for name in ALL_NAMES if name in weights)
 
 
 def _pairs_of(rewards: Any) -> Iterable[tuple[Any, Any]]:
@@ -93,4 +100,5 @@ def part_names(weights: Weights) -> tuple[str, ...]:
 
 def kinds_of(weights: Weights) -> list[tuple[int, bool]]:
     """Return for every weight the number of the part, and whether it is the zero-sum variant."""
-    return [(BASE_NAMES.index(name.removesuffix(ZERO_SUM)), name.endswith(ZERO_SUM)) for name, _ in weights]
+    numbers = {name: number for number, name in enumerate((*BASE_NAMES, *TEAM_BASE_NAMES))}
+    return [(numbers[name.removesuffix(ZERO_SUM)], name.endswith(ZERO_SUM)) for name, _ in weights]

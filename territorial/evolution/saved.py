@@ -70,7 +70,7 @@ def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for name, value in wanted.items():
         was = found.get(name)
         if isinstance(was, Mapping) and isinstance(value, Mapping):
-            _check_same(was, value)
+            _check_same(was, {**dict.fromkeys(was), **value})  # options that only one of the two has
         elif was != value:
             raise ValueError(
                 f"it has {name} {shown(was)}; {shown(value)} is asked for. Choose another folder"

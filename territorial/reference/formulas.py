@@ -27,6 +27,11 @@ def wanted_amount(troops: int, fraction: int) -> int:
     return fraction * troops // FRACTION_UNIT
 
 
+def donated_amount(config: GameConfig, troops: int, fraction: int) -> int:
+    """Return the troops that a donation gives: the fraction, 1 at least, as far as the tax leaves them."""
+    return min(troops - launch_tax(config, troops), max(1, wanted_amount(troops, fraction)))
+
+
 def interest_rate(config: GameConfig, tick: int, troops: int, land: int, num_land: int) -> int:
     """Return the rate in basis points: higher with more land, early, and below the soft cap."""
     level = config.interest_levels * land // num_land
@@ -94,6 +99,6 @@ def next_peak(config: GameConfig, land: int, peak: int) -> int:
     return peak
 
 
-def placement_reward(place: float, num_players: int) -> float:
+def placement_reward(place: float, num_teams: int) -> float:
     """Return the reward of a place: 1 for the first, -1 for the last, even steps between."""
-    return 1 - 2 * (place - 1) / (num_players - 1)
+    return 1 - 2 * (place - 1) / (num_teams - 1)

@@ -2,8 +2,9 @@
 
 Read :meth:`ReferenceGame.step_tick` first; it is the table of contents. The methods below it
 follow in the order of a tick, each opening with its rule in one sentence. ``p`` is the player who
-acts, ``t`` the target (0 is neutral land), ``q`` any other player, ``d`` a player who dies. The
-arithmetic is in ``formulas.py``, the setting up of the spawns in ``spawns.py``.
+acts, ``t`` the target (0 is neutral land), ``q`` any other player, ``d`` a player who dies, ``g`` a
+team. The arithmetic is in ``formulas.py``, the setting up of the spawns in ``spawns.py``, that of
+the teams in ``teams.py``. Without teams each player is a team of one, so that no rule asks for them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from territorial.constants import (
 from territorial.reference import formulas
 from territorial.reference.rng import H
 from territorial.reference.spawns import place_spawns
+from territorial.reference.teams import deal_teams
 
 Cell = tuple[int, int]
 Launch = tuple[int, int, int]
@@ -42,15 +44,17 @@ LEDGER_KEYS = (
     "destroyed",
 )
 """Where troops come from (the first two) and how they vanish (the rest)."""
+DONATION_KEYS = ("received", "donated")
+"""How troops pass between allies: in at the one, out at the other."""
 
 
 class ReferenceGame:
     """One game. Lists are indexed by owner code 0..P; entries of code 0 without a meaning are 0.
 
     ``owner[r][c]`` is 0 (neutral), 1..P or 255 (blocked). ``troops`` and ``land`` are T and L of
-    the rules (``land[0]`` counts the neutral cells), ``pools[p][t]`` is A, and ``ledger[key][p]``
-    books every gain and loss of troops at the player whose troops they are. With handicaps, who knows the
-    players says what each seat starts with: ``starting_troops``, by seats.
+    the rules (``land[0]`` counts the neutral cells), ``pools[p][t]`` is A, ``team[p]`` is G, and
+    ``ledger[key][p]`` books every gain and loss of troops at the player whose troops they are. With
+    handicaps, who knows the players says what each seat starts with: ``starting_troops``, by seats.
     """
 
     def __init__(
@@ -67,6 +71,8 @@ class ReferenceGame:
         self.num_land = land.num_land
         self.seats = range(1, num_codes)
         self.seed = operator.index(seed)
+        self.team = [0, *deal_teams(config, self.seed)]
+        self.members = {g: [p for p in self.seats if self.team[p] == g] for g in sorted(set(self.team[1:]))}
         self.tick = 0
         self.over = False
         rows = land.to_array().tolist()
@@ -86,7 +92,11 @@ class ReferenceGame:
         self.illegal = [0] * num_codes
         self.raised = [0] * num_codes
         self.bounced = [0] * num_codes
-        self.ledger = {key: [0] * num_codes for key in LEDGER_KEYS}
+        self.ledger = {key: [0] * num_codes for key in (*LEDGER_KEYS, *DONATION_KEYS)}
+        self.shown_troops: list[int] | None = None
+        """T before the first launch of a tick, which masks show, while its launches are played."""
+        self.gifts = [0] * num_codes
+        """What allies have given to a player in this tick and has not arrived."""
         if len(self.troops) != num_codes:
             raise ValueError(
                 f"starting_troops has {len(self.troops) - 1} entries; one for each of {len(self.seats)} seats"
@@ -111,8 +121,7 @@ class ReferenceGame:
 
     def step_tick(self, launches: Iterable[Launch] = ()) -> None:
         """Play one tick: launches, payouts, attack steps, deaths, the end, in this order."""
-        for p, t, fraction in self._checked(launches):
-            self.launch(p, t, fraction)
+        self.play_launches(self._checked(launches))
         if self.tick % self.config.interest_every == self.config.interest_every - 1:
             self.pay_interest()
         if self.tick % self.config.income_every == self.config.income_every - 1:
@@ -125,11 +134,43 @@ class ReferenceGame:
         self.over = self.is_finished()
         self.tick += 1
 
+    def play_launches(self, launches: list[Launch]) -> None:
+        """Launches apply in the order given; what they give to allies arrives after all of them."""
+        self.shown_troops = list(self.troops)
+        for p, t, fraction in launches:
+            self.launch(p, t, fraction)
+        self.shown_troops = None
+        self.deliver_gifts()
+
     def launch(self, p: int, t: int, fraction: int) -> None:
-        """A legal launch moves troops from home to a pool and costs a tax; others do nothing."""
+        """A legal launch attacks neutral land or an enemy, or gives to an ally; others do nothing."""
         if not self.is_legal(p, t):
             self.illegal[p] += 1
-            return
+        elif self.are_allies(p, t):
+            self.donate(p, t, fraction)
+        else:
+            self.send(p, t, fraction)
+
+    def is_legal(self, p: int, t: int) -> bool:
+        """Living players may name neutral land or others alive, by the rule for enemies or for allies."""
+        if p not in self.seats or not self.alive[p]:
+            return False
+        if t == p or not (t == NEUTRAL or (t in self.seats and self.alive[t])):
+            return False
+        return self.may_donate(p, t) if self.are_allies(p, t) else self.may_attack(p, t)
+
+    def are_allies(self, p: int, t: int) -> bool:
+        """Allies are players of one team."""
+        return t in self.seats and self.team[p] == self.team[t]
+
+    def may_attack(self, p: int, t: int) -> bool:
+        """Those who touch the target and can afford the launch may attack it."""
+        return bool(self.front(p, t)) and self.need(p, t) <= formulas.largest_need(
+            self.config, self.troops[p]
+        )
+
+    def send(self, p: int, t: int, fraction: int) -> None:
+        """An attack moves troops from home to a pool and costs a tax."""
         troops, need = self.troops[p], self.need(p, t)
         wanted = formulas.wanted_amount(troops, fraction)
         if wanted < need:
@@ -144,15 +185,30 @@ class ReferenceGame:
         self.pools[p][t] += amount
         self.ledger["tax"][p] += tax
 
-    def is_legal(self, p: int, t: int) -> bool:
-        """Living players may attack neutral land or others alive, if they touch and can afford it."""
-        if p not in self.seats or not self.alive[p]:
-            return False
-        if t == p or not (t == NEUTRAL or (t in self.seats and self.alive[t])):
-            return False
-        return bool(self.front(p, t)) and self.need(p, t) <= formulas.largest_need(
-            self.config, self.troops[p]
-        )
+    def may_donate(self, p: int, t: int) -> bool:
+        """Troops can be given, over any distance, to an ally that was below its cap before the launches."""
+        shown = self.troops if self.shown_troops is None else self.shown_troops
+        return self.troops[p] >= 1 and formulas.room_below_hard_cap(self.config, shown[t], self.land[t]) > 0
+
+    def donate(self, p: int, t: int, fraction: int) -> None:
+        """A donation takes the fraction named off the balance, 1 at least, and costs a tax."""
+        troops = self.troops[p]
+        if formulas.wanted_amount(troops, fraction) < 1:
+            self.raised[p] += 1
+        tax = formulas.launch_tax(self.config, troops)
+        amount = formulas.donated_amount(self.config, troops, fraction)
+        self.troops[p] -= tax + amount
+        self.gifts[t] += amount
+        self.ledger["tax"][p] += tax
+        self.ledger["donated"][p] += amount
+
+    def deliver_gifts(self) -> None:
+        """All gifts to a player arrive at once, up to the hard cap; the rest is lost."""
+        for t in self.seats:
+            gift = self.gifts[t]
+            self.gifts[t] = 0
+            self.ledger["received"][t] += gift
+            self.pay_up_to_cap(t, gift)
 
     def need(self, p: int, t: int) -> int:
         """A pool needs enough for a first layer and a little growth."""
@@ -195,7 +251,7 @@ class ReferenceGame:
         """All pools of p advance a layer or end, on the board as it stands; refunds come last."""
         fronts = {t: self.front(p, t) for t, pool in enumerate(self.pools[p]) if pool > 0}
         refund = sum(self.attack(p, t, cells) for t, cells in fronts.items())
-        self.pay_refund(p, refund)
+        self.pay_up_to_cap(p, refund)
         self.is_fresh[p] = [False] * len(self.is_fresh[p])
         self.next_step[p] = self.tick + formulas.cadence(self.config, self.land[p])
 
@@ -268,11 +324,11 @@ class ReferenceGame:
         self.pools[p][t] = 0
         return left
 
-    def pay_refund(self, p: int, refund: int) -> None:
-        """Refunds go home up to the hard cap of the land after the step; the rest is lost."""
-        paid = min(refund, formulas.room_below_hard_cap(self.config, self.troops[p], self.land[p]))
+    def pay_up_to_cap(self, p: int, amount: int) -> None:
+        """Refunds and gifts go home up to the hard cap of the land as it is then; the rest is lost."""
+        paid = min(amount, formulas.room_below_hard_cap(self.config, self.troops[p], self.land[p]))
         self.troops[p] += paid
-        self.ledger["capped"][p] += refund - paid
+        self.ledger["capped"][p] += amount - paid
 
     def fallen_players(self) -> list[int]:
         """A player down to a quarter of the peak dies this tick (none does, with deaths off)."""
@@ -303,55 +359,79 @@ class ReferenceGame:
                 self.is_fresh[q][d] = False
 
     def is_finished(self) -> bool:
-        """The game ends with one player left, 90 % of the land in one hand, or by the time limit."""
-        if len(self.living()) <= 1:
+        """The game ends with one team left, 90 % of the land with one team, or by the time limit."""
+        if len(self.living_teams()) <= 1:
             return True
-        if 100 * max(self.land[1:]) >= self.config.win_percent * self.num_land:
+        largest = max(self.land_of_team(g) for g in self.members)
+        if 100 * largest >= self.config.win_percent * self.num_land:
             return True
         return self.tick + 1 >= self.config.max_ticks
 
     # ------------------------------------------------------------------ results
 
     def placements(self) -> list[float]:
-        """Living players place by land, then troops; then eliminated ones, later is better; ties share."""
+        """Living teams place by land, then troops; then those that are out, later is better; ties share."""
         if not self.over:
             raise ValueError("the game is not over; place_of_dead(p) places a dead player before that")
-        ranks = [self._rank(p) for p in self.seats]
-        return [_shared_place(rank, ranks) for rank in ranks]
+        places = {g: self._place(g) for g in self.members}
+        return [places[self.team[p]] for p in self.seats]
 
     def place_of_dead(self, p: int) -> float:
-        """All who live or died later place above the eliminated p, whatever comes: known at the death."""
+        """Return the place of an eliminated player whose team is out, which nothing can change any more."""
         if self.alive[p]:
             raise ValueError(f"seat {p} is alive; before the end only eliminated seats have a place")
-        return _shared_place(self._rank(p), [self._rank(q) for q in self.seats])
+        if self.is_in(self.team[p]):
+            raise ValueError(f"seat {p} has an ally that is alive; before the end its team has no place")
+        return self._place(self.team[p])
 
-    def _rank(self, p: int) -> tuple[int, int, int]:
-        if self.alive[p]:
-            return (self.tick + 1, self.land[p], self.troops[p])
-        return (self.death_tick[p], 0, 0)
+    def _place(self, g: int) -> float:
+        return _shared_place(self._rank(g), [self._rank(other) for other in self.members])
+
+    def _rank(self, g: int) -> tuple[int, int, int]:
+        members = self.members[g]
+        if self.is_in(g):
+            return (self.tick + 1, self.land_of_team(g), sum(self.troops[p] for p in members))
+        return (max(self.death_tick[p] for p in members), 0, 0)
 
     def environment_step(self, launches: Iterable[Launch] = ()) -> list[float]:
-        """Play to the next decision or the end; return the rewards of seats 1..P for it."""
+        """Play to the next decision or the end; return the rewards of seats 1..P for it.
+
+        The config weighs the parts; those that the rules name are counted: ``land``, ``team_land`` and
+        ``placement``.
+        """
         if self.tick % self.config.decision_every != 0:
             raise ValueError(
                 f"tick is {self.tick}; an environment step starts at a multiple of {self._every()}"
             )
-        was_alive, land_before = list(self.alive), list(self.land)
+        was_alive, was_in = list(self.alive), self.living_teams()
+        land = list(self.land)
+        team_land = {g: self.land_of_team(g) for g in self.members}
         self.step_tick(launches)
         while not self.over and self.tick % self.config.decision_every != 0:
             self.step_tick()
-        return [self._reward(p, was_alive[p], land_before[p]) for p in self.seats]
+        rewards = [0.0] * len(self.seats)
+        for p in self.seats:
+            if was_alive[p]:
+                rewards[p - 1] += self._weighted("land", self._gained_share(self.land[p], land[p]))
+        for g in was_in:
+            gained = self._gained_share(self.land_of_team(g), team_land[g])
+            for p in self.members[g]:
+                rewards[p - 1] += self._weighted("team_land", gained)
+                rewards[p - 1] += self._weighted("placement", self._placement_reward(g))
+        return rewards
 
-    def _reward(self, p: int, was_alive: bool, land_before: int) -> float:
-        """The change of the land share, and once, at the player's last step, the placement."""
-        if not was_alive:
+    def _weighted(self, part: str, amount: float) -> float:
+        return dict(self.config.rewards).get(part, 0.0) * amount
+
+    def _gained_share(self, land: int, before: int) -> float:
+        """The change of a share of all land."""
+        return land / self.num_land - before / self.num_land
+
+    def _placement_reward(self, g: int) -> float:
+        """Once, in the step in which a team is out or the game ends, its members get its placement."""
+        if self.is_in(g) and not self.over:
             return 0.0
-        reward = self.land[p] / self.num_land - land_before / self.num_land
-        if not self.alive[p]:
-            reward += formulas.placement_reward(self.place_of_dead(p), self.config.num_players)
-        elif self.over:
-            reward += formulas.placement_reward(self.placements()[p - 1], self.config.num_players)
-        return reward
+        return formulas.placement_reward(self._place(g), len(self.members))
 
     def digest(self) -> bytes:
         """Return 8 bytes that name the state: blake2b over its fields, little endian."""
@@ -378,6 +458,18 @@ class ReferenceGame:
     def living(self) -> list[int]:
         """Return the seats that are alive."""
         return [p for p in self.seats if self.alive[p]]
+
+    def is_in(self, g: int) -> bool:
+        """Return whether a team has a member that is alive; else it is out."""
+        return any(self.alive[p] for p in self.members[g])
+
+    def living_teams(self) -> list[int]:
+        """Return the teams that are not out."""
+        return [g for g in self.members if self.is_in(g)]
+
+    def land_of_team(self, g: int) -> int:
+        """Return the land that all members of a team own."""
+        return sum(self.land[p] for p in self.members[g])
 
     def _give(self, r: int, c: int, code: int) -> None:
         """The cell changes hands, and both land counts with it."""

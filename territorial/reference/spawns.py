@@ -1,4 +1,4 @@
-"""Where the seats start: spread-out squares without corners, dealt out in random order."""
+"""Where the seats start: spread-out squares without corners, dealt out in random order or to teams."""
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
@@ -10,6 +10,7 @@ from territorial.constants import (
     STREAM_SPAWN_ORDER,
 )
 from territorial.reference.rng import H
+from territorial.reference.teams import anchors_together, deal_teams
 
 Cell = tuple[int, int]
 
@@ -19,6 +20,10 @@ def place_spawns(config: GameConfig, land: LandMask, seed: int) -> list[list[Cel
     anchors = spread_anchors(config, land, seed)
     if anchors is None:
         anchors = packed_anchors(config, land)
+    team_of = deal_teams(config, seed)
+    is_alone = len(set(team_of)) == config.num_players
+    if config.team_spawns == "together" and not is_alone:
+        return [spawn_cells(anchor) for anchor in anchors_together(anchors, team_of, seed)]
     order = shuffled_seats(config.num_players, seed)
     anchor_of_seat = dict(zip(order, anchors, strict=True))
     return [spawn_cells(anchor_of_seat[p]) for p in range(1, config.num_players + 1)]

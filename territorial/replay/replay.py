@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
 from territorial._version import __version__
-from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig
+from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig, without_unset
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, true_or_false, whole_number
@@ -265,9 +265,8 @@ class Replay(ShownInNotebooks):
 
 
 def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return all fields but the map, and but options that came later where they are off, as JSON has them."""
-    values = {name: getattr(config, name) for name in _names_of_fields()}
-    return {name: value for name, value in values.items() if value or name not in LATER_OPTIONS}
+    """Return all fields but the map, and but later options at their defaults, as JSON has them."""
+    return without_unset({name: getattr(config, name) for name in _names_of_fields()})
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:

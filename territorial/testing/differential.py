@@ -444,7 +444,7 @@ class Pair:
             "illegal": sum(twin.illegal),
             "raised": sum(twin.raised),
             "bounced": sum(twin.bounced),
-            **{key: sum(values) for key, values in twin.ledger.items()},
+            **{key: sum(twin.ledger[key]) for key in LEDGER_KEYS},
         }
         for name, count in happened.items():
             self.events[name] = self.events.get(name, 0) + count

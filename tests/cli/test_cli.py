@@ -20,6 +20,7 @@ import territorial
 from territorial import cli
 from territorial.cli import machine, warm
 from territorial.cli.bench import PHASES, RATES
+from territorial.cli.options import config_of
 from territorial.cli.poster import Thinned, round_step
 from territorial.engine import compiled_calls
 from territorial.engine import step as stepping
@@ -170,6 +171,19 @@ def test_set_reaches_every_field(capsys):
     _, out, _ = run(capsys, "demo", "--no-picture", *SMALL, *extra, "--json")
     config = json.loads(out)["config"]
     assert (config["deaths"], config["cadence_land"], config["launch_tax"]) == (False, [5, 6, 7], 20)
+
+
+def test_set_reaches_teams():
+    def config_with(*assignments):
+        extra = [part for assignment in assignments for part in ("--set", assignment)]
+        parsed = cli.make_parser().parse_args(["demo", "--num-players", "4", *extra])
+        return config_of(parsed)
+
+    assert config_with().teams is None
+    assert config_with("teams=none").teams is None
+    assert config_with("teams=2").teams == 2
+    assert config_with("teams=1, 2,2,1", "team_spawns=together").teams == (1, 2, 2, 1)
+    assert config_with("teams=3", "team_deal=random").team_deal == "random"
 
 
 def test_a_long_list_of_standings_is_cut_and_says_so(capsys):
@@ -375,6 +389,12 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
         (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
         (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
         (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
+        (["demo", "--set", "teams=two"], ["teams", "'two'", "1 to 250"]),
+        (["demo", "--num-players", "2", "--set", "teams=1,2,2"], ["teams", "3", "2 seats"]),
+        (
+            ["demo", "--set", "teams=2", "--set", "team_deal=odd"],
+            ["team_deal", "'odd'", "blocks, turn, random"],
+        ),
         (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
         (["demo", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
         (["demo", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from territorial import GameConfig
+from territorial.config.teams import TEAM_OPTIONS
 from territorial.testing import differential
 from territorial.testing.differential import Mismatch, compare_game, random_config, setting_of
 
@@ -20,7 +21,7 @@ def test_engine_and_twin_agree_in_every_field_for_ten_thousand_ticks():
     assert report.ticks >= TICKS
     assert min(report.events.values()) >= 10, f"the games compared are dull: {report.events}"
     # The twin plays no bots; tests/bots hands it what they start with, test_rewards counts rewards by itself.
-    not_compared = {"handicap", "rewards"}
+    not_compared = {"handicap", "rewards", *TEAM_OPTIONS}
     assert report.changed == {spec.name for spec in dataclasses.fields(GameConfig)} - not_compared
 
 

@@ -59,11 +59,22 @@ def test_what_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
     for other, message in (
         (replace(FEW, seed=2), "it has seed 1; 2 is asked for. Choose another folder"),
         (replace(FEW, config=CONFIG.replace(max_ticks=500)), "it has max_ticks 600; 500 is asked for"),
+        (replace(FEW, config=CONFIG.replace(teams=3)), "it has teams None; 3 is asked for"),
         (replace(FEW, opponents=("novice",)), "it has opponents"),
     ):
         with pytest.raises(ValueError, match=message):
             evolve(tmp_path, other, generations=2)
     assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_an_option_that_only_the_file_has_is_refused(tmp_path: Path) -> None:
+    evolve(tmp_path, FEW, generations=1)
+    values = json.loads((tmp_path / FILE).read_bytes())
+    assert "teams" not in values["settings"]["config"], "files without teams are what they were"
+    values["settings"]["config"]["teams"] = 3
+    (tmp_path / FILE).write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="it has teams 3; None is asked for"):
+        evolve(tmp_path, FEW, generations=2)
 
 
 def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:

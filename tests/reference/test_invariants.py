@@ -9,6 +9,7 @@ from territorial.config.land_mask import LandMask
 from territorial.reference import ReferenceGame, place_spawns
 
 SEEDS = range(24)
+GAINS = ("interest", "income", "received")
 
 
 class WatchedGame(ReferenceGame):
@@ -128,8 +129,8 @@ def assert_every_seat_balances(game):
     """Each loss is booked at its owner; what a pool is refunded stays with the same player."""
     ledger = game.ledger
     for p in game.seats:
-        gains = ledger["interest"][p] + ledger["income"][p]
-        losses = sum(ledger[key][p] for key in ledger if key not in ("interest", "income"))
+        gains = sum(ledger[key][p] for key in GAINS)
+        losses = sum(ledger[key][p] for key in ledger if key not in GAINS)
         balance = game.troops[p] + sum(game.pools[p])
         assert balance == game.config.starting_troops + gains - losses
 

@@ -6,6 +6,7 @@ import re
 import struct
 import tracemalloc
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -378,3 +379,19 @@ def test_the_header_is_readable(data):
     assert header["config"].keys() == {
         f for f in SMALL.__dataclass_fields__ if f not in ("map", *LATER_OPTIONS, *NOT_OF_THE_GAME)
     }
+
+
+@pytest.mark.parametrize(
+    "fields", [{"teams": 2, "team_deal": "random", "team_spawns": "together"}, {"teams": None}]
+)
+def test_the_header_names_teams_only_where_there_are_some(replay, fields):
+    config = replay.config.replace(**fields)
+    kept = Replay.from_bytes(replace(replay, config=config).to_bytes())
+    assert kept.config == config
+    assert (kept.to_bytes() == replay.to_bytes()) == (config.teams is None)
+
+
+def test_the_team_of_each_seat_is_kept(replay):
+    teams = tuple(1 + p % 2 for p in range(replay.config.num_players))
+    config = replay.config.replace(teams=teams)
+    assert Replay.from_bytes(replace(replay, config=config).to_bytes()).config.teams == teams

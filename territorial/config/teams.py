@@ -1,0 +1,98 @@
+"""Teams: what the option may be, and the teams that a game deals to its seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+from territorial.config.validation import hint, shown, whole_number, whole_or_none
+
+DEALS = ("blocks", "turn", "random")
+"""How seats are dealt to a number of teams; :class:`~territorial.GameConfig` says what each way does."""
+SPAWNS = ("mixed", "together")
+"""Where teams start."""
+TEAM_OPTIONS = ("teams", "team_deal", "team_spawns")
+"""The fields of a config that say something about teams."""
+
+MIN_TEAMS = 2
+FEWEST = f"a number of teams from {MIN_TEAMS} to num_players"
+
+Teams = int | tuple[int, ...]
+"""A number of teams, or the team 1..N of every seat."""
+
+
+def checked_teams(teams: Any, num_players: int) -> Teams | None:
+    """Return a number of teams, or the team of each seat as a tuple; an error says what it must be."""
+    if teams is None:
+        return None
+    number = whole_or_none(teams)
+    if number is None:
+        return _checked_seats(teams, num_players)
+    if not MIN_TEAMS <= number <= num_players:
+        raise ValueError(
+            f"teams is {shown(number)}; it must be from {MIN_TEAMS} to num_players, which is {num_players}"
+        )
+    return number
+
+
+def _checked_seats(teams: Any, num_players: int) -> tuple[int, ...]:
+    """Return the teams of all seats; an error unless there are two or more, none without a seat."""
+    if isinstance(teams, (str, bytes, Mapping, Set)):
+        raise _no_teams(teams)
+    try:
+        entries = tuple(teams)
+    except TypeError:
+        raise _no_teams(teams) from None
+    if len(entries) != num_players:
+        raise ValueError(
+            f"teams has {len(entries)} entries; it must have one for each of the {num_players} seats"
+        )
+    whole = tuple(whole_number(f"teams[{i}]", team, 1, num_players) for i, team in enumerate(entries))
+    if max(whole) < MIN_TEAMS:
+        raise ValueError(f"teams has all seats in one team; it must have at least {MIN_TEAMS} teams")
+    missing = set(range(1, max(whole))) - set(whole)
+    if missing:
+        raise ValueError(
+            f"teams has the team {max(whole)} but no seat in team {min(missing)}; its numbers must be 1, 2 "
+            "and so on without gaps"
+        )
+    return whole
+
+
+def _no_teams(value: Any) -> TypeError:
+    wanted = f"None, {FEWEST}, or a list with the team of each seat"
+    return TypeError(f"teams is {shown(value)}; it must be {wanted}")
+
+
+def checked_way(name: str, value: Any, ways: tuple[str, ...], needed: str | None) -> str:
+    """Return ``value``, which must be one of ``ways``; the first one if ``needed`` is missing."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {shown(value)}; it must be one of {', '.join(ways)}")
+    if value not in ways:
+        raise ValueError(f"{name} is {shown(value)}{hint(value, ways)}; it must be one of {', '.join(ways)}")
+    if needed is not None and value != ways[0]:
+        raise ValueError(f"{name} is {value!r}; it must be {ways[0]!r} unless teams is {needed}")
+    return value
+
+
+def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, ...]:
+    """Return the team of every seat 1..P; with the deal "random" that of every rank in the drawn order.
+
+    Entry i is the team of seat i + 1. With "random", it is the team of the seat that comes at place i when
+    the seats are sorted by their draws (``STREAM_TEAM_DEAL``). Without teams each seat is a team of one.
+    """
+    if teams is None:
+        return tuple(range(1, num_players + 1))
+    if isinstance(teams, tuple):
+        return teams
+    if deal == "turn":
+        return tuple(seat % teams + 1 for seat in range(num_players))
+    return tuple(
+        team for team, size in enumerate(block_sizes(num_players, teams), start=1) for _ in range(size)
+    )
+
+
+def block_sizes(num_players: int, num_teams: int) -> list[int]:
+    """Return how many seats each team has when seats are dealt in blocks: the first ones have one more."""
+    size, larger = divmod(num_players, num_teams)
+    return [size + (team < larger) for team in range(num_teams)]

@@ -1,0 +1,197 @@
+"""Random games with teams: what must always hold, teams of one, and other names for seats and teams."""
+
+import random
+
+import pytest
+
+from territorial.reference import ReferenceGame, place_spawns
+from tests.reference.test_invariants import (
+    RelabelledGame,
+    WatchedGame,
+    assert_every_seat_balances,
+    assert_land_counts,
+    assert_states_are_sound,
+    assert_troops_balance,
+    random_launches,
+    random_setting,
+    seat_of,
+)
+
+SEEDS = range(20)
+
+
+def random_teams(rng, num_players):
+    """Return the team of each seat, at least two teams and none without a seat; sizes are uneven."""
+    num_teams = rng.randint(2, num_players)
+    teams = [*range(1, num_teams + 1), *(rng.randint(1, num_teams) for _ in range(num_players - num_teams))]
+    rng.shuffle(teams)
+    return tuple(teams)
+
+
+def team_setting(seed):
+    """Return a random small game with teams of any size, listed or dealt."""
+    rng, land, config = random_setting(seed)
+    if config.num_players == 2:
+        config = config.replace(num_players=4)
+    if rng.random() < 0.5:  # balances near the cap, which gifts then meet
+        config = config.replace(starting_troops=12 * config.hard_cap - rng.randint(1, 100))
+    if rng.random() < 0.5:
+        return rng, land, config.replace(teams=random_teams(rng, config.num_players))
+    deal, teams = rng.choice(("blocks", "turn", "random")), rng.randint(2, config.num_players - 1)
+    spawns = rng.choice(("mixed", "together"))
+    return rng, land, config.replace(teams=teams, team_deal=deal, team_spawns=spawns)
+
+
+def launches_now(rng, game, eagerness):
+    """Return random launches, if this is a tick of decisions."""
+    is_decision = game.tick % game.config.decision_every == 0
+    return random_launches(rng, game, eagerness) if is_decision else []
+
+
+def assert_donations_balance(game):
+    ledger = game.ledger
+    assert sum(ledger["received"]) == sum(ledger["donated"])
+    assert not any(game.gifts)
+
+
+def assert_allies_have_no_pools(game):
+    for p in game.seats:
+        for t in game.seats:
+            assert game.team[p] != game.team[t] or game.pools[p][t] == game.taken[p][t] == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_game_of_teams_keeps_every_promise_of_the_rules(seed):
+    rng, land, config = team_setting(seed)
+    game = WatchedGame(config, land, rng.getrandbits(64))
+    eagerness, places = rng.choice([0.1, 0.4, 0.6]), {}
+    while not game.over:
+        game.step_tick(launches_now(rng, game, eagerness))
+        assert_troops_balance(game)
+        assert_every_seat_balances(game)
+        assert_donations_balance(game)
+        assert_allies_have_no_pools(game)
+        assert_land_counts(game, land)
+        assert_states_are_sound(game)
+        for p in game.seats:
+            if not game.is_in(game.team[p]):
+                assert places.setdefault(p, game.place_of_dead(p)) == game.place_of_dead(p)
+    placements = game.placements()
+    of_team = dict(zip(game.team[1:], placements, strict=True))
+    assert sum(of_team.values()) == config.num_teams * (config.num_teams + 1) / 2
+    assert all(of_team[game.team[p]] == place for p, place in enumerate(placements, start=1))
+    assert all(placements[p - 1] == place for p, place in places.items())
+
+
+def test_the_random_games_of_teams_are_not_dull():
+    seen = dict.fromkeys(("donations", "caps met", "raised", "deaths", "teams out", "captures"), 0)
+    for seed in SEEDS:
+        rng, land, config = team_setting(seed)
+        game = CountingGame(config, land, rng.getrandbits(64))
+        eagerness = rng.choice([0.1, 0.4, 0.6])
+        while not game.over:
+            game.step_tick(launches_now(rng, game, eagerness))
+        for name, count in game.counted.items():
+            seen[name] += count
+        seen["deaths"] += game.alive[1:].count(False)
+        seen["teams out"] += config.num_teams - len(game.living_teams())
+        seen["captures"] += sum(sum(row[1:]) for row in game.taken)
+    assert min(seen.values()) >= 5, seen
+
+
+class CountingGame(ReferenceGame):
+    """A game that counts donations."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.counted = {"donations": 0, "caps met": 0, "raised": 0}
+
+    def donate(self, p, t, fraction):
+        before = self.raised[p]
+        super().donate(p, t, fraction)
+        self.counted["donations"] += 1
+        self.counted["raised"] += self.raised[p] - before
+
+    def deliver_gifts(self):
+        before = sum(self.ledger["capped"])
+        super().deliver_gifts()
+        self.counted["caps met"] += sum(self.ledger["capped"]) > before
+
+
+@pytest.mark.parametrize("deal", ["blocks", "turn", "random", "list"])
+@pytest.mark.parametrize("spawns", ["mixed", "together"])
+def test_teams_of_one_play_the_games_of_no_teams(deal, spawns):
+    """Digest for digest after every tick, with the same rewards and places."""
+    for seed in range(6):
+        rng, land, config = random_setting(seed)
+        config = config.replace(max_ticks=120, decision_every=5)
+        fields = {"teams": config.num_players, "team_deal": deal}
+        if deal == "list":
+            fields = {"teams": rng.sample(range(1, config.num_players + 1), config.num_players)}
+        game = ReferenceGame(config, land, seed)
+        other = ReferenceGame(config.replace(**fields, team_spawns=spawns), land, seed)
+        while not game.over:
+            launches = random_launches(rng, game, 0.4)
+            assert game.environment_step(launches) == other.environment_step(launches)
+            assert game.digest() == other.digest()
+            assert game.ledger == other.ledger
+        assert other.over
+        assert game.placements() == other.placements()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
+    rng, land, config = random_setting(seed)
+    num_players = config.num_players
+    teams = random_teams(rng, num_players)
+    spawns = place_spawns(config, land, seed)
+    original = dict(
+        zip(range(1, num_players + 1), rng.sample(range(1, num_players + 1), num_players), strict=True)
+    )
+    new_code = {0: 0, 255: 255} | {old: new for new, old in original.items()}
+    new_team = dict(zip(sorted(set(teams)), rng.sample(sorted(set(teams)), max(teams)), strict=True))
+    renamed = [new_team[teams[original[p] - 1]] for p in range(1, num_players + 1)]
+    game = ReferenceGame(config.replace(teams=teams), land, seed, spawns)
+    twin = RelabelledGame(
+        config.replace(teams=renamed), land, seed, [spawns[original[p] - 1] for p in game.seats]
+    )
+    twin.original = original
+    while not game.over and game.tick < 300:
+        launches = launches_now(rng, game, 0.4)
+        game.step_tick(launches)
+        twin.step_tick([(new_code[p], new_code[t], f) for p, t, f in launches])
+        assert twin.owner == [[new_code[code] for code in row] for row in game.owner]
+        for p in game.seats:
+            assert seat_of(twin, new_code[p]) == seat_of(game, p)
+    assert twin.over == game.over
+    if game.over:
+        placements = twin.placements()
+        assert [placements[new_code[p] - 1] for p in game.seats] == game.placements()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_order_of_the_seats_in_a_tick_does_not_matter(seed):
+    rng, land, config = team_setting(seed)
+    games = [ReferenceGame(config, land, seed) for _ in range(2)]
+    while not games[0].over and games[0].tick < 200:
+        launches = launches_now(rng, games[0], 0.6)
+        seats = list(games[0].seats)
+        random.Random(games[0].tick).shuffle(seats)
+        games[0].step_tick(launches)
+        games[1].step_tick(sorted(launches, key=lambda launch: seats.index(launch[0])))
+        assert games[0].digest() == games[1].digest()
+        assert games[0].ledger == games[1].ledger
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_placement_rewards_add_up_to_zero_over_teams(seed):
+    rng, land, config = team_setting(seed)
+    game = ReferenceGame(config.replace(rewards={"placement": 1}), land, seed)
+    totals = [0.0] * config.num_players
+    while not game.over:
+        rewards = game.environment_step(random_launches(rng, game, 0.4))
+        totals = [total + reward for total, reward in zip(totals, rewards, strict=True)]
+    expected = [1 - 2 * (place - 1) / (config.num_teams - 1) for place in game.placements()]
+    assert totals == pytest.approx(expected, abs=1e-9)
+    of_team = dict(zip(game.team[1:], totals, strict=True))
+    assert sum(of_team.values()) == pytest.approx(0, abs=1e-9)
