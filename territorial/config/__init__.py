@@ -463,7 +463,7 @@ def make_params(config: GameConfig) -> Params:
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
     }
     if config.teams is not None:
-        raise NotImplementedError(
+        raise ValueError(
             f"teams is {shown(config.teams)}; only the reference implementation plays teams so far "
             "(territorial.reference.ReferenceGame)"
         )
