@@ -151,6 +151,7 @@ class Page {
     if (this.followed && this.#movesAlong) this.#moveAlong();
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
+    this.game?.draw(isNew);
     if (!this.isPlaying || now >= this.#listDue) {
       this.#showLists(isNew);
       this.#listDue = now + LIST_PERIOD;
@@ -353,6 +354,7 @@ class Page {
 
   resize() {
     this.view?.resize();
+    this.timeline?.resize();
     this.#redraw();
   }
 
