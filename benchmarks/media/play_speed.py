@@ -56,8 +56,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    harness.add_quick(parser)
     harness.add_json(parser, RESULT)
+    harness.add_quick(parser)
     parsed = parser.parse_args(argv)
     program = chromium.find()
     if program is None:

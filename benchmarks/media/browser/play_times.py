@@ -27,7 +27,7 @@ window.plays = setInterval(() => {
 """
 
 # From the release of the button to the picture that shows the session's answer, and from the decision to the
-# picture that lists the attack. An attack may be over before it is told of: a second decision ends the wait.
+# picture that lists the attack; an attack may be over before it is told of.
 CLICK = """
 window.clicksSent = 0;
 window.clicksDone = [];
@@ -45,18 +45,21 @@ window.clicksDone = [];
     told(now);
   };
   const isListed = ({ attacks }, owner) => attacks.some(([target]) => target === owner);
-  const listed = (owner, tick) => new Promise((done) => {
-    told = (now) => {
-      if (isListed(now, owner)) done(painted());
-      else if (now.tick >= tick + 20) done(null);
-    };
-  });
   orders.send = async (command) => {
     if (command.do !== "launch") return send(command);
-    const begun = released, times = {}, list = listed(command.target, page.game.now.tick);
+    const begun = released, times = {};
+    let end = Infinity; // the tick of the first situation after the decision
+    const list = new Promise((done) => {
+      told = (now) => {
+        if (isListed(now, command.target)) done(painted());
+        else if (now.tick >= end) done(null);
+      };
+    });
     clicksSent++;
     const reason = await send(command), { now } = page.game;
     const due = performance.now() + (now.queued ? now.wait_ms : 0);
+    end = now.tick + (now.queued ? 10 : 0);
+    told(now);
     times.acknowledged = await painted() - begun;
     const seen = reason ? null : await list;
     if (seen !== null) times.late = Math.max(0, seen - due);

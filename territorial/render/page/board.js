@@ -109,11 +109,13 @@ class View {
   #measure() {
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;
+    const { offsetWidth, offsetTop, offsetHeight } = element("zoom");
+    this.covered = offsetWidth > this.width / 2 ? offsetTop + offsetHeight : 0; // on phones a row of buttons lies over the top
   }
 
   get #fitScale() {
     const { top, left, bottom, right } = this.area;
-    return Math.min(this.width / (right - left), this.height / (bottom - top));
+    return Math.min(this.width / (right - left), (this.height - this.covered) / (bottom - top));
   }
 
   /** From now on "the whole board" is the part in which there is any land, if that is much smaller. */
@@ -139,7 +141,7 @@ class View {
     this.isFitted = true;
     this.scale = this.#fitScale;
     this.x = (this.width - (left + right) * this.scale) / 2;
-    this.y = (this.height - (top + bottom) * this.scale) / 2;
+    this.y = (this.height + this.covered - (top + bottom) * this.scale) / 2;
     this.#place();
   }
 

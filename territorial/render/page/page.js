@@ -45,6 +45,7 @@ class Page {
     } catch (error) {
       this.error = error;
     }
+    if (this.isLive) this.tick = this.film.lastTick; // also where all of the rest has come at once
     this.isLive = false;
     this.#arrived();
     this.#showStatus();
