@@ -70,7 +70,6 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--advisor",
-        default=CHAMPION,
         metavar="PLAYER",
         help="a player, as for --opponent, whose choices for your seat the page can show (key P; default "
         f"{CHAMPION})",
@@ -175,7 +174,7 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
     named = dict[int, str]()
     if not parsed.spectate:
         seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
-    advisor = None if parsed.spectate else _players(parsed, "--advisor", [parsed.advisor])[0]
+    advisor = _advisor(parsed)
     opponents, first = _opponents(parsed), parsed.seat - bool(parsed.spectate)
     if len(opponents) > (most := players - (not parsed.spectate)):
         raise UsageError(f"argument --opponent: {len(opponents)} opponents; there are seats for {most}")
@@ -190,6 +189,18 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
         return Table(tuple(seats), checked_names("names", names, players), policies, advisor)
     except ValueError as error:
         raise UsageError(f"argument --person: {error}") from None
+
+
+def _advisor(parsed: argparse.Namespace) -> Player | None:
+    """Return who advises the person: the champion, unless another was asked for; None for a spectator."""
+    if not parsed.spectate:
+        return _players(parsed, "--advisor", [parsed.advisor or CHAMPION])[0]
+    if parsed.advisor is not None:
+        raise UsageError(
+            f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
+            "leave one of the two out"
+        )
+    return None
 
 
 def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
@@ -218,7 +229,7 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
         advise(game), look(game)
 
     def advice(game: VecGame) -> dict[str, Any]:
-        return {"name": parsed.advisor, "options": [option._asdict() for option in advise(game)]}
+        return {"name": parsed.advisor or CHAMPION, "options": [option._asdict() for option in advise(game)]}
 
     return {"advice": advice, "sight": look}
 

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
+
 import territorial
 from benchmarks.media.browser import chromium
 from territorial.engine.seats import shown_names
@@ -20,6 +22,11 @@ from tests.play.sessions import served
 CONFIG = territorial.GameConfig(max_ticks=3000)
 SEATS = ("agent", "upstart-1", *territorial.LINEUPS["mixed-1"].seats[2:])
 SEED = 7
+MOMENTS = (200, 500, 900)
+WINDOWS = ((1100, 700), (390, 844))
+"""A desktop's and a phone's, in pixels."""
+SHEET_HEIGHT = 360
+"""Of a small picture, in pixels."""
 FREE_LAND_UNTIL = 400
 """Ticks in which the player of the pictures takes free land."""
 ATTACK = "page.game.attack(page.game.now.openings.filter((one) => !one.reason).map((one) => one.owner)[0])"
@@ -48,6 +55,10 @@ def main(argv: list[str]) -> int:
             tab = browser.open(played.server.url, width=1100, height=700)
             tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
             tab.evaluate("page.setTheme('light')")
+            sheet = MomentSheet(tab, Path(made))
+            for tick in MOMENTS[:-1]:
+                play_to(tab, tick)
+                sheet.take(f"playing-{tick}")
             play_to(tab, 700)
             picture(tab, folder / "play-page.png")
             toggle_panels(tab)
@@ -58,12 +69,55 @@ def main(argv: list[str]) -> int:
             tab.evaluate("page.setTheme('dark')")
             play_to(tab, 900)
             picture(tab, folder / "play-phone.png")
+            sheet.take(f"playing-{MOMENTS[-1]}")
             tab.resize(1100, 700)
             tab.evaluate("page.setTheme('light'), page.game.setPace(1000)")
             tab.wait_for("element('ending').open")
             tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
             picture(tab, folder / "play-end.png")
+            tab.evaluate("element('ending').close(), page.game.watchAgain()")
+            for tick in MOMENTS:
+                tab.evaluate(f"page.play(false), page.seek({tick})")
+                sheet.take(f"watching-{tick}")
+            sheet.write(folder / "play-moments.png")
     return 0
+
+
+class MomentSheet:
+    """Small pictures of one page at some moments: in a window, and on a phone in the other theme."""
+
+    def __init__(self, tab: chromium.Tab, folder: Path) -> None:
+        self._tab, self._folder = tab, folder
+        self._rows = dict[str, list[Image.Image]]()
+
+    def take(self, name: str) -> None:
+        """Add a moment to the row of what ``name`` says before its hyphen; every second one is dark."""
+        what, _ = name.split("-")
+        row = self._rows.setdefault(what, [])
+        is_dark = (len(row) // 2 + len(self._rows)) % 2 == 0
+        for width, height in WINDOWS:
+            self._tab.resize(width, height)
+            self._tab.evaluate(f"page.setTheme('{'dark' if is_dark else 'light'}')")
+            path = self._folder / "moment.png"
+            picture(self._tab, path, is_told=False)
+            image = Image.open(path).convert("RGB")
+            row.append(image.resize((SHEET_HEIGHT * width // height, SHEET_HEIGHT), Image.Resampling.LANCZOS))
+            is_dark = not is_dark
+        self._tab.resize(*WINDOWS[0])
+        self._tab.evaluate("page.setTheme('light')")
+
+    def write(self, path: Path) -> None:
+        """Write all pictures as one, in few colours."""
+        gap, rows = 8, list(self._rows.values())
+        width = max(sum(image.width + gap for image in row) for row in rows) - gap
+        sheet = Image.new("RGB", (width, len(rows) * (SHEET_HEIGHT + gap) - gap), "white")
+        for number, row in enumerate(rows):
+            x = 0
+            for image in row:
+                sheet.paste(image, (x, number * (SHEET_HEIGHT + gap)))
+                x += image.width + gap
+        sheet.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        sys.stdout.write(f"picture: {path}\n")
 
 
 def play_to(tab: chromium.Tab, until: int) -> None:
@@ -94,12 +148,13 @@ def toggle_panels(tab: chromium.Tab) -> None:
         tab.wait_for(f"element('{panel}').hidden !== {str(before).lower()}")
 
 
-def picture(tab: chromium.Tab, path: Path) -> None:
+def picture(tab: chromium.Tab, path: Path, *, is_told: bool = True) -> None:
     """Write what is seen to ``path``, once it is that."""
-    tab.wait_for("page.film.ticks[page.frame] === page.film.lastTick")
+    tab.wait_for("!page.game || page.film.ticks[page.frame] === page.film.lastTick")
     tab.evaluate("new Promise((done) => setTimeout(done, 300))")
     tab.screenshot(path)
-    sys.stdout.write(f"picture: {path}\n")
+    if is_told:
+        sys.stdout.write(f"picture: {path}\n")
 
 
 if __name__ == "__main__":

@@ -129,6 +129,7 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
             ["--advisor", "net:no.safetensors"],
             ["argument --advisor: ", "net:no.safetensors", "cannot be read"],
         ),
+        (["--spectate", "--advisor", "turtle"], ["argument --advisor: 'turtle' advises", "--spectate"]),
         (["--person", ""], ["argument --person: "]),
         (["--person", "a\nb"], ["argument --person: "]),
         (["--save", "no/such/game.replay"], ["argument --save: ", "there is no such folder"]),

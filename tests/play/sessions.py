@@ -61,14 +61,15 @@ def session_of(
 
 
 def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, Look]:
-    """Return the panels of a seat."""
-    advise = advice_of(advisor, game, seat, seed=1)
+    """Return the panels of a seat, with all compiled that they need."""
+    advise, look = advice_of(advisor, game, seat, seed=1), sight_of(game, seat)
+    advise(game), look(game)
 
     def advice(game: territorial.VecGame) -> dict[str, Any]:
         options = [option._asdict() for option in advise(game)]
         return {"name": getattr(advisor, "name", advisor), "options": options}
 
-    return {"advice": advice, "sight": sight_of(game, seat)}
+    return {"advice": advice, "sight": look}
 
 
 @contextmanager

@@ -101,12 +101,21 @@ class View {
     const { height, width } = painter;
     Object.assign(this, { box, canvas, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
     this.area = { top: 0, left: 0, bottom: height, right: width };
+    this.#measure();
     this.fit();
+  }
+
+  /** Asks for the size of the window: only when it may have changed, as the browser must lay out the page first. */
+  #measure() {
+    this.width = this.box.clientWidth;
+    this.height = this.box.clientHeight;
+    const { offsetWidth, offsetTop, offsetHeight } = element("zoom");
+    this.covered = offsetWidth > this.width / 2 ? offsetTop + offsetHeight : 0; // on phones a row of buttons lies over the top
   }
 
   get #fitScale() {
     const { top, left, bottom, right } = this.area;
-    return Math.min(this.box.clientWidth / (right - left), this.box.clientHeight / (bottom - top));
+    return Math.min(this.width / (right - left), (this.height - this.covered) / (bottom - top));
   }
 
   /** From now on "the whole board" is the part in which there is any land, if that is much smaller. */
@@ -117,12 +126,12 @@ class View {
 
   /** The cells that can be seen. */
   get seen() {
-    const { box, scale, x, y, painter } = this;
+    const { width, height, scale, x, y, painter } = this;
     const first = (at) => Math.max(0, Math.floor(-at / scale));
     const last = (at, room, most) => Math.min(most, Math.ceil((room - at) / scale));
     return {
       top: first(y), left: first(x),
-      bottom: last(y, box.clientHeight, painter.height), right: last(x, box.clientWidth, painter.width),
+      bottom: last(y, height, painter.height), right: last(x, width, painter.width),
     };
   }
 
@@ -131,19 +140,20 @@ class View {
     const { top, left, bottom, right } = this.area;
     this.isFitted = true;
     this.scale = this.#fitScale;
-    this.x = (this.box.clientWidth - (left + right) * this.scale) / 2;
-    this.y = (this.box.clientHeight - (top + bottom) * this.scale) / 2;
+    this.x = (this.width - (left + right) * this.scale) / 2;
+    this.y = (this.height + this.covered - (top + bottom) * this.scale) / 2;
     this.#place();
   }
 
   /** Keeps what is seen after the window has changed its size. */
   resize() {
+    this.#measure();
     if (this.isFitted || this.scale < this.#fitScale) this.fit();
     else this.#place();
   }
 
   /** Zooms by `factor` and leaves the point (px, py) of the window where it is. */
-  zoom(factor, px = this.box.clientWidth / 2, py = this.box.clientHeight / 2) {
+  zoom(factor, px = this.width / 2, py = this.height / 2) {
     const scale = Math.min(64, this.scale * factor);
     if (scale <= this.#fitScale) {
       this.fit();
@@ -164,16 +174,16 @@ class View {
 
   /** Goes a part of the way, up to 1, towards having the point (row, column) in the middle. */
   approach(row, column, part) {
-    const dx = this.box.clientWidth / 2 - this.x - column * this.scale;
-    const dy = this.box.clientHeight / 2 - this.y - row * this.scale;
+    const dx = this.width / 2 - this.x - column * this.scale;
+    const dy = this.height / 2 - this.y - row * this.scale;
     this.pan(dx * part, dy * part);
   }
 
   /** Shows the board where it is, once the middle of the window lies on it. */
   #place() {
     const keep = (at, size, room) => Math.min(room / 2, Math.max(room / 2 - size * this.scale, at));
-    this.x = keep(this.x, this.painter.width, this.box.clientWidth);
-    this.y = keep(this.y, this.painter.height, this.box.clientHeight);
+    this.x = keep(this.x, this.painter.width, this.width);
+    this.y = keep(this.y, this.painter.height, this.height);
     const factor = this.scale / this.painter.size;
     this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
     this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";

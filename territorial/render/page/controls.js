@@ -223,6 +223,5 @@ connectBoard(page);
 connectCharts(page);
 connectTimeline(page);
 addEventListener("hashchange", () => page.goTo(momentOf(location.hash)));
-new ResizeObserver(() => page.resize()).observe(element("view"));
-new ResizeObserver(() => page.resize()).observe(element("land"));
+for (const id of ["view", "land", "marks"]) new ResizeObserver(() => page.resize()).observe(element(id));
 page.open();

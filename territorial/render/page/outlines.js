@@ -1,6 +1,8 @@
 "use strict";
 // Lines over the board: around the player's own land, and around all that can be attacked.
 
+const TARGET_SIDE = 1, OWN_SIDE = 2; // 0: no line
+
 class Outlines {
   #shown = "";
   #paths = [];
@@ -14,9 +16,9 @@ class Outlines {
 
   /** Shows the land of `seat` and the owner codes of the set `legal`, where there is anything new to show. */
   show(seat, legal) {
-    const { view, frame } = this.page, box = view.box, ratio = devicePixelRatio;
+    const { view, frame } = this.page, ratio = devicePixelRatio;
     const what = `${seat};${[...legal].sort()};${frame} `;
-    const where = `${view.x};${view.y};${view.scale};${box.clientWidth};${box.clientHeight};${ratio}`;
+    const where = `${view.x};${view.y};${view.scale};${view.width};${view.height};${ratio}`;
     if (this.#shown === what + where) return;
     if (!this.#shown.startsWith(what)) this.#paths = this.#trace(seat, legal);
     this.#shown = what + where;
@@ -29,42 +31,22 @@ class Outlines {
 
   /** Returns the sides of cells, in cells: [around what can be attacked, around own land]. */
   #trace(seat, legal) {
-    const { board, painter: { height, width } } = this.page;
-    const targets = new Path2D(), own = new Path2D();
-    const free = legal.has(NEUTRAL), isTarget = new Uint8Array(256);
-    for (const owner of legal) isTarget[owner] = owner !== NEUTRAL; // of free land, only the front
-    const pathOf = (a, b) => {
-      if (a === b) return null;
-      if (a === seat || b === seat) return free && (a === NEUTRAL || b === NEUTRAL) ? targets : own;
-      if (a === BLOCKED || b === BLOCKED) return null; // coasts can be seen as they are
-      return isTarget[a] || isTarget[b] ? targets : null;
-    };
-    const trace = (rows, columns, at, line) => {
-      for (let row = 1; row < rows; row++) {
-        let path = null, begin = 0;
-        for (let column = 0; column <= columns; column++) {
-          const next = column < columns ? pathOf(board[at(row - 1, column)], board[at(row, column)]) : null;
-          if (next === path) continue;
-          if (path) line(path, row, begin, column);
-          path = next;
-          begin = column;
-        }
-      }
-    };
-    trace(height, width, (row, column) => row * width + column, (path, row, from, to) => {
-      path.moveTo(from, row);
-      path.lineTo(to, row);
+    const { board, painter: { height, width } } = this.page, sides = sidesOf(seat, legal);
+    const paths = [null, new Path2D(), new Path2D()];
+    traceSides(board, sides, height, width, width, 1, (side, row, from, to) => {
+      paths[side].moveTo(from, row);
+      paths[side].lineTo(to, row);
     });
-    trace(width, height, (column, row) => row * width + column, (path, column, from, to) => {
-      path.moveTo(column, from);
-      path.lineTo(column, to);
+    traceSides(board, sides, width, height, 1, width, (side, column, from, to) => {
+      paths[side].moveTo(column, from);
+      paths[side].lineTo(column, to);
     });
-    return [targets, own];
+    return [paths[TARGET_SIDE], paths[OWN_SIDE]];
   }
 
   #draw(view, ratio) {
     const { canvas } = this, context = canvas.getContext("2d");
-    const width = Math.round(view.box.clientWidth * ratio), height = Math.round(view.box.clientHeight * ratio);
+    const width = Math.round(view.width * ratio), height = Math.round(view.height * ratio);
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, width, height);
@@ -77,5 +59,36 @@ class Outlines {
       context.lineWidth = pixels * unit;
       context.stroke(path);
     }
+  }
+}
+
+/** Returns a table, by 256 * owner code + owner code beside it, of the kind of side that is between them. */
+function sidesOf(seat, legal) {
+  const table = new Uint8Array(256 * 256), isFree = legal.has(NEUTRAL);
+  const set = (a, b, side) => { table[256 * a + b] = table[256 * b + a] = side; };
+  for (const owner of legal) {
+    if (owner === NEUTRAL) continue; // of free land, only the front
+    for (let other = 0; other < BLOCKED; other++) set(owner, other, TARGET_SIDE); // coasts can be seen as they are
+    set(owner, owner, 0);
+  }
+  if (!seat) return table; // of who only watches
+  for (let other = 0; other <= BLOCKED; other++) set(seat, other, OWN_SIDE);
+  if (isFree) set(seat, NEUTRAL, TARGET_SIDE);
+  set(seat, seat, 0);
+  return table;
+}
+
+/** Calls `line(side, n, from, to)` for sides between line n - 1 and line n of cells: rows or columns of the board. */
+function traceSides(board, sides, lines, length, stride, step, line) {
+  for (let n = 1; n < lines; n++) {
+    let side = 0, begin = 0;
+    for (let at = 0, cell = n * stride; at < length; at++, cell += step) {
+      const a = board[cell - stride], b = board[cell], next = a === b ? 0 : sides[256 * a + b];
+      if (next === side) continue;
+      if (side) line(side, n, begin, at);
+      side = next;
+      begin = at;
+    }
+    if (side) line(side, n, begin, length);
   }
 }

@@ -12,6 +12,7 @@ class Overlay {
   #arrowPlaces = [];
   #due = 0;
   #drawn = "";
+  #areStale = false; // the places, of a board that has changed since
 
   constructor(canvas, film, palette) {
     Object.assign(this, { canvas, film });
@@ -23,12 +24,15 @@ class Overlay {
   /** Shows `frame` of the film, whose board is `board`, as `view` has it; `seat` (0: nobody) stands out. */
   show(now, { board, view, frame, tick, painter, isPlaying }, seat) {
     const state = [frame, Math.round(tick), view.x, view.y, view.scale, seat, this.hasNames, this.hasAttacks, painter.fill[1]];
-    const size = [view.box.clientWidth, view.box.clientHeight, devicePixelRatio], wanted = [...state, ...size].join();
-    if (wanted === this.#drawn) return;
+    const size = [view.width, view.height, devicePixelRatio], wanted = [...state, ...size].join();
+    this.#areStale ||= wanted !== this.#drawn;
+    const isDue = this.#areStale && (!isPlaying || now >= this.#due);
+    if (wanted === this.#drawn && !isDue) return;
     this.#drawn = wanted;
-    if (!isPlaying || now >= this.#due) {
+    if (isDue) {
       this.find(board, view, frame);
       this.#due = now + PLACES_PERIOD;
+      this.#areStale = false;
     }
     this.#clear(...size);
     if (this.hasAttacks) this.arrows.draw(this.#arrowPlaces, view, tick, seat);

@@ -45,6 +45,7 @@ class Page {
     } catch (error) {
       this.error = error;
     }
+    if (this.isLive) this.tick = this.film.lastTick; // also where all of the rest has come at once
     this.isLive = false;
     this.#arrived();
     this.#showStatus();
@@ -151,6 +152,7 @@ class Page {
     if (this.followed && this.#movesAlong) this.#moveAlong();
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
+    this.game?.draw(isNew);
     if (!this.isPlaying || now >= this.#listDue) {
       this.#showLists(isNew);
       this.#listDue = now + LIST_PERIOD;
@@ -353,6 +355,7 @@ class Page {
 
   resize() {
     this.view?.resize();
+    this.timeline?.resize();
     this.#redraw();
   }
 

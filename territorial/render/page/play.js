@@ -25,26 +25,23 @@ class Game {
   /** Begins: the page shows what happens now. */
   open() {
     document.body.classList.add("is-in-game");
-    this.page.play(false);
+    this.page.toEnd();
     this.orders.listen();
-    this.#animate();
   }
 
-  #animate() {
-    if (!this.isLive) return;
+  /** Draws what lies over the board; the page asks for it with every picture. `isNew`: it shows another frame. */
+  draw(isNew) {
     const { page } = this;
-    if (page.painter && page.film.lastTick > page.tick) {
-      page.seek(page.film.lastTick);
-      if (this.now) this.#showOpenings(); // with the troops of this tick
-    }
-    if (page.painter && page.frame >= 0 && this.now) this.outlines.show(this.now.seat, this.#legal());
-    if (page.film.isComplete && this.now?.is_over) this.#showEnding();
-    requestAnimationFrame(() => this.#animate());
+    if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
+    if (!this.now) return;
+    if (isNew) this.#showOpenings(); // with the troops of this tick
+    this.outlines.show(this.now.seat, this.#legal());
+    this.#showEnding();
   }
 
   #legal() {
-    const { now } = this, isPlaying = now.is_alive && !now.is_over && !now.has_resigned;
-    return new Set(isPlaying ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
+    const { now } = this;
+    return new Set(this.#decides ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
   }
 
   // ---- what the session tells ----------------------------------------------------------------------
@@ -72,7 +69,7 @@ class Game {
     this.#showPace();
     if (now.queued) this.say(this.#waiting());
     else if (this.said?.startsWith("Sends")) this.say("");
-    this.#showEnding();
+    this.page.wake();
   }
 
   #showMe() {

@@ -27,10 +27,10 @@ async function shareLink(hash) {
 
 /** Draws the board as it is seen, without what lies beside it, and a line of text below. */
 function pictureOf({ view, overlay, painter }, caption) {
-  const { box, x, y, scale } = view, ratio = overlay.canvas.width / box.clientWidth, line = 26;
+  const { x, y, scale } = view, ratio = overlay.canvas.width / view.width, line = 26;
   const left = Math.max(0, x), top = Math.max(0, y);
-  const width = Math.min(box.clientWidth, x + painter.width * scale) - left;
-  const height = Math.min(box.clientHeight, y + painter.height * scale) - top;
+  const width = Math.min(view.width, x + painter.width * scale) - left;
+  const height = Math.min(view.height, y + painter.height * scale) - top;
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round((height + line) * ratio);
@@ -44,7 +44,7 @@ function pictureOf({ view, overlay, painter }, caption) {
   context.rect(0, 0, width, height);
   context.clip();
   context.drawImage(view.canvas, x - left, y - top, painter.width * scale, painter.height * scale);
-  context.drawImage(overlay.canvas, -left, -top, box.clientWidth, box.clientHeight);
+  context.drawImage(overlay.canvas, -left, -top, view.width, view.height);
   context.restore();
   context.fillStyle = style.getPropertyValue("--ink");
   context.font = "13px system-ui, sans-serif";

@@ -55,11 +55,8 @@ class Sight {
   #showPlanes({ names, height, width, data }) {
     if (!this.#images.length) this.#makeImages(names, height, width);
     this.#images.forEach((canvas, n) => {
-      const image = new ImageData(width, height), levels = atob(data[n]);
-      for (let i = 0; i < levels.length; i++) {
-        const level = levels.charCodeAt(i);
-        image.data.set([level, level, level, 255], 4 * i);
-      }
+      const image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer), levels = atob(data[n]);
+      for (let i = 0; i < levels.length; i++) pixels[i] = 0xff000000 | (levels.charCodeAt(i) * 0x10101);
       canvas.getContext("2d").putImageData(image, 0, 0);
     });
   }

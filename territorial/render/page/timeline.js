@@ -10,17 +10,25 @@ class Timeline {
 
   constructor(canvas, list, chronicle, palette) {
     Object.assign(this, { canvas, list, chronicle, palette, film: chronicle.film });
+    this.resize();
+  }
+
+  /** Takes the size of its canvas: 0 while it is hidden. */
+  resize() {
+    this.width = this.canvas.clientWidth;
   }
 
   /** Shows what is known at tick `known` on a line that ends at tick `end`. */
   show(known, end) {
-    const width = this.canvas.clientWidth, deaths = this.chronicle.deaths.filter(({ tick }) => tick <= known);
+    const { width } = this;
+    if (!width) return;
+    const deaths = this.chronicle.deaths.filter(({ tick }) => tick <= known);
     const leads = this.chronicle.leads.filter(({ until }) => until <= known);
     const chapters = this.chronicle.chapters(known);
     const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...chapters.map(({ text }) => text)].join();
     if (wanted === this.#drawn) return;
     this.#drawn = wanted;
-    Object.assign(this, { end, width });
+    this.end = end;
     this.marks = [
       ...deaths.map(({ tick, seat }) => ({ tick, seat, isLead: false })),
       ...leads.map(({ tick, seat }) => ({ tick, seat, isLead: true })),
