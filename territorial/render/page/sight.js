@@ -1,9 +1,14 @@
 "use strict";
 // What an agent sees of the game on the seat: the mask, fronts and needs, the form "pairs", pooled planes.
 
+/** Milliseconds from one look to the next: nobody reads faster, and the table takes longer than the board. */
+const LOOK_MS = 125;
+
 class Sight {
   #columns = ""; // the candidates of the table
   #images = [];
+  #told = null; // what is to be seen
+  #timer = 0; // until the next look
 
   constructor(game) {
     this.game = game;
@@ -15,11 +20,20 @@ class Sight {
     this.box.hidden = told === undefined;
     document.body.classList.toggle("is-seeing", !this.box.hidden);
     element("see").setAttribute("aria-pressed", !this.box.hidden);
-    if (!told) return;
+    this.#told = told;
+    if (told && !this.#timer) this.#look();
+  }
+
+  #look() {
+    const told = this.#told;
     this.#showMask(told);
     this.#showPairs(told);
     this.#showOwn(told.own);
     this.#showPlanes(told.planes);
+    this.#timer = setTimeout(() => {
+      this.#timer = 0;
+      if (this.#told && this.#told !== told) this.#look();
+    }, LOOK_MS);
   }
 
   #showMask({ legal, num_legal: numLegal, num_actions: numActions }) {
