@@ -334,9 +334,7 @@ def test_land_of_the_team_is_a_reward_where_there_are_teams():
 
 
 def test_the_engine_says_that_it_plays_no_teams():
-    with pytest.raises(
-        ValueError, match="teams is 4; only the reference implementation plays teams"
-    ):
+    with pytest.raises(ValueError, match="teams is 4; only the reference implementation plays teams"):
         VecGame(GameConfig(height=32, width=32, num_players=8, teams=4), 1)
 
 
