@@ -174,7 +174,7 @@ def _activations(league: MeasuredLeague, learner: str) -> int:
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         if network.obs == "pairs":
-            policy(torch.zeros(1, 34), torch.zeros(1, 8, 26), torch.ones(1, 81))
+            policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
         else:
             policy(_first_row(league.setup))
     return sum(kept.values()) // 4

@@ -17,7 +17,7 @@ from territorial import GameConfig, VecGame
 from territorial.actions.masks import pair_masks
 from territorial.nets.pair_policy import PairPolicy
 
-CANDIDATES, OWN, COLUMNS = 8, 34, 26
+CANDIDATES, OWN, COLUMNS = 8, 35, 26
 DRAWS = 200
 MOST_ROWS = 4096
 """Rows of a matrix whose product is timed; more take as long each."""

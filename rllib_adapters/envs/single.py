@@ -56,7 +56,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
 
     docs/observation.md has the bits and the columns. All agents of a kind have one space object.
 
-    With ``obs="pairs"`` there are ``own`` (34,), ``pairs`` (C, 26) and ``targets`` (C,) instead of the first
+    With ``obs="pairs"`` there are ``own`` (35,), ``pairs`` (C, 26) and ``targets`` (C,) instead of the first
     five, as in ``territorial.TerritorialEnv``, and agents share no arrays. Learners of one league may have
     different forms. Frozen seats then have the keys of both, and each snapshot reads those that it needs.
 

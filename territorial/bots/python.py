@@ -147,7 +147,7 @@ class View:
 
     @cached_property
     def pairs(self) -> Any:
-        """What networks see: ``own`` float32 (N, 34), ``pairs`` float32 (N, 8, 26), and ``targets``.
+        """What networks see: ``own`` float32 (N, 35), ``pairs`` float32 (N, 8, 26), and ``targets``.
 
         They are those of ``VecGame.pairs``, described in docs/observation.md. ``candidates`` has the owner
         codes of the rows.

@@ -28,7 +28,7 @@ DTYPES = ("float32", "int16")
 class PairObservations(NamedTuple):
     """What N seats see: docs/observation.md, "Pairs"; C candidates each."""
 
-    own: npt.NDArray[Any]  # (N, 34) numbers of the seat itself
+    own: npt.NDArray[Any]  # (N, 35) numbers of the seat itself
     pairs: npt.NDArray[Any]  # (N, C, 26) of each candidate, 0 where there is none
     targets: npt.NDArray[np.int32]  # (N, C) first part of an action against it, 0 where there is none
 

@@ -492,7 +492,7 @@ class VecGame(ShownInNotebooks):
         """Return what N seats see in the form "pairs", as their games stand, in new arrays.
 
         ``games`` 0..E-1 and ``seats`` 1..P: whole numbers (N,), quickest if the games are sorted. Nothing is
-        computed for others. ``own`` (N, 34), ``pairs`` (N, C, 26) and ``targets`` int32 (N, C) are described
+        computed for others. ``own`` (N, 35), ``pairs`` (N, C, 26) and ``targets`` int32 (N, C) are described
         in docs/observation.md; ``num_candidates`` is C, 1 to 250. int16 numbers are those of float32 times
         4096.
         """

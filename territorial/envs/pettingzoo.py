@@ -81,7 +81,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ``onehot``    ``observation``: int8              one plane per owner, neutral land first, then the
                   (F * (P + 1), H, W)                agent itself, frame by frame, oldest first: 8.65 MB
                                                      an agent for 32 on 256 x 256 with 4 frames
-    ``pairs``     ``own``: float32 (34,)             numbers of the agent itself; ``decode.pair_names`` lists
+    ``pairs``     ``own``: float32 (35,)             numbers of the agent itself; ``decode.pair_names`` lists
                                                      the columns of both tables
     .             ``pairs``: float32 (C, 26)         numbers of each owner that it can attack, neutral land
                                                      first, then by falling front; 0 where there is none

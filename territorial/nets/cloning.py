@@ -99,7 +99,7 @@ class CloneAgreement(NamedTuple):
 class LearnedRows(NamedTuple):
     """Decisions to learn from."""
 
-    own: Array  # int16 (N, 34)
+    own: Array  # int16 (N, 35)
     pairs: Array  # int16 (N, C, 26)
     mask: Array  # int8 (N, 1 + 10 C)
     action: Array  # int16 (N,)

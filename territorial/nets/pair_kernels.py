@@ -54,7 +54,7 @@ class PairScratch(NamedTuple):
     hidden: npt.NDArray[np.float32]  # (CHUNK * C, h)
     candidates: npt.NDArray[np.float32]  # (CHUNK * C, h)
     scores: npt.NDArray[np.float32]  # (CHUNK * C, 16)
-    context: npt.NDArray[np.float32]  # (CHUNK, 34 + 2 * h)
+    context: npt.NDArray[np.float32]  # (CHUNK, 35 + 2 * h)
     first: npt.NDArray[np.float32]  # (CHUNK, c)
     second: npt.NDArray[np.float32]  # (CHUNK, c)
     shared: npt.NDArray[np.float32]  # (CHUNK, h)
@@ -91,7 +91,7 @@ def play_pairs(
     Args:
         layers: int64 (NUM_LAYERS + 1, 6), WEIGHTS ... of each, and where they end in ``packed``.
         scratch: of ``make_pair_scratch``.
-        own: float32 (B, 34).
+        own: float32 (B, 35).
         pairs: float32 (B, C, 26).
         mask: int8 (B, 1 + 10 * C), above 0 for legal actions.
         logits: float32 (B, 1 + 10 * C), written.

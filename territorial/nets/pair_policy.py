@@ -32,7 +32,7 @@ class PairPolicy(PairNetwork):
         >>> import torch
         >>> from territorial.nets import PairPolicy
         >>> policy = PairPolicy("small")
-        >>> own, pairs, mask = torch.zeros(2, 34), torch.zeros(2, 8, 26), torch.ones(2, 81)
+        >>> own, pairs, mask = torch.zeros(2, 35), torch.zeros(2, 8, 26), torch.ones(2, 81)
         >>> logits, values = policy(own, pairs, mask)
         >>> logits.shape, values.shape
         (torch.Size([2, 81]), torch.Size([2]))
@@ -46,7 +46,7 @@ class PairPolicy(PairNetwork):
         """Return the masked logits, float32 (B, 1 + 10 C), and the values, float32 (B,), of B states.
 
         Args:
-            own: (B, 34), the columns of own; float32.
+            own: (B, 35), the columns of own; float32.
             pairs: (B, C, 26), the columns of pairs, zero where no candidate is there.
             action_mask: (B, 1 + 10 C), above 0 for legal actions, of which holding is one.
 

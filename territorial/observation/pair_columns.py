@@ -94,6 +94,7 @@ OWN: tuple[PairColumn, ...] = (
     PairColumn("income_phase", "ratio(tick % income_every, income_every)"),
     PairColumn("first", "4096 if tick = 0, else 0"),
     PairColumn("top", "4096 // (1 + ahead)"),
+    _ratio("decision_step", "ratio(decision_every, 50)"),
 )
 
 PAIRS: tuple[PairColumn, ...] = (

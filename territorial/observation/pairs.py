@@ -1,4 +1,4 @@
-"""The form "pairs" in whole numbers: 34 of a seat itself, and 26 of each owner that it can attack.
+"""The form "pairs" in whole numbers: 35 of a seat itself, and 26 of each owner that it can attack.
 
 docs/observation.md defines every number under "Pairs", ``pair_columns`` lists them. They are read from the
 game itself, so that nothing else has to be observed. ``sum_up`` finds once a game what several seats need;
@@ -38,6 +38,8 @@ from territorial.observation.pair_columns import (
 LOG_BITS = LOG_UNIT.bit_length() - 1
 INTEREST_UNIT = 1000
 NEIGHBOURS_UNIT = 8
+STEP_UNIT = 50
+"""Ticks between decision points that count as 1: what many bots decide at."""
 
 
 class PairTotals(NamedTuple):
@@ -104,6 +106,7 @@ _FORCE_TO_MEAN = column(OWN, "force_to_mean")
 _INCOME_PHASE = column(OWN, "income_phase")
 _FIRST = column(OWN, "first")
 _TOP = column(OWN, "top")
+_DECISION_STEP = column(OWN, "decision_step")
 
 _THERE = column(PAIRS, "there")
 _IS_NEUTRAL = column(PAIRS, "neutral")
@@ -205,6 +208,7 @@ def sum_up(game: Game, params: Params, totals: PairTotals) -> None:
     own[_TIME_LEFT] = log_of(max(0, params.max_ticks - now))
     own[_OPENING] = ratio(max(0, opening - now), opening)
     own[_PLAYERS] = log_of(params.num_players)
+    own[_DECISION_STEP] = ratio(params.decision_every, STEP_UNIT)
     own[_NEUTRAL_SHARE] = ratio(game.land[NEUTRAL], game.clock[NUM_LAND])
     own[_INCOME_PHASE] = ratio(now % params.income_every, params.income_every)
     own[_FIRST] = UNIT if now == 0 else 0

@@ -49,6 +49,7 @@ OWN_COLUMNS = (
     "income_phase",
     "first",
     "top",
+    "decision_step",
 )
 PAIR_COLUMNS = (
     "there",
@@ -340,7 +341,7 @@ def _own_border(w: Quantities, p: int) -> dict[str, int]:
 
 
 def _own_late(w: Quantities, p: int) -> dict[str, int]:
-    """Columns 29 to 33."""
+    """Columns 29 to 34."""
     mean_force = (w.sum_T + w.sum_out) // w.alive
     wait = max(0, w.next_step[p] - w.tick)
     return {
@@ -349,6 +350,7 @@ def _own_late(w: Quantities, p: int) -> dict[str, int]:
         "income_phase": ratio(w.tick % w.config.income_every, w.config.income_every),
         "first": ONE if w.tick == 0 else 0,
         "top": ONE // (1 + _ahead(w, p)),
+        "decision_step": ratio(w.config.decision_every, 50),
     }
 
 

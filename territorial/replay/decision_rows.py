@@ -35,7 +35,7 @@ class Decisions(NamedTuple):
     """Decisions of recorded games: N rows, those of a game in the order of ticks, then of seats.
 
     Args:
-        own: int16 (N, 34): the observation "pairs" of the seat at that tick, its own columns, in 4096ths.
+        own: int16 (N, 35): the observation "pairs" of the seat at that tick, its own columns, in 4096ths.
         pairs: int16 (N, C, 26): those of its candidates; 0 where there are less than C.
         action: int16 (N,): what it did, in the action format "pairs": 0 held; 1 + 10 c + f launched at
             candidate c with fraction number f; -1 launched at an owner that is not among the candidates.
@@ -133,7 +133,7 @@ def decisions(
         ...         _ = game.step()
         >>> rows = next(decisions(replays, seats=["banker"]))
         >>> rows.own.shape[1], rows.pairs.shape[1:], rows.action_mask.shape[1]
-        (34, (8, 26), 81)
+        (35, (8, 26), 81)
 
     """
     asked = Asked.checked(seats, every, num_candidates, discount, rewards)

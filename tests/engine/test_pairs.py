@@ -41,7 +41,7 @@ def played(steps=40, num_games=2, seed=3):
 )
 def test_engine_and_reference_implementation_agree_in_every_number(count):
     compared = living = candidates = seed = 0
-    used, sizes = np.zeros(34, int), set()
+    used, sizes = np.zeros(35, int), set()
     while compared < count:
         for game, reference in states(seed):
             num_candidates = random.Random(compared).choice((8, 8, 3, 1, 12))
@@ -180,7 +180,7 @@ def test_any_seats_of_any_games_are_shown_in_the_order_asked_for():
         for found, wanted in zip(seen, everything, strict=True):
             assert np.array_equal(found[i], wanted[p - 1])
     none = game.pairs([], [])
-    assert [array.shape for array in none] == [(0, 34), (0, 8, 26), (0, 8)]
+    assert [array.shape for array in none] == [(0, 35), (0, 8, 26), (0, 8)]
 
 
 def test_floats_are_the_whole_numbers_over_4096():

@@ -241,7 +241,7 @@ def test_gymnasium_has_them_too():
     vector = gymnasium.make_vec("territorial/Territorial-v0", 4, **arguments)
     many, _ = vector.reset(seed=1)
     assert vector.observation_space.contains(many)
-    assert many["own"].shape == (4, 34)
+    assert many["own"].shape == (4, 35)
     vector.step(np.zeros(4, int))
 
 
@@ -267,7 +267,7 @@ def test_num_candidates_goes_with_pairs_alone():
 
 def test_columns_have_names():
     names = pair_names()
-    assert {array: len(columns) for array, columns in names.items()} == {"own": 34, "pairs": 26}
+    assert {array: len(columns) for array, columns in names.items()} == {"own": 35, "pairs": 26}
     assert names["own"][0] == "land"
     assert names["pairs"][LEGAL] == "legal"
 

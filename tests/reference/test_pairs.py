@@ -120,6 +120,7 @@ def test_all_numbers_of_a_seat_beside_neutral_land_at_the_start():
         "income_phase": 0,
         "first": 4096,
         "top": 4096,
+        "decision_step": 819,  # 4096 * 10 // 50
     }
     row = pair_of(game, 1, 0)
     assert {name: row[name] for name in row if row[name] != 0} == {
@@ -202,6 +203,7 @@ def test_the_own_numbers_of_a_seat_at_war():
         "income_phase": 2048,
         "first": 0,
         "top": 2048,
+        "decision_step": 819,
     }
     assert {name: own[name] for name in expected} == expected
 
@@ -269,7 +271,7 @@ def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
     eliminate(game, 3)
     game.taken[3][1] = 50
     seen = observe(game, 3)
-    assert seen == PairsObservation([0] * 34, [[0] * 26] * 8, [0] * 8)
+    assert seen == PairsObservation([0] * 35, [[0] * 26] * 8, [0] * 8)
     assert seen.mask == [1] + [0] * 80
     assert seen.masks_of_parts == ([1] + [0] * 8, [1] * 10)
     after = own_of(game, 1)

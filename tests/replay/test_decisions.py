@@ -161,7 +161,7 @@ def test_seats_are_chosen_by_number_and_by_name(recorded: Replay) -> None:
     assert set(only(recorded, seats=["metronome-1"]).seat.tolist()) == {2}
     assert set(only(recorded, seats=["player_0"]).seat.tolist()) == {1}
     nobody = only(recorded, seats=["banker"])
-    assert nobody.own.shape == (0, 34)
+    assert nobody.own.shape == (0, 35)
     assert nobody.pairs.shape == (0, 8, 26)
     assert nobody.action_mask.shape == (0, 81)
 

@@ -303,7 +303,7 @@ def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_pre
     policy = module.make_policy(settings)
     weights = {parameter.data_ptr() for parameter in policy.parameters()}
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        policy(torch.zeros(1, 34), torch.zeros(1, 8, 26), torch.ones(1, 81))
+        policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
     found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
     assert found == pytest.approx(ACTIVATIONS["pairs"], rel=0.1)
 
