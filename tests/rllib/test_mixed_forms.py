@@ -348,12 +348,12 @@ def test_a_league_of_all_forms_trains_freezes_and_resumes(tmp_path, runner):
         for name, form in FORMS.items():
             freeze(algorithm, store, f"{name}-1", module=name)
             assert store.manifest(f"{name}-1").observation == form
-        later = {f"snapshot:{name}-1": 1 for name in FORMS}
-        set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], Group(3, later)]))
+        later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
+        set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
         with pytest.raises(
             ValueError, match="obs has the entry 'rival'; the learners of the league are main"
         ):
-            set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, later)]))
+            set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
         if runner == "batched":
             with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
                 set_env(algorithm, obs={**FORMS, "rival": "pairs"})
@@ -362,7 +362,7 @@ def test_a_league_of_all_forms_trains_freezes_and_resumes(tmp_path, runner):
             algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"))
         algorithm.train()
         playing = algorithm.env_runner.module[POOL].opponents.names
-        assert {f"{name}-1" for name in FORMS} & set(playing)
+        assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine
     finally:
         algorithm.stop()
 
