@@ -78,6 +78,12 @@ class Settings:
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
     seed: int = option(0, "random seed")
     start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
+    soften: float = option(
+        1.0,
+        "what logits of fractions are multiplied by as the run begins; below 1 it tries more of them",
+        0,
+        1,
+    )
     size: str = option("standard", "size of the network: small or standard")
     height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
     width: int = option(96, "columns of the map of small games, in cells", 16, 1024)
@@ -462,7 +468,19 @@ def started(settings: Settings) -> PairPolicy:
     policy = PairPolicy.load(settings.start)
     if policy.size != settings.size:
         raise ValueError(f"size is {settings.size!r}; {settings.start!r} has weights of size {policy.size!r}")
+    soften(policy, settings.soften)
     return policy
+
+
+@torch.no_grad()
+def soften(policy: PairPolicy, factor: float) -> None:
+    """Bring the chances of fractions closer to each other, and leave those of targets.
+
+    A clone is far surer of its fractions than its teacher had reason to be, and then never tries others.
+    """
+    first_fraction = 1  # output 0 of the score is of the target
+    for part in (policy.score.weight, policy.score.bias):
+        part[first_fraction:] *= factor
 
 
 class PairRun:
