@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 BOUNDS = Bounds(nbytes=2**16, values=100)
 """Of road.json."""
 MAPS = "6*lakes + open + mountains + islands + continents + maze + archipelago"
-INTERVAL = 50
+INTERVAL = 20
 """Ticks from one decision to the next."""
 TRAINING: dict[str, object] = {
     "interval": INTERVAL,
@@ -41,8 +41,10 @@ TRAINING: dict[str, object] = {
     "num-games": 192,
     "full-games": 48,
     "rollout": 64,
-    "learning-rate": 1.5e-4,
-    "last-rate": 7e-6,
+    "learning-rate": 2e-4,
+    "last-rate": 1e-5,
+    "entropy": 3e-3,
+    "smoothing": 0.02,
 }
 """Options of pairs_ppo.py."""
 QUICK = TRAINING | {"num-games": 16, "full-games": 4, "rollout": 8}
@@ -96,7 +98,7 @@ class Road:
             "seats": ",".join([style] * OWN + list(bots.NAMES)),
             "rows-of": ",".join(str(1 + seat) for seat in range(OWN)),
             "every-ticks": INTERVAL,
-            "discount": 0.9994,  # a step, of which a decision has five: 0.997, as in training
+            "discount": 0.9994,  # a step, of which 50 ticks have five: 0.997, as in training
             "games": 10 if self.quick else 400,
             "games-per-shard": 10 if self.quick else 32,
             "seed": 10**6 * (1 + self.seed),

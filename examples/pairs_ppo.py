@@ -39,6 +39,7 @@ from territorial import GameConfig, bots
 from territorial.bots import Network
 from territorial.bots.network import Rows
 from territorial.config.validation import finite_number, whole_number
+from territorial.constants import NUM_FRACTIONS
 from territorial.engine.seats import CustomBot
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
@@ -78,12 +79,6 @@ class Settings:
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
     seed: int = option(0, "random seed")
     start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
-    soften: float = option(
-        1.0,
-        "what logits of fractions are multiplied by as the run begins; below 1 it tries more of them",
-        0,
-        1,
-    )
     size: str = option("standard", "size of the network: small or standard")
     height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
     width: int = option(96, "columns of the map of small games, in cells", 16, 1024)
@@ -118,6 +113,9 @@ class Settings:
     learning_rate: float = option(3e-4, "learning rate of Adam, as the run begins", 1e-9, 1)
     last_rate: float = option(1e-5, "learning rate as it ends", 0, 1)
     entropy: float = option(1e-3, "weight of the entropy, as the run begins; it falls to a tenth", 0, 10)
+    smoothing: float = option(
+        0.0, "weight of what brings all fractions to even chances, as the run begins; it falls alike", 0, 10
+    )
     gamma: float = option(0.997, "discount of 50 ticks", 0, 1)
     gae_lambda: float = option(0.95, "lambda of the advantages, per decision", 0, 1)
     clip: float = option(0.2, "range of the probability ratio", 0.001, 10)
@@ -421,12 +419,12 @@ class Trainee:
         settings = self.settings
         rate = settings.learning_rate * (settings.last_rate / settings.learning_rate) ** done
         self.optimizer.param_groups[0]["lr"] = rate
-        entropy = settings.entropy * 0.1**done
+        falling = 0.1**done
         tensors = {name: torch.from_numpy(part) for name, part in rows.items()}
         losses = []
         for _ in range(settings.epochs):
             for chosen in torch.randperm(len(rows["action"])).split(settings.minibatch):
-                loss = self._loss({name: part[chosen] for name, part in tensors.items()}, entropy)
+                loss = self._loss({name: part[chosen] for name, part in tensors.items()}, falling)
                 self.optimizer.zero_grad()
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.policy.parameters(), settings.max_norm)
@@ -435,13 +433,17 @@ class Trainee:
                 losses.append(loss.item())
         return float(np.mean(losses))
 
-    def _loss(self, rows: dict[str, Tensor], entropy: float) -> Tensor:
+    def _loss(self, rows: dict[str, Tensor], falling: float) -> Tensor:
+        settings = self.settings
         logits, values = self.policy(rows["own"], rows["pairs"], rows["action_mask"])
         ratio = (logits.gather(1, rows["action"][:, None])[:, 0] - rows["logp"]).exp()
-        clipped = ratio.clamp(1 - self.settings.clip, 1 + self.settings.clip)
+        clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
         gained = torch.min(ratio * rows["gain"], clipped * rows["gain"])
         spread = -(logits.exp() * logits).sum(1)
-        each = 0.5 * (values - rows["target"]).square() - gained - entropy * spread
+        sought = settings.entropy * spread
+        if settings.smoothing:
+            sought = sought - settings.smoothing * unevenness(logits, rows["action_mask"])
+        each = 0.5 * (values - rows["target"]).square() - gained - falling * sought
         return (rows["weight"] * each).sum() / rows["weight"].sum()
 
     @torch.no_grad()
@@ -463,24 +465,26 @@ class Trainee:
         self.optimizer.load_state_dict(state["optimizer"])
 
 
+def unevenness(logits: Tensor, action_mask: Tensor) -> Tensor:
+    """Return how far the chances of fractions are from even ones, (B,): the mean over targets, as likely.
+
+    It is the cross entropy of even chances and those of the policy. Unlike the entropy's, its gradient does
+    not vanish for a fraction that is hardly ever chosen, which so comes to be tried.
+    """
+    launches = logits[:, 1:].unflatten(1, (-1, NUM_FRACTIONS))
+    is_legal = action_mask[:, 1:].unflatten(1, (-1, NUM_FRACTIONS)) > 0
+    of_target = launches.logsumexp(2)
+    of_fraction = torch.where(is_legal, launches - of_target.unsqueeze(2), 0)
+    uneven = -of_fraction.sum(2) / is_legal.sum(2).clamp(min=1)
+    return (of_target.detach().exp() * uneven).sum(1)
+
+
 def started(settings: Settings) -> PairPolicy:
     """Return the policy that a run begins with; ValueError for one of another size."""
     policy = PairPolicy.load(settings.start)
     if policy.size != settings.size:
         raise ValueError(f"size is {settings.size!r}; {settings.start!r} has weights of size {policy.size!r}")
-    soften(policy, settings.soften)
     return policy
-
-
-@torch.no_grad()
-def soften(policy: PairPolicy, factor: float) -> None:
-    """Bring the chances of fractions closer to each other, and leave those of targets.
-
-    A clone is far surer of its fractions than its teacher had reason to be, and then never tries others.
-    """
-    first_fraction = 1  # output 0 of the score is of the target
-    for part in (policy.score.weight, policy.score.bias):
-        part[first_fraction:] *= factor
 
 
 class PairRun:

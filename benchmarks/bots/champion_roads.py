@@ -79,14 +79,10 @@ ARMS: dict[str, Arm] = {
         starts=False,
     ),
     "one-clock": Arm("bots decide every 10 ticks in all games", {"slow": 0}),
-    "every-20": Arm(
-        "decides every 20 ticks, the same discount per tick",
-        {"interval": 20, "gamma": 0.9988, "slow": 0},
-        of="one-clock",
-    ),
-    "every-100": Arm(
-        "decides every 100 ticks, the same discount per tick", {"interval": 100, "gamma": 0.994}
-    ),
+    "every-10": Arm("decides every 10 ticks", {"interval": 10}),
+    "every-50": Arm("decides every 50 ticks", {"interval": 50}),
+    "every-100": Arm("decides every 100 ticks", {"interval": 100}),
+    "no-smoothing": Arm("fractions that are hardly ever chosen are not tried", {"smoothing": 0}),
     "all-rows": Arm("learns from all rows, not from 0.35 of them", {"share": 1}),
     "placement": Arm("reward of placement alone, without land", {"rewards": "placement=1"}),
     "no-past": Arm("bots alone: no snapshots of its own past", {"past": 0}),
