@@ -404,3 +404,43 @@ def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path
     fresh = pairs_ppo.PairPolicy("small")
     fresh.load_state_dict({name: pairs_ppo.torch.from_numpy(part) for name, part in before.items()})
     assert shares(run.trainee.policy) > shares(run.trainee.average) > shares(fresh)
+
+
+def sure_rows(torch, count=1):
+    """States with a launch at a target or two, where one fraction of each is all but certain."""
+    fractions = torch.full((count, 2, 10), -40.0)
+    fractions[:, :, 5] = 0.0
+    mask = torch.ones(count, 21)
+    mask[:, 11:] = 0.0  # the second target is not there
+    return fractions.requires_grad_(), mask
+
+
+def test_smoothing_brings_up_a_fraction_where_the_entropy_does_not(pairs_ppo):
+    torch = pairs_ppo.torch
+    fractions, mask = sure_rows(torch)
+    logits = torch.where(
+        mask > 0, torch.cat([torch.zeros(1, 1), fractions.log_softmax(2).flatten(1) - 0.7], 1), -1e9
+    )
+    (of_entropy,) = torch.autograd.grad(-(logits.exp() * logits).sum(), fractions, retain_graph=True)
+    (of_smoothing,) = torch.autograd.grad(-pairs_ppo.unevenness(logits, mask).sum(), fractions)
+    assert of_entropy[0, 0, 9].abs() < 1e-9
+    share = np.exp(-0.7)
+    np.testing.assert_allclose(of_smoothing[0, 0, 9], 0.1 * share, rtol=1e-4)
+    np.testing.assert_allclose(of_smoothing[0, 0, 5], -0.9 * share, rtol=1e-4)
+    assert (of_smoothing[0, 1] == 0).all()
+
+
+def test_even_chances_of_fractions_are_the_least_uneven(pairs_ppo):
+    torch = pairs_ppo.torch
+    mask = torch.ones(1, 21)
+    even = torch.cat([torch.tensor([[0.2]]), torch.full((1, 20), 0.04)], 1).log()
+    np.testing.assert_allclose(pairs_ppo.unevenness(even, mask), 0.8 * np.log(10), rtol=1e-5)
+    tilted = even.clone()
+    tilted[0, 1], tilted[0, 2] = np.log(0.05), np.log(0.03)
+    assert pairs_ppo.unevenness(tilted, mask) > pairs_ppo.unevenness(even, mask)
+
+
+def test_a_smoothed_run_learns(one_process, tmp_path):
+    run = one_process.main(options(tmp_path, updates=2, smoothing=0.1))
+    assert run.league.steps == {"main": 2}
+    assert all(np.isfinite(part).all() for part in run.trainee.weights().values())
