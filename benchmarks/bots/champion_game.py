@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws how a player plays: a game at full size at five ticks, and the land of everybody.
+"""Draws how a player plays: a game at full size at five ticks, and the land of all seats.
 
     python benchmarks/bots/champion_game.py champion      docs/images/champion-game.png
     python benchmarks/bots/champion_game.py net:runs/pairs/network.safetensors --seed 3 --file look.png
@@ -37,7 +37,7 @@ FREE, WATER = (245, 243, 236), (190, 205, 216)
 LIGHTEST, DARKEST = 225, 135
 """Greys of other seats."""
 EVERY = 10
-"""Ticks from one note of everybody's land to the next."""
+"""Ticks from one note of land to the next."""
 
 
 class PlayedGame(NamedTuple):
@@ -65,10 +65,15 @@ def main(argv: list[str] | None = None) -> int:
         "--seed",
         type=options.whole(0, 10**6),
         default=0,
-        help="game of the examination (default %(default)s)",
+        help="random seed; which game of the examination (default %(default)s)",
     )
     parser.add_argument("--file", type=Path, default=PICTURE, help="picture to write (default %(default)s)")
-    parser.add_argument("--replay", type=Path, help="file to write the game to, as a replay")
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="FILE",
+        help="record the game in FILE, a few KB for `territorial replay`",
+    )
     parsed = parser.parse_args(argv)
     player = bot_of_file("player", parsed.player) if is_bot_file(parsed.player) else parsed.player
     played = play(player, EXAM_SEED + parsed.seed)
@@ -106,7 +111,7 @@ def play(player: Examined, seed: int) -> PlayedGame:
 
 
 def draw(played: PlayedGame, path: Path) -> None:
-    """Draw boards at five ticks, and the land of everybody."""
+    """Draw boards at five ticks, and the land of all seats."""
     plt = check_matplotlib()
     figure, axes = plt.subplots(2, 3, figsize=(13.2, 9.2), layout="constrained")
     colors = colors_of(played)
