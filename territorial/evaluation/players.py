@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
@@ -47,6 +48,21 @@ class Acting(Protocol):
 
     def stop(self) -> None:
         """Release what takes memory, until the next start."""
+
+
+Distribution = Callable[[VecGame, Ints, Ints], npt.NDArray[np.floating[Any]]]
+"""``distribution(game, games, seats)`` returns (N, P + 12): how likely each target is, then each fraction.
+
+Those of the P + 2 targets add up to 1, and those of the ten fractions. What is not legal has 0.
+"""
+
+
+@runtime_checkable
+class Stochastic(Acting, Protocol):
+    """A policy that can tell how likely its choices are."""
+
+    def distribution(self, config: GameConfig, layout: ObsLayout) -> Distribution:
+        """Return what tells, for seats of such games, the probabilities that actions are drawn with."""
 
 
 Player = str | CustomBot | Acting
