@@ -153,14 +153,11 @@ class Entrants:
         return name
 
     def _code(self, player: Player) -> str | None:
-        if is_acting(player):
-            return player.identity()
-        if isinstance(player, CompiledBot):
-            return player.digest
+        if isinstance(player, CustomBot):
+            return code_of(player)
         if isinstance(player, str):
             return code_digest(player, type(self._bot(player))) if ":" in player else None
-        kind = type(player)
-        return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
+        return player.identity()
 
     def _bot(self, text: str) -> CustomBot:
         if text not in self._bots:
@@ -214,6 +211,14 @@ def load(what: str, text: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except Exception as error:  # whatever the module does when it is imported
         raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def code_of(bot: CustomBot) -> str:
+    """Return what tells the settings, weights or code of a bot from those of others with its name."""
+    if isinstance(bot, CompiledBot):
+        return bot.digest
+    kind = type(bot)
+    return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
 
 
 def code_digest(text: str, loaded: Any) -> str:
