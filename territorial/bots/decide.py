@@ -48,7 +48,8 @@ from territorial.bots.targets import (
     leader_of,
 )
 from territorial.config import Params
-from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.game.amounts import fraction_for
 from territorial.game.legality import need_for
 from territorial.game.state import TICK, Game
 from territorial.jit.decorators import int64, njit
@@ -145,8 +146,7 @@ def send(game: Game, p: int, target: int, amount: int) -> tuple[int, int]:
     troops = game.troops[p]
     if amount <= 0 or troops <= 0:
         return HOLD_ALL, 0
-    fraction = (amount * FRACTION_UNIT + troops - 1) // troops
-    return target, max(1, min(fraction, FRACTION_UNIT))
+    return target, fraction_for(amount, troops)
 
 
 @njit

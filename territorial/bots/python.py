@@ -18,7 +18,8 @@ from territorial.actions.encoding import owner_of_target
 from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
-from territorial.constants import FRACTION_UNIT, HOLD, STREAM_BOT_MOVE
+from territorial.constants import HOLD, STREAM_BOT_MOVE
+from territorial.game.amounts import fraction_for
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.game.rng import draw
 from territorial.game.state import State, view
@@ -179,9 +180,8 @@ class View:
 
     def fraction(self, amounts: npt.ArrayLike) -> Ints:
         """Return (N,) the 1024ths of the balance that are at least ``amounts`` troops, 1 to 1024."""
-        troops = np.maximum(1, self.own(self.troops))
-        whole = np.asarray(amounts, np.int64)
-        return np.clip((whole * FRACTION_UNIT + troops - 1) // troops, 1, FRACTION_UNIT)
+        found: Ints = fraction_for(np.asarray(amounts, np.int64), np.maximum(1, self.own(self.troops)))
+        return found
 
     def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""

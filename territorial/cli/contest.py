@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from territorial.cli import options, snapshots
 from territorial.cli.machine import machine, revision, versions
@@ -138,8 +140,12 @@ def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
     """Print the tables, draw the plots and write the JSON that were asked for."""
     plots = [] if parsed.plots is None else _draw(parsed.plots, ranking)
     text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-    result = {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
-    options.report(parsed, text, result)
+    options.report(parsed, text, partial(_result, ranking))
+
+
+def _result(ranking: Ranking) -> dict[str, Any]:
+    """Return the ranking as values that JSON has, with the code and the machine that it is of."""
+    return {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
 
 
 def _check_plots(folder: str) -> None:

@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import time
+from functools import partial
 from typing import Any, TextIO
 
 from territorial._interrupts import INTERRUPTED
@@ -176,16 +177,20 @@ def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
         f"{games:,} games and {spent / 60:.1f} minutes of processor time\n"
         f"It plays as style:{path}"
     )
-    result = {
+    options.report(parsed, text, partial(_result, evolution, spent))
+
+
+def _result(evolution: Evolution, processor_seconds: float) -> dict[str, Any]:
+    """Return all that was found as values that JSON has, with the code and the machine that it is of."""
+    return {
         "revision": revision(),
         "versions": versions(),
         "machine": machine(),
-        "processor_seconds": spent,
+        "processor_seconds": processor_seconds,
         "settings": settings_values(evolution.settings),
         "style": evolution.best.to_dict(),
         "history": [done._asdict() for done in evolution.history],
     }
-    options.report(parsed, text, result)
 
 
 class EvolutionProgress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def run(parsed: argparse.Namespace) -> int:
     lines = [text_of(league, where, parsed.top), *(f"plot: {path}" for path in plots)]
     if parsed.plots and not plots:
         lines.append("no plots: no game has ended yet")
-    options.report(parsed, "\n".join(lines), result_of(league))
+    options.report(parsed, "\n".join(lines), partial(result_of, league))
     return 0
 
 

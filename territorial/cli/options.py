@@ -433,12 +433,17 @@ def _check_is_json(path: str) -> None:
         )
 
 
-def report(parsed: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
-    """Print ``text``, and write ``result`` where ``--json`` says; stdout has one of them."""
+def report(
+    parsed: argparse.Namespace, text: str, result: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+) -> None:
+    """Print ``text``, and write ``result`` where ``--json`` says; stdout has one of them.
+
+    A result that takes time to compute is given as a function, which is called for ``--json`` alone.
+    """
     if parsed.json != STDOUT:
         print(text)
     if parsed.json is not None:
-        write_json(parsed.json, result)
+        write_json(parsed.json, result() if callable(result) else result)
 
 
 def write_json(destination: str, result: Mapping[str, Any]) -> None:

@@ -25,7 +25,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.jit import warmup
 from territorial.league import SnapshotError
-from territorial.play.advice import advice_of, chooser
+from territorial.play.advice import Choose, advice_of, chooser
 from territorial.play.commands import FASTEST, STEP
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
@@ -125,6 +125,7 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)
         panels = {} if table.advisor is None else _panels(parsed, game, table.advisor, seed)
+        policies = _choosers(table.policies, game, seed)
     session = Session(
         game,
         0 if parsed.spectate else parsed.seat,
@@ -132,7 +133,7 @@ def run(parsed: argparse.Namespace) -> int:
         pace=parsed.pace,
         save=save,
         title=f"{'bots' if parsed.spectate else table.names[parsed.seat - 1]}, seed {seed}",
-        policies={seat: chooser(policy, seat, game, seed) for seat, policy in table.policies.items()},
+        policies=policies,
         panels=panels,
     )
     _serve(parsed, session)
@@ -212,19 +213,33 @@ def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
 
 def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
     """Return the players that the texts of ``option`` name: policies, and bots as seats take them."""
-    try:
+    with _blamed_on(option, ValueError, SnapshotError):
         players = snapshots.players_of(parsed, texts)
         return [
             player if is_acting(player) else named_bot(text)
             for text, player in zip(texts, players, strict=True)
         ]
-    except (ValueError, SnapshotError) as error:
+
+
+@contextmanager
+def _blamed_on(option: str, *errors: type[Exception]) -> Iterator[None]:
+    """Within the block, make of ``errors`` those of an argument of ``option``."""
+    try:
+        yield
+    except errors as error:
         raise UsageError(f"argument {option}: {error}") from None
+
+
+def _choosers(policies: dict[int, Acting], game: VecGame, seed: int) -> dict[int, Choose]:
+    """Return what chooses the actions of the seats that policies play."""
+    with _blamed_on("--opponent", SnapshotError):
+        return {seat: chooser(policy, seat, game, seed) for seat, policy in policies.items()}
 
 
 def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: int) -> dict[str, Look]:
     """Return what the page can show beside the game, with all compiled that it needs."""
-    with warmup.progress("territorial: compiling what the page can show"):
+    progress = warmup.progress("territorial: compiling what the page can show")
+    with progress, _blamed_on("--advisor", SnapshotError):
         advise, look = advice_of(advisor, game, parsed.seat, seed), sight_of(game, parsed.seat)
         advise(game), look(game)
 

@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from territorial.bots import TAKEN
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED
@@ -25,8 +26,17 @@ from territorial.datasets.manifest import (
     read_manifest,
 )
 from territorial.datasets.shards import is_intact, shard_name, write_shard
-from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats, name_of, with_bots_of_files
+from territorial.engine.seats import (
+    AGENT,
+    EXTERNAL,
+    CustomBot,
+    Seat,
+    check_seats,
+    name_of,
+    with_bots_of_files,
+)
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.players import code_of
 from territorial.evaluation.pool import Play, play_of
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
@@ -100,6 +110,7 @@ def make(
         every=asked.every,
         num_candidates=asked.num_candidates,
         discount=asked.discount,
+        code=_codes_of(seats),
     )
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
@@ -170,11 +181,15 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
             f"{str(folder)!r} has a data set of {found.recipe.games:,} games; games is "
             f"{wanted.recipe.games:,}. Games can be added, and none taken away"
         )
-    same = replace(found.recipe, games=wanted.recipe.games)
+    same = replace(found.recipe, games=wanted.recipe.games, code=wanted.recipe.code)
     pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, wanted.recipe)
     for name, (before, now) in zip(("rules", "columns", "recipe"), pairs, strict=True):
         if before != now:
             _refuse(folder, name, before, now)
+    for name, digest in wanted.recipe.code.items():
+        before = found.recipe.code.get(name, digest)
+        if before != digest:
+            _refuse(folder, f"the code of {name!r}", before, digest)
 
 
 def _refuse(folder: Path, name: str, found: Any, wanted: Any) -> None:
@@ -201,6 +216,12 @@ def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
     for i, seat in enumerate(seats):
         if seat in (AGENT, EXTERNAL):
             raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
+
+
+def _codes_of(seats: Sequence[Seat]) -> dict[str, str]:
+    """Return, by the names of bots that are not the library's, what tells them from others."""
+    custom = [seat for seat in seats if isinstance(seat, CustomBot) and seat.name not in TAKEN]
+    return {bot.name: code_of(bot) for bot in custom}
 
 
 def _with_names(rows_of: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,11 @@ class Recipe:
     every: int | None
     num_candidates: int
     discount: float
+    code: Mapping[str, str] = field(default_factory=dict)
+    """By the names of bots that are not the library's, what tells them from others of that name.
+
+    Data sets that were begun by older releases have none.
+    """
 
 
 @dataclass(frozen=True)
@@ -140,8 +145,11 @@ def read_manifest(folder: Path) -> DatasetManifest:
 def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:
     if values["format"] != FORMAT:
         raise ValueError(f"it has format {shown(values['format'])}; this release reads format {FORMAT}")
+    recipe = Recipe(**values["recipe"])
+    if not isinstance(recipe.code, dict):
+        raise TypeError(f"code is {shown(recipe.code)}; it must be an object with names")
     return DatasetManifest(
-        recipe=Recipe(**values["recipe"]),
+        recipe=recipe,
         columns=values["columns"],
         shards=tuple(_shard_of(one) for one in values["shards"]),
         library=values["library"],

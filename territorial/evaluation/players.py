@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
@@ -47,6 +48,21 @@ class Acting(Protocol):
 
     def stop(self) -> None:
         """Release what takes memory, until the next start."""
+
+
+Distribution = Callable[[VecGame, Ints, Ints], npt.NDArray[np.floating[Any]]]
+"""``distribution(game, games, seats)`` returns (N, P + 12): how likely each target is, then each fraction.
+
+Those of the P + 2 targets add up to 1, and those of the ten fractions. What is not legal has 0.
+"""
+
+
+@runtime_checkable
+class Stochastic(Acting, Protocol):
+    """A policy that can tell how likely its choices are."""
+
+    def distribution(self, config: GameConfig, layout: ObsLayout) -> Distribution:
+        """Return what tells, for seats of such games, the probabilities that actions are drawn with."""
 
 
 Player = str | CustomBot | Acting
@@ -137,14 +153,11 @@ class Entrants:
         return name
 
     def _code(self, player: Player) -> str | None:
-        if is_acting(player):
-            return player.identity()
-        if isinstance(player, CompiledBot):
-            return player.digest
+        if isinstance(player, CustomBot):
+            return code_of(player)
         if isinstance(player, str):
             return code_digest(player, type(self._bot(player))) if ":" in player else None
-        kind = type(player)
-        return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
+        return player.identity()
 
     def _bot(self, text: str) -> CustomBot:
         if text not in self._bots:
@@ -198,6 +211,14 @@ def load(what: str, text: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except Exception as error:  # whatever the module does when it is imported
         raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def code_of(bot: CustomBot) -> str:
+    """Return what tells the settings, weights or code of a bot from those of others with its name."""
+    if isinstance(bot, CompiledBot):
+        return bot.digest
+    kind = type(bot)
+    return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
 
 
 def code_digest(text: str, loaded: Any) -> str:

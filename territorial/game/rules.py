@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from territorial.config import RECIPROCAL_BITS, Params
-from territorial.constants import FRACTION_UNIT, NEUTRAL, STREAM_ORDER
+from territorial.constants import NEUTRAL, STREAM_ORDER
+from territorial.game.amounts import amount_sent, tax_on, wanted_of
 from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import Attack, follow_death, mark, take_front
@@ -113,9 +114,8 @@ def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> No
     if not is_legal(need, largest_need(troops, params)):
         game.illegal[p] += 1
         return
-    tax = params.launch_tax * troops // FRACTION_UNIT
-    wanted = fraction * troops // FRACTION_UNIT
-    amount = min(troops - tax, max(wanted, need))
+    tax, wanted = tax_on(troops, params), wanted_of(troops, fraction)
+    amount = amount_sent(wanted, need, troops, params)
     if wanted < need:
         game.raised[p] += 1
     game.troops[p] = troops - tax - amount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from operator import is_
@@ -204,9 +204,28 @@ class FrozenPolicies:
         ``SnapshotStore.load``, and MismatchError for a snapshot that was made for other games or whose
         architecture is not among ``trunks``.
         """
-        device = self._device = seen["action_mask"].device
         if numbers is None:
-            numbers = torch.rand((len(names), 2), dtype=torch.float64, device=device)
+            numbers = torch.rand((len(names), 2), dtype=torch.float64, device=seen["action_mask"].device)
+        return self._of_rows(names, seen, lambda network, logits, rows: network.draw(logits, numbers[rows]))
+
+    def probabilities(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return float32 (N, ...): the probabilities that ``act`` draws actions with.
+
+        They are what ``probabilities`` of the networks returns. Raises the errors of :meth:`act`.
+        """
+        return self._of_rows(names, seen, lambda network, logits, _: network.probabilities(logits))
+
+    def _of_rows(
+        self,
+        names: Sequence[str],
+        seen: Mapping[str, Tensor],
+        make: Callable[[Policy | PairRows, Tensor, Tensor], Tensor],
+    ) -> Tensor:
+        """Return what ``make(network, logits, rows)`` makes of the rows of each kind, in the order of all.
+
+        ``rows``: which they are, int64 (n,).
+        """
+        device = self._device = seen["action_mask"].device
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
@@ -218,7 +237,7 @@ class FrozenPolicies:
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
                 logits = self._logits(acting, _rows(seen, places), device)
-                parts.append(acting[0].snapshot.network.draw(logits, numbers[places]))
+                parts.append(make(acting[0].snapshot.network, logits, places))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 

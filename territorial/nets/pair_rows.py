@@ -37,9 +37,14 @@ class PairRows(PairPolicy):
 
         ``numbers``: float64 (N, 2) from 0 to below 1, of which the first decide; None: PyTorch draws.
         """
-        parts = logits.softmax(1)
+        parts = self.probabilities(logits)
         drawn = torch.multinomial(parts, 1) if numbers is None else drawn_at(parts, numbers[:, :1])
         return in_two_parts(drawn[:, 0]) if self.has_two_parts else drawn[:, 0]
+
+    @staticmethod
+    def probabilities(logits: Tensor) -> Tensor:
+        """Return float32 (N, 1 + 10 C): those that ``draw`` draws actions of one number with."""
+        return logits.softmax(1)
 
 
 def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:

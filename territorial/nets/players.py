@@ -62,19 +62,36 @@ class SnapshotPolicy:
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Any:
         """Return what chooses the actions; all that it draws follows from the seeds of the games."""
-        seated = self._seated(config, layout)
-        seated.policies.keep([self.name], seated.policies.names)  # beside those that play already
+        seated = self._open(config, layout)
 
         def act(game: VecGame, games: npt.NDArray[Any], seats: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return seated.act(game, games, seats, [self.name] * len(games))
 
         return act
 
+    def distribution(self, config: GameConfig, layout: ObsLayout) -> Any:
+        """Return what tells the probabilities that actions are drawn with.
+
+        It raises SnapshotError where the network says nothing, as its logits are not finite.
+        """
+        seated = self._open(config, layout)
+
+        def tell(game: VecGame, games: npt.NDArray[Any], seats: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return seated.probabilities(game, games, seats, [self.name] * len(games))
+
+        return tell
+
     def stop(self) -> None:
         """Release the weights; the network without weights stays for the next snapshot."""
         table = _tables.get(str(self.store.path))
         if table is not None:
             table[1].policies.keep([], ())
+
+    def _open(self, config: GameConfig, layout: ObsLayout) -> SeatedSnapshots:
+        """Return what plays the snapshot, with it open; MismatchError if it was made for other games."""
+        seated = self._seated(config, layout)
+        seated.policies.keep([self.name], seated.policies.names)  # beside those that play already
+        return seated
 
     def _seated(self, config: GameConfig, layout: ObsLayout) -> SeatedSnapshots:
         """Return what plays the snapshots of the store in these games; it forgets all others."""

@@ -121,12 +121,20 @@ class Policy(nn.Module):
         """
         if numbers is not None and self._is_plain(logits, numbers, torch.float64):
             return self._drawn(logits, numbers)
-        parts = [part.softmax(1) for part in logits.split([self.num_targets, NUM_FRACTIONS], dim=1)]
+        parts = self._split(self.probabilities(logits))
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
         else:
             drawn = [drawn_at(part, numbers[:, i : i + 1]) for i, part in enumerate(parts)]
         return torch.cat(drawn, dim=1)
+
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """Return float32 (N, P + 12): those that ``draw`` draws each of the two parts of an action with."""
+        return torch.cat([part.softmax(1) for part in self._split(logits)], dim=1)
+
+    def _split(self, columns: Tensor) -> tuple[Tensor, ...]:
+        """Return the columns of targets, (N, P + 2), and those of fractions, (N, 10)."""
+        return columns.split([self.num_targets, NUM_FRACTIONS], dim=1)
 
     def _drawn(self, logits: Tensor, numbers: Tensor) -> Tensor:
         """Return the same by a kernel."""
@@ -137,8 +145,7 @@ class Policy(nn.Module):
 
     def greedy(self, logits: Tensor) -> Tensor:
         """Return int64 (N, 2): the likeliest action of every row of ``logits``."""
-        parts = logits.split([self.num_targets, NUM_FRACTIONS], dim=1)
-        return torch.stack([part.argmax(1) for part in parts], dim=1)
+        return torch.stack([part.argmax(1) for part in self._split(logits)], dim=1)
 
 
 def drawn_at(weights: Tensor, numbers: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -14,7 +15,7 @@ from territorial.bots import View
 from territorial.config import GameConfig
 from territorial.decode.numpy import Decoder
 from territorial.engine.vec_game import VecGame
-from territorial.league import MismatchError, SnapshotStore
+from territorial.league import MismatchError, SnapshotError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.reference_net import ReferenceTrunk
@@ -61,6 +62,22 @@ class SeatedSnapshots:
         with _one_thread():
             actions: Ints = self.policies.act(names, rows, _numbers(game, games, seats)).numpy()
         return actions
+
+    def probabilities(
+        self, game: VecGame, games: Ints, seats: Ints, names: Sequence[str]
+    ) -> npt.NDArray[np.float32]:
+        """Return (N, P + 12): the probabilities of targets, then of fractions, that :meth:`act` draws with.
+
+        Raises SnapshotError for a snapshot whose logits are not numbers, and the errors of :meth:`act`.
+        """
+        rows = rows_of(game.observations, self._decoder, games, seats)
+        with _one_thread():
+            found: npt.NDArray[np.float32] = self.policies.probabilities(names, rows).numpy()
+        if unknown := [name for name, parts in zip(names, found, strict=True) if np.isnan(parts).any()]:
+            raise SnapshotError(
+                f"snapshot {unknown[0]!r} has no probabilities: its logits are not finite; they must be"
+            )
+        return found
 
 
 def frames_of(store: SnapshotStore, snapshots: Sequence[str]) -> int:

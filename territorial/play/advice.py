@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,10 @@ from territorial.bots import Network
 from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_rows
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
-from territorial.constants import FRACTIONS
+from territorial.constants import FRACTIONS, NUM_FRACTIONS
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Acting
+from territorial.evaluation.players import Acting, Stochastic
 from territorial.play.mirror import Mirror
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
@@ -45,14 +45,16 @@ Advise = Callable[[VecGame], list[Option]]
 def advice_of(player: CustomBot | Seat | Acting, game: VecGame, seat: int, seed: int) -> Advise:
     """Return what tells what ``player`` would do at its turn on ``seat`` of game 0 of ``game``.
 
-    Networks tell how likely all that they may do is, as at temperature 1. All others tell the one thing that
-    they would do; bots as if they had just sat down. ``game`` is not changed. ``seed`` is of all that
-    policies draw.
+    Networks tell how likely all that they may do is, as at temperature 1, and so do policies that are
+    ``Stochastic``. All others tell the one thing that they would do; bots as if they had just sat down.
+    ``game`` is not changed. ``seed`` is of all that policies draw.
     """
     if isinstance(player, Network):
         return _advice_of_network(player, seat)
     if isinstance(player, CustomBot | str):
         return _advice_of_bot(player, game, seat)
+    if isinstance(player, Stochastic):
+        return _advice_of_distribution(player, game, seat)
     return _advice_of_policy(chooser(player, seat, game, seed), seat)
 
 
@@ -85,6 +87,18 @@ def _advice_of_policy(choose: Choose, seat: int) -> Advise:
     return advise
 
 
+def _advice_of_distribution(policy: Stochastic, game: VecGame, seat: int) -> Advise:
+    tell, games, seats = policy.distribution(game.config, game.layout), np.array([0]), np.array([seat])
+
+    def advise(game: VecGame) -> list[Option]:
+        targets, fractions = np.split(np.asarray(tell(game, games, seats))[0], [-NUM_FRACTIONS])
+        owners = owner_of_target(np.arange(len(targets)), seat, game.config.num_players)
+        likeliest = FRACTIONS[fractions.argmax()]
+        return _likeliest_first(owners, targets, [0 if owner == HOLDS else likeliest for owner in owners])
+
+    return advise
+
+
 def _advice_of_network(network: Network, seat: int) -> Advise:
     scratch, num_candidates = make_network_scratch(), int(network.row()[NUM_CANDIDATES])
 
@@ -106,5 +120,10 @@ def _options(owners: Any, logits: npt.NDArray[np.int64]) -> list[Option]:
     parts = np.exp2((logits[:, 0] - logits[:, 0].max()) / LOGIT_UNIT)
     parts /= parts.sum()
     fractions = [0, *(FRACTIONS[best] for best in logits[1:, 1:].argmax(1))]
-    found = [Option(*one) for one in zip([HOLDS, *owners.tolist()], parts.tolist(), fractions, strict=True)]
+    return _likeliest_first(np.concatenate([[HOLDS], owners]), parts, fractions)
+
+
+def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[Option]:
+    """Return what has the owner codes ``owners`` and the probabilities ``parts``; not what has none."""
+    found = [Option(*one) for one in zip(owners.tolist(), parts.tolist(), fractions, strict=True)]
     return sorted((option for option in found if option.part), key=lambda option: -option.part)

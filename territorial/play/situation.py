@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from territorial.config import GameConfig
-from territorial.constants import FRACTION_UNIT, FRACTIONS, NEUTRAL
+from territorial.constants import FRACTIONS, NEUTRAL
 from territorial.engine.vec_game import VecGame
+from territorial.game.amounts import amount_sent, wanted_of
 from territorial.game.legality import largest_need
 
 
@@ -67,23 +68,19 @@ def situation_of(game: VecGame, seat: int) -> Situation:
 
 
 def _amounts(troops: int, config: GameConfig) -> list[int]:
-    """Return what each fraction of ``troops`` comes to, by the rule of docs/rules.md under "Launches"."""
-    most = troops - _tax(troops, config)
-    return [min(most, fraction * troops // FRACTION_UNIT) for fraction in FRACTIONS]
-
-
-def _tax(troops: int, config: GameConfig) -> int:
-    return config.launch_tax * troops // FRACTION_UNIT
+    """Return what each fraction of ``troops`` comes to where nothing is needed."""
+    return [int(amount_sent(wanted_of(troops, fraction), 0, troops, config)) for fraction in FRACTIONS]
 
 
 def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
     sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
-    most, rest = int(largest_need(troops, game.config)), troops - _tax(troops, game.config)
+    most = int(largest_need(troops, game.config))
     found = []
     for owner in np.flatnonzero(sizes).tolist():
         need = int(needs[owner])
         reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
-        found.append(Opening(owner, int(sizes[owner]), min(need, rest), reason))
+        least = int(amount_sent(0, need, troops, game.config))
+        found.append(Opening(owner, int(sizes[owner]), least, reason))
     return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))
 
 

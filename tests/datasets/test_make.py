@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.bots import Style
 from territorial.datasets import Dataset, DatasetError, make
 from territorial.datasets.make import play_games
 from territorial.evaluation.pool import PlayingError
@@ -150,6 +151,25 @@ def test_another_data_set_in_the_folder_is_refused_with_the_difference(
     assert files_of(tmp_path) == before
 
 
+def test_a_style_that_has_changed_since_is_refused(tmp_path: Path) -> None:
+    """Its file may be another by now, and its name the same."""
+
+    def add(games: int, interval: int) -> Any:
+        style = Style(name="mine-1", interval=interval)
+        seats = ["banker", style, "upstart-1"]
+        return make(tmp_path, CONFIG, seats, games=games, games_per_shard=1, processes=1).recipe
+
+    assert add(1, 50).code == {"mine-1": Style(name="mine-1", interval=50).digest}
+    with pytest.raises(DatasetError, match=r"the code of 'mine-1' = .*; this one has"):
+        add(2, 60)
+    assert add(2, 50).games == 2
+    path = tmp_path / "manifest.json"
+    older = json.loads(path.read_text())
+    del older["recipe"]["code"]
+    path.write_text(json.dumps(older))
+    assert add(3, 60).code == {"mine-1": Style(name="mine-1", interval=60).digest}
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -197,6 +217,7 @@ def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
         ({"shards": [{**good["shards"][0], "file": "../x"}]}, r"a shard called '\.\./x'"),
         ({"shards": [{**good["shards"][0], "rows": -1}]}, "rows of 'shard-000000.safetensors' is -1"),
         ({"recipe": 3}, "no manifest of a data set"),
+        ({"recipe": good["recipe"] | {"code": "x"}}, "code is 'x'; it must be an object with names"),
     ):
         path.write_text(json.dumps(good | change))
         with pytest.raises(DatasetError, match=message):

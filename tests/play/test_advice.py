@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.actions.encoding import action_owners
 from territorial.bots import Network, PythonBot
 from territorial.constants import FRACTIONS
 from territorial.play.advice import HOLDS, advice_of
@@ -86,21 +87,43 @@ def test_probabilities_are_those_with_which_a_network_draws():
         assert share == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
 
 
+class Simple:
+    """Holds at first, then sends some to free land."""
+
+    frames = 1
+
+    def identity(self):
+        return "simple"
+
+    def start(self, config, layout, seed):
+        return lambda game, games, seats: [[1, 4]] if game.state.tick[0] else [[0, 0]]
+
+    def stop(self):
+        pass
+
+
+class Telling(Simple):
+    """Tells the same probabilities at all times."""
+
+    def distribution(self, config, layout):
+        targets, fractions = [0.25, 0.0, 0.125, 0.0, 0.5, 0.0, 0.125, 0.0], [0.05] * 7 + [0.55, 0.05, 0.05]
+        return lambda game, games, seats: np.array([targets + fractions] * len(seats))
+
+
 def test_a_policy_is_asked_for_its_action():
-    class Simple:
-        frames = 1
-
-        def identity(self):
-            return "simple"
-
-        def start(self, config, layout, seed):
-            return lambda game, games, seats: [[1, 4]] if game.state.tick[0] else [[0, 0]]
-
-        def stop(self):
-            pass
-
     game = game_with("agent")
     advise = advice_of(Simple(), game, SEAT, seed=1)
     assert advise(game) == [(HOLDS, 1.0, 0)]
     game.step()
     assert advise(game) == [(0, 1.0, FRACTIONS[4])]
+
+
+def test_a_policy_that_tells_probabilities_is_asked_for_them():
+    game = game_with("agent")
+    owners = action_owners(CONFIG.num_players)[SEAT - 1]
+    assert advice_of(Telling(), game, SEAT, seed=1)(game) == [
+        (owners[4], 0.5, FRACTIONS[7]),
+        (HOLDS, 0.25, 0),
+        (owners[2], 0.125, FRACTIONS[7]),
+        (owners[6], 0.125, FRACTIONS[7]),
+    ]
