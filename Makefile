@@ -22,6 +22,7 @@ bench:   ## time the benchmarks
 verify:  ## the long checks; writes benchmarks/results
 	@$(PYTHON) bootstrap.py verify $(ARGS)
 	@$(PYTHON) bootstrap.py verify-league
+	@$(PYTHON) bootstrap.py verify-oldest-ray
 	@$(PYTHON) bootstrap.py verify-trainers
 league:  ## train a league with RLlib at full size, in .venv-rllib: 3 to 10 minutes, 2.3 GB; `ARGS=--resume` goes on
 	@$(PYTHON) bootstrap.py league $(ARGS)

@@ -18,7 +18,15 @@ import sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")  # of the command at work: see use_venv_for
-VENVS = {"rllib": ".venv-rllib", "sb3": ".venv-sb3"}  # extras that pin releases which the others do without
+VENVS = {  # of extras that pin releases which the others do without
+    "rllib": ".venv-rllib",
+    "rllib,tests": ".venv-rllib",
+    "oldest-ray,tests": ".venv-oldest-ray",
+    "sb3": ".venv-sb3",
+    "sb3,tests": ".venv-sb3",
+}
+# What .ci/run leaves out of these environments; without the plugins that pyproject.toml has options for.
+LONG_TESTS = "python -m pytest -v -o addopts=--import-mode=importlib -m 'slow or verify or checkout' "
 WINDOWS = os.name == "nt"
 
 SUPPORTED = ((3, 13), (3, 12), (3, 11), (3, 14))  # in order of preference
@@ -47,7 +55,10 @@ COMMANDS = {
     ),
     "docs": Command(
         "docs",
-        ["sphinx-build -W --keep-going -q -b html docs build/docs"],
+        [
+            "sphinx-build -W --keep-going -q -b html docs build/docs",
+            "python maintainers/notebooks.py --check",
+        ],
         "build the documentation, build/docs/index.html",
     ),
     "bench": Command(
@@ -64,9 +75,14 @@ COMMANDS = {
         "run the long checks, and write benchmarks/results and the tables of them",
     ),
     "verify-league": Command(
-        "rllib",
-        ["python -m benchmarks.suite league"],
-        "measure leagues, train one for an hour, check that networks learn: five hours, 12 GB",
+        "rllib,tests",
+        [LONG_TESTS + "tests/rllib tests/torch", "python -m benchmarks.suite league"],
+        "run the long checks of leagues, measure them, train one for an hour, and more: five hours, 12 GB",
+    ),
+    "verify-oldest-ray": Command(
+        "oldest-ray,tests",
+        ["python -m pytest -v -o addopts=--import-mode=importlib -m 'not slow and not verify' tests/rllib"],
+        "run all tests of leagues on the oldest release of Ray that is supported",
     ),
     "verify-champion": Command(
         "rllib",
@@ -74,8 +90,8 @@ COMMANDS = {
         "train champions in many ways and compare them; days, and the same command resumes",
     ),
     "verify-trainers": Command(
-        "sb3",
-        ["python -m benchmarks.suite trainers"],
+        "sb3,tests",
+        [LONG_TESTS + "tests/integrations", "python -m benchmarks.suite trainers"],
         "train through every adapter, a quarter of an hour",
     ),
     "league": Command(

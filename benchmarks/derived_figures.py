@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from benchmarks.bots import champion
 from benchmarks.memory import league_memory
 
 Result = Mapping[str, Any]
@@ -20,6 +21,14 @@ STALLING = ("drip-1", "vulture-1", "full_sender-1")
 TRAINED = ("trained, sampled", "trained, greedy")
 CORES = 384
 """Those of the largest machines to be had."""
+
+
+# ---- the champion -------------------------------------------------------------------------------------
+
+
+def bars_missed_by_champion(result: Result) -> int:
+    """Return how many bars of its examination the champion misses."""
+    return len(list(champion.misses(result)))
 
 
 # ---- learning ----------------------------------------------------------------------------------------
@@ -187,6 +196,22 @@ def copies_of_the_file_in_a_process(result: Result) -> float:
 def mismatches(result: Result) -> int:
     """Return how many games the reference implementation plays otherwise."""
     return len(result["mismatches"])
+
+
+def donations_of_launches(result: Result) -> float:
+    """Return the share of all legal launches that are donations."""
+    return float(result["events"]["donations"] / result["events"]["legal launches"])
+
+
+def differences(result: Result) -> int:
+    """Return how many games of teams of one are not those of no teams."""
+    return len(result["different"])
+
+
+def half_is_within(result: Result) -> int:
+    """Return 1 if equal teams may win half of the games each, by both intervals, else 0."""
+    shares = (found["first_wins"] for found in result["equals"].values())
+    return int(all(low <= 0.5 <= high for _, low, high in shares))
 
 
 # ---- the page ----------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/agent_life.png: the lives of three agents of a real game, under three options.
+"""Draws docs/images/agent_life.png: the lives of three agents of a real game, under four options.
 
     python maintainers/draw_agent_life.py
 
@@ -35,6 +35,7 @@ PANELS: dict[str, dict[str, Any]] = {
     'agent_death="remove"': {},
     'agent_death="keep"': {"agent_death": "keep"},
     'agent_death="keep", max_cycles=90': {"agent_death": "keep", "max_cycles": 90},
+    'agent_death="remove", teams=2: players 0 and 2 are allies': {"teams": 2},
 }
 LIVES, WATCHES, ENDED, CUT = "#2a6f97", "#c9d6df", "#c1121f", "#e09f3e"
 
@@ -61,7 +62,7 @@ def lives(options: dict[str, Any]) -> dict[str, list[tuple[int, int, float, bool
 
 def main() -> int:
     """Draw it."""
-    figure, panels = plt.subplots(len(PANELS), 1, figsize=(9, 6.2), sharex=True, layout="constrained")
+    figure, panels = plt.subplots(len(PANELS), 1, figsize=(9, 8), sharex=True, layout="constrained")
     for axes, (title, options) in zip(panels, PANELS.items(), strict=True):
         draw(axes, lives(options))
         axes.set_title(title, loc="left", fontsize=10, family="monospace")
@@ -74,7 +75,7 @@ def main() -> int:
     ]
     names = [
         "alive; as high as its share of the land",
-        "dead, looks on: may only hold",
+        "eliminated, observes: may only hold",
         "terminated",
         "truncated",
     ]

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -233,13 +232,13 @@ def table(package: str, rooms: Rooms) -> str:
 
 # ---- the picture ---------------------------------------------------------------------------------
 
-WIDTH, HEIGHT, GAP = 2.35, 0.62, 0.5
+WIDTH, HEIGHT, GAP = 1.6, 0.36, 0.36
 """Of a box, and between floors, in inches."""
 BOX, EDGE, ARROW, TEXT = "#eef4f8", "#2a6f97", "#9fb8c8", "#10222e"
 
 
 def draw(package: str, rooms: Rooms) -> None:
-    """Write the picture of a package: a box for each room, and arrows to the rooms right below it."""
+    """Write the picture of a package: the names of its rooms, and arrows to the rooms right below."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -266,9 +265,7 @@ def draw(package: str, rooms: Rooms) -> None:
     for room, (x, y) in places.items():
         axes.add_patch(plt.Rectangle((x, y), WIDTH, HEIGHT, fc=BOX, ec=EDGE, lw=1, zorder=2))
         middle, style = x + WIDTH / 2, {"ha": "center", "va": "center", "color": TEXT, "zorder": 3}
-        axes.text(middle, y + HEIGHT - 0.13, room, weight="bold", **style)
-        lines = textwrap.wrap(sentence_of(package, room).split(":", 1)[-1].replace("``", "").strip(), 44)[:3]
-        axes.text(middle, y + 0.22, "\n".join(lines), size=6, **style)
+        axes.text(middle, y + HEIGHT / 2, room, size=12, weight="bold", **style)
     figure.savefig(ROOT / "docs" / "images" / f"rooms_{package}.png", dpi=110, metadata={"Software": None})
     plt.close(figure)
 

@@ -1,32 +1,25 @@
 # %% [markdown]
 # # From a game to planes
 #
-# What a game shows its agents, from the board to what a network reads. Editors that know the percent
-# format run this file cell by cell; `python notebooks/from_game_to_planes.py` runs all of it and leaves
-# its pictures as PNG files in the present folder. The format is described in `docs/observation.md`.
+# What a game shows its agents, from the board to what a network reads. It needs the core alone. The format
+# is described in [observations](../observation.md).
 
 # %%
-import sys
-
 import numpy as np
+from PIL import Image
 
 import territorial
 from territorial.constants import BLOCKED
 from territorial.decode import feature_names
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import PLAYERS, ObsLayout, index
-from territorial.render import render_board, write_png
+from territorial.render import render_board
 
 
-def show(name, *pictures):
-    """Write pictures side by side to a PNG file, and show it where there is a notebook."""
+def side_by_side(*pictures):
+    """Return pictures as one, which a notebook shows as the last line of a cell."""
     gap = np.full((pictures[0].shape[0], 6, 3), 170, np.uint8)
-    row = np.hstack([part for picture in pictures for part in (picture, gap)][:-1])
-    write_png(f"{name}.png", row)
-    if "ipykernel" in sys.modules:
-        from IPython.display import Image, display
-
-        display(Image(f"{name}.png"))
+    return Image.fromarray(np.hstack([part for picture in pictures for part in (picture, gap)][:-1]))
 
 
 def grey(plane, scale=4):
@@ -62,25 +55,27 @@ while game.state.tick[0] < 200 or obs.delta_count[0] < 60 or obs.players[0, 0, o
     obs, *_ = game.step()
 
 owner = game.state.owner[0, 1:-1, 1:-1]  # the board as people look at it, without its walls
-show("board", render_board(owner, config.num_players, 4))
 print(f"tick {game.state.tick[0]}, of two games with all their seats:")
 for name, array in obs._asdict().items():
     print(f"  {name:12} {array.dtype!s:8} {array.shape}")
 
+Image.fromarray(render_board(owner, config.num_players, 4))
+
 # %% [markdown]
 # ## Bits
 #
-# The newest board is entry 0 of `planes`: here three bit planes, since codes go up to 7, that of
-# blocked cells. Plane 0 is the lowest bit. A cell takes three bits instead of a byte.
+# The newest board is entry 0 of `planes`: here three bit planes, since codes go up to 7, that of blocked
+# cells. Plane 0 is the lowest bit. A cell takes three bits instead of a byte.
 
 # %%
 packed = obs.planes[0]
 bits = np.unpackbits(packed, axis=-1, count=layout.width, bitorder="little")  # (frames, planes, H, W)
-show("bit_planes", *(grey(plane) for plane in bits[0]))
 
 codes = sum(bits[0, b].astype(np.uint8) << b for b in range(layout.num_planes))
 assert (codes == np.where(owner == BLOCKED, layout.blocked_code, owner)).all()
 print(f"{codes.size:,} cells in {packed[0].nbytes:,} bytes")
+
+side_by_side(*(grey(plane) for plane in bits[0]))
 
 # %% [markdown]
 # ## What changed
@@ -89,11 +84,12 @@ print(f"{codes.size:,} cells in {packed[0].nbytes:,} bytes")
 # They are nearly empty. XOR brings the older boards back.
 
 # %%
-show("changes", *(grey(entry.max(axis=0)) for entry in bits[1:]))
 newest_first = np.bitwise_xor.accumulate(bits, axis=0)
 frames = sum(newest_first[:, b].astype(np.uint8) << b for b in range(layout.num_planes))
 assert (frames[1] == before).all()
 print("bits set in each entry:", [int(entry.sum()) for entry in bits])
+
+side_by_side(*(grey(entry.max(axis=0)) for entry in bits[1:]))
 
 # %% [markdown]
 # The newest of these changes also comes as a list, the delta: which cells, and whose they are now. Who has
@@ -117,7 +113,8 @@ decoder = Decoder(layout, config)
 everyone = np.arange(1, 7)
 first_game = np.zeros(6, np.int64)
 owners = decoder.owners(obs.planes, everyone, first_game)  # (seats, frames, H, W), the oldest frame first
-show("ego", *(board(owners[p - 1, -1], 3) for p in everyone))
+
+side_by_side(*(board(owners[p - 1, -1], 3) for p in everyone))
 
 # %% [markdown]
 # As planes for a network: one for neutral land, one for the seat itself, one for each of the others. This is
@@ -126,9 +123,10 @@ show("ego", *(board(owners[p - 1, -1], 3) for p in everyone))
 # %%
 onehot = decoder.onehot(obs.planes, everyone, first_game, dtype=np.int8)
 newest = onehot[0, -(config.num_players + 1) :]  # seat 1, the newest frame
-show("one_hot", *(grey(plane, 3) for plane in newest))
 assert (newest.sum(axis=0) == (owner != BLOCKED)).all()
 print(f"one-hot planes of all seats: {onehot.nbytes:,} bytes; packed: {packed.nbytes:,}")
+
+side_by_side(*(grey(plane, 3) for plane in newest))
 
 # %% [markdown]
 # Fewer planes that mean the same for any number of players: own, neutral, others', blocked, the density of
@@ -138,15 +136,18 @@ print(f"one-hot planes of all seats: {onehot.nbytes:,} bytes; packed: {packed.nb
 tables = (obs.players, obs.borders)
 semantic = decoder.semantic(obs.planes, everyone, *tables, first_game)
 pooled = decoder.pooled(obs.planes, everyone, *tables, first_game, factor=6)
-show("semantic", *(grey(plane, 3) for plane in semantic[0, -6:]))
-show("pooled", *(grey(plane, 18) for plane in pooled[0, -6:]))
 print(f"semantic {semantic.shape}, pooled {pooled.shape}")
+
+side_by_side(*(grey(plane, 3) for plane in semantic[0, -6:]))
+
+# %%
+side_by_side(*(grey(plane, 18) for plane in pooled[0, -6:]))
 
 # %% [markdown]
 # ## Numbers and legal actions
 #
-# The tables are turned in the same way: the first features of every seat are about itself. The mask
-# says which first parts of an action are legal: holding, neutral land, oneself (never), the others.
+# The tables are turned in the same way: the first features of every seat are about itself. The mask says
+# which first parts of an action are legal: holding, neutral land, oneself (never), the others.
 
 # %%
 features = decoder.features(obs.players, obs.borders, obs.globals, everyone, first_game)

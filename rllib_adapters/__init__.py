@@ -16,6 +16,7 @@ import rllib_adapters._moved  # noqa: E402, F401  # former names of modules are 
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configure import configure, configure_league
     from rllib_adapters.envs.outcomes import outcomes_of
+    from rllib_adapters.envs.team_groups import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, policy_of, set_league
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
@@ -23,23 +24,27 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
 __all__ = [
     "BoardModule",
     "SharedStore",
+    "TerritorialTeamsEnv",
     "configure",
     "configure_league",
     "freeze",
     "outcomes_of",
     "policy_of",
     "set_league",
+    "team_groups",
 ]
 
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
     "SharedStore": "rllib_adapters.league.shared_store",
+    "TerritorialTeamsEnv": "rllib_adapters.envs.team_groups",
     "configure": "rllib_adapters.configure",  # a module that can be called
     "configure_league": "rllib_adapters.configure",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.envs.outcomes",
     "policy_of": "rllib_adapters.league.control",
     "set_league": "rllib_adapters.league.control",
+    "team_groups": "rllib_adapters.envs.team_groups",
 }
 """The modules of the public names."""
 

@@ -69,10 +69,10 @@ def configure(
         config: the configuration of PPO, IMPALA or APPO, such as ``PPOConfig()``; it is copied.
         env_config: a dict of options of ``TerritorialMultiAgentEnv``: ``config``, ``league`` or ``seats``,
             ``bots``, ``frames``, ``end_when``, ``max_cycles``, ``obs``, ``frozen_obs``, ``action_format``,
-            ``num_candidates``, ``repeat``, ``launches``; default None: the default of each. Only two are set
-            here unless they are given: ``end_when`` is "no_agents", as no more is learned from such a game,
-            and ``frozen_obs`` is "both" where modules and ``architectures`` have snapshots of both forms.
-            ``store`` is the argument of that name.
+            ``num_candidates``, ``num_allies``, ``repeat``, ``launches``; default None: the default of each.
+            Only two are set here unless they are given: ``end_when`` is "no_agents", as no more is learned
+            from such a game, and ``frozen_obs`` is "both" where modules and ``architectures`` have snapshots
+            of both forms. ``store`` is the argument of that name.
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
@@ -173,7 +173,7 @@ def configure_league(
         league: of "shared" games, or with one learner; it must not be used elsewhere.
         store: a folder for this run alone.
         start: file of weights that all learners begin with, as ``territorial clone`` or ``PairPolicy.save``
-            writes it; they must have ``PairModule``s of its size. Default None: weights drawn by chance.
+            writes it; each must have a ``PairModule`` of its size. Default None: weights drawn by chance.
         options: further ones of ``configure``.
 
     Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called

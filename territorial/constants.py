@@ -65,6 +65,9 @@ NUM_CANDIDATES = 8
 """Owners that the form "pairs" shows to an agent, and its formats of actions can name, by default."""
 MAX_CANDIDATES = MAX_PLAYERS
 """Neutral land and all other players."""
+NUM_ALLIES = 4
+"""Living allies that the form "pairs" shows to an agent in games with teams, by default."""
+MAX_ALLIES = MAX_PLAYERS
 
 SPAWN_SIDE = 4
 """A spawn is a 4 x 4 square without its four corners."""

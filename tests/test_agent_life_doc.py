@@ -15,7 +15,7 @@ def test_python_on_the_page_runs(capsys):
 
 
 def test_the_files_that_the_page_links_to_are_there():
-    linked = re.findall(r"\]\(([^):]+)\)", PAGE)
+    linked = re.findall(r"\]\(([^):#]+)[^):]*\)", PAGE)
     assert "images/agent_life.png" in linked
     assert all((DOCS / target).is_file() for target in linked)
     assert (DOCS / "images/agent_life.png").stat().st_size < 100_000

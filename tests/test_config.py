@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask, VecGame
+from territorial import GameConfig, LandMask
 from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
 from territorial.config.teams import TEAM_OPTIONS
 from territorial.reference import formulas
@@ -333,9 +333,11 @@ def test_land_of_the_team_is_a_reward_where_there_are_teams():
         config.replace(teams=None)
 
 
-def test_the_engine_says_that_it_plays_no_teams():
-    with pytest.raises(ValueError, match="teams is 4; only the reference implementation plays teams"):
-        VecGame(GameConfig(height=32, width=32, num_players=8, teams=4), 1)
+@pytest.mark.parametrize(("teams", "allied"), [(None, ()), (8, ()), (tuple(range(8, 0, -1)), ()), (7, (1,))])
+def test_kernels_are_told_of_teams_where_a_seat_has_an_ally(teams, allied):
+    config = GameConfig(num_players=8, teams=teams)
+    assert make_params(config).allied == allied
+    assert config.has_allies == bool(allied)
 
 
 # ---- numbers for the kernels ----------------------------------------------------------------------
@@ -344,7 +346,8 @@ def test_the_engine_says_that_it_plays_no_teams():
 def test_every_number_of_the_rules_reaches_the_kernels():
     config = GameConfig(deaths=False, cadence_land=(5, 6, 7), launch_tax=99)
     params = make_params(config)
-    assert all(type(value) is int for value in params)
+    assert params.allied == ()
+    assert all(type(value) is int for value in params if value is not params.allied)
     assert (params.deaths, params.launch_tax) == (0, 99)
     assert (params.cadence_land_small, params.cadence_land_medium, params.cadence_land_large) == (5, 6, 7)
     for name in set(Params._fields) & set(NUMBERS):

@@ -40,10 +40,10 @@ def test_every_figure_stands_on_a_page():
 
 
 def test_a_figure_is_filled_in_and_an_unknown_one_is_named():
-    text = "plays <!-- figure:bench.ticks -->0<!-- end --> ticks"
-    assert figures.filled(text) == text.replace(">0<", f">{figures.ticks_a_second()}<")
-    with pytest.raises(ValueError, match=r"there is no figure 'bench\.tocks'"):
-        figures.filled(text.replace("ticks -->", "tocks -->"))
+    text = "takes <!-- figure:bench.compile -->0<!-- end --> s"
+    assert figures.filled(text) == text.replace(">0<", f">{figures.compile_seconds()}<")
+    with pytest.raises(ValueError, match=r"there is no figure 'bench\.compiles'"):
+        figures.filled(text.replace("compile -->", "compiles -->"))
 
 
 def test_a_measured_figure_without_a_marker_would_be_found():

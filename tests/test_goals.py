@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 
 import pytest
@@ -135,6 +136,7 @@ def test_what_a_benchmark_writes_names_revision_machine_and_versions(tmp_path):
     head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True)
     if head.returncode == 0:
         assert found["revision"]["commit"] == head.stdout.strip()
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["revision"]["date"])
         assert isinstance(found["revision"]["clean"], bool)
     else:  # unpacked from an archive
         assert found["revision"] is None

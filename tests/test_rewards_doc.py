@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "rewards.md").read_text(encoding="u
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("source", BLOCKS, ids=["weights", "function"])
+@pytest.mark.parametrize("source", BLOCKS, ids=["weights", "sharing", "function"])
 def test_python_on_the_page_runs(source):
     exec(compile(source, "rewards.md", "exec"), {"__name__": "rewards"})
 

@@ -8,7 +8,7 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.constants import AGENT_CODE
-from territorial.engine.seats import SEAT_NAMES, LineUp, seat_codes
+from territorial.engine.seats import SEAT_NAMES, LineUp, check_seats, seat_codes
 
 NAMES = ("agent", "external", "random", "agent")
 CODES = [SEAT_NAMES.index(name) for name in ("agent", "external", "random-1", "agent")]
@@ -120,5 +120,6 @@ def test_line_ups_cannot_be_changed():
 def test_line_ups_are_fields_of_players(name):
     lineup = LINEUPS[name]
     assert isinstance(lineup, LineUp)
-    assert len(seat_codes(lineup.seats, len(lineup.seats))) == len(lineup.seats)
+    check_seats(lineup.seats, len(lineup.seats))
     assert len(set(lineup.seeds)) == len(lineup.seeds)
+    assert lineup.teams is None or len(lineup.seats) % lineup.teams == 0

@@ -102,7 +102,11 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parser.parse_args(argv)
     names = [bots.canonical(name) for name in parsed.bot_names.split(",")]
     fields = {name: (name,) * 32 for name in names}
-    fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == 32}
+    fields |= {
+        name: lineup.seats
+        for name, lineup in LINEUPS.items()
+        if lineup.teams is None and len(lineup.seats) == 32
+    }
     costs = {}
     for name, seats in fields.items():
         costs[name] = cost = measure(SIZES[parsed.size], seats, parsed.num_games, parsed.rounds)

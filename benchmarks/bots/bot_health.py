@@ -154,7 +154,11 @@ def by_quarter(best: npt.NDArray[np.int64], quarters: npt.NDArray[np.int64]) -> 
 def shapes(config: territorial.GameConfig, games: int, processes: int) -> dict[str, Any]:
     """Return the shape of the games of every field."""
     fields = {name: (name,) * SEATS for name in bots.NAMES}
-    fields |= {name: lineup.seats for name, lineup in LINEUPS.items() if len(lineup.seats) == SEATS}
+    fields |= {
+        name: lineup.seats
+        for name, lineup in LINEUPS.items()
+        if lineup.teams is None and len(lineup.seats) == SEATS
+    }
 
     def fixtures() -> Iterator[Fixture]:
         for number, seats in enumerate(fields.values()):

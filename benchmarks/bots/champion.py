@@ -15,7 +15,7 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
 - unseen: every kind of map, the lands, 512 x 512 cells with 128 players, 64 x 64 with 8. Two seats are
   its own, or four of 128; the others are drawn from all bots. The figure is the mean place, beside that of
   the best bot.
-- alone: all 32 seats are its own; how many games the last tick ends.
+- alone: all 32 seats are its own; how many games the last tick ends, the usual one and the 60,000th.
 
 The result goes to the file of ``--json``; docs/champion.md shows benchmarks/results/champion.json. The exit
 code is 1 if a figure misses its bar.
@@ -55,9 +55,14 @@ from territorial.evaluation.statistics import Estimate
 
 TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
 LARGE = GameConfig(height=512, width=512, num_players=128, map_seed=EXAM_MAPS["map_seed"], num_maps=16)
+LARGE_NAME = "512 x 512, 128 players"
+DISJOINT = (*KINDS, "lands", LARGE_NAME)
+"""Fields of 32 seats and more: there the intervals of the player and of the best bot are to be disjoint."""
 OWN_LARGE = 4
 """Seats of the player among 128."""
 BESIEGERS = 24
+LONG = 60_000
+"""Ticks within which games end that do not stall."""
 PLAYER = "it"
 BARS = {
     "worst": 0.65,
@@ -161,7 +166,7 @@ def _unseen_fields() -> Iterator[tuple[str, ExamField]]:
     for kind in KINDS:
         yield kind, ExamField(FULL.replace(map=kind), OWN, dealt)
     yield "lands", ExamField(GameConfig(map=" + ".join(LANDS)), OWN, dealt)
-    yield "512 x 512, 128 players", ExamField(LARGE, OWN_LARGE, dealt)
+    yield LARGE_NAME, ExamField(LARGE, OWN_LARGE, dealt)
     yield "64 x 64, 8 players", ExamField(TINY, OWN, dealt)
 
 
@@ -178,8 +183,13 @@ def places_of(ranking: Mapping[str, Estimate]) -> dict[str, Any]:
 def alone(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
     """Return how games end in which the player has all seats."""
     harness.tell("games of itself alone")
-    played = examiner.play(player, ExamField(FULL, FULL.num_players, all_of("novice-1")), max(10, games // 4))
-    return {"undecided": played.undecided(), "median_ticks": float(np.median(played.ticks))}
+    found = {}
+    for name, config in {"": FULL, "long_": FULL.replace(max_ticks=LONG)}.items():
+        field = ExamField(config, config.num_players, all_of("novice-1"))
+        played = examiner.play(player, field, max(10, games // 4))
+        found[f"{name}undecided"] = played.undecided()
+        found[f"{name}median_ticks"] = float(np.median(played.ticks))
+    return found
 
 
 PARTS: dict[str, Callable[[Examiner, Examined, int], dict[str, Any]]] = {
@@ -203,8 +213,13 @@ def misses(result: Mapping[str, Any]) -> Iterator[str]:
     if "besiegers" in result and result["besiegers"]["fair"]["value"] < BARS["besiegers"]:
         yield f"missed: besiegers, {result['besiegers']['fair']['value']:.2f} times the fair share"
     for name, found in result.get("unseen", {}).items():
-        if found["place"]["value"] >= found["place_of_best_bot"]["value"]:
+        own, other = found["place"], found["place_of_best_bot"]
+        if own["value"] >= other["value"]:
             yield f"missed: {name}, {found['best_bot']} has a better mean place"
+        elif name in DISJOINT and own["high"] >= other["low"]:
+            yield f"missed: {name}, the interval of {found['best_bot']} overlaps"
+    if (stalled := result.get("alone", {}).get("long_undecided", 0)) > 0:
+        yield f"missed: {stalled:.1%} of its games with itself do not end within {LONG:,} ticks"
 
 
 def _missed_in_small(when: str, found: Mapping[str, Any]) -> Iterator[str]:
@@ -234,7 +249,8 @@ def text_of(part: str, found: Mapping[str, Any]) -> str:
     if part == "alone":
         return (
             f"alone: the last tick ends {found['undecided']:.1%} of the games, half end by tick "
-            f"{found['median_ticks']:,.0f}"
+            f"{found['median_ticks']:,.0f}; with {LONG:,} ticks it ends {found['long_undecided']:.1%}, half "
+            f"end by {found['long_median_ticks']:,.0f}"
         )
     lines = {part: found} if part == "besiegers" else found
     return "\n".join(f"{part}, {name}: {_line(one)}" for name, one in lines.items())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws how a player plays: a game at full size at five ticks, and the land of all seats.
 
-    python benchmarks/bots/champion_game.py champion      docs/images/champion-game.png
+    python benchmarks/bots/champion_game.py champion --seed 1      docs/images/champion-game.png
     python benchmarks/bots/champion_game.py net:runs/pairs/network.safetensors --seed 3 --file look.png
 
 Two of the 32 seats are its own, the others are of the line-up mixed-2, on a map of the examinations. Its

@@ -272,16 +272,17 @@ def draw_matrix(result: dict[str, Any], path: Path) -> None:
     order = strongest_first(result)
     names = [bots.short(result["bots"][i]) for i in order]
     fair = np.array(result["fair"], float)[np.ix_(order, order)]
-    figure, axes = plt.subplots(figsize=(11, 9.6), layout="constrained")
+    figure, axes = plt.subplots(figsize=(10, 8.8), layout="constrained")
     shown = axes.imshow(fair, cmap="RdBu", vmin=0, vmax=2)
-    axes.set_title("games won by 8 invaders (row) in a field of 24 (column), over their fair share")
+    axes.set_ylabel(f"invaders, on {INVADERS} seats")
+    axes.set_xlabel(f"field, on {SEATS - INVADERS} seats")
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yticks(range(len(names)), names)
     for row, column in np.argwhere(~np.isnan(fair)):
         value = fair[row, column]
         color = "white" if abs(value - 1) > 0.7 else "black"
         axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=8, color=color)
-    figure.colorbar(shown, shrink=0.8, extend="max")
+    figure.colorbar(shown, shrink=0.8, extend="max", label="games won by invaders, over their fair share")
     figure.savefig(path, dpi=80, metadata={"Description": fingerprint(result)})
     plt.close(figure)
 

@@ -6,8 +6,8 @@
 
 The network has the standard size and weights drawn at random, which cost as much as trained ones. First it
 decides for rows of games between bots, on one core, from columns to a launch. Then it has every seat of whole
-games, which are compared with the same games replayed from their launches, as ``bot_cost`` does. This
-includes the columns. Times are those of the processor. The result goes to
+games, which are compared with the same games replayed from their launches, as ``bot_cost`` does, and so has
+``champion-1``. This includes the columns. Times are those of the processor. The result goes to
 benchmarks/results/network_cost.json. Exit code 1 if a decision takes longer than its goals at full size.
 """
 
@@ -26,6 +26,7 @@ import territorial
 from benchmarks import goals, harness
 from benchmarks.bots import bot_cost
 from territorial.bots import Network
+from territorial.bots.learned import learned_bot
 from territorial.bots.network import Rows, choose_for_rows
 from territorial.bots.network_file import LAYERS, Description, NetworkLayer, assembled, write
 from territorial.bots.network_layers import make_network_scratch
@@ -35,6 +36,7 @@ from territorial.observation.pair_columns import OWN, PAIRS
 RESULT = harness.RESULTS / "network_cost.json"
 AS_IN_GAMES, MOST = "as in games", "8"
 GOALS_US = {name: goals.bound("network_cost", f"candidates/{name}/us") for name in (AS_IN_GAMES, MOST)}
+CHAMPION = "champion-1"
 INTERVAL = 50
 NUM_ROWS = 4096
 NUM_GAMES = 4
@@ -57,17 +59,20 @@ def main(argv: list[str] | None = None) -> int:
             "weights": sum(size.inputs * size.outputs for size in description().sizes().values()),
             "candidates": by_candidates(network, rows_of(config), parsed.rounds),
             "games": in_games(network, config, parsed.rounds),
+            "champion": in_games(learned_bot(CHAMPION), config, parsed.rounds),
         }
     harness.write(parsed.json, result)
     for name, row in result["candidates"].items():
         print(
             f"{row['mean']:4.1f} candidates ({name}): {row['us']:5.2f} us ({row['lowest_us']:.2f} at least)"
         )
-    print(
-        "in whole games, columns included: {us_a_decision:.2f} us, {living:.1f} living".format(
-            **result["games"]
+    for name in ("games", "champion"):
+        print(
+            "in whole games, columns included: {us_a_decision:.2f} us, {living:.1f} living".format(
+                **result[name]
+            ),
+            f"({name})",
         )
-    )
     found = {name: result["candidates"][name]["us"] for name in GOALS_US}
     return int(parsed.size == "full" and any(found[name] > goal for name, goal in GOALS_US.items()))
 
@@ -149,7 +154,7 @@ def in_games(network: Network, config: territorial.GameConfig, rounds: int) -> d
         living += int((game.state.alive[goes_on][:, 1:] != 0).sum())
         steps += int(goes_on.sum())
         game.step()
-    decisions = living / steps * config.decision_every / INTERVAL
+    decisions = living / steps * config.decision_every / network.interval
     return {**cost, "living": living / steps, "us_a_decision": cost["bots_us"] / decisions}
 
 

@@ -4,10 +4,11 @@
     python benchmarks/engine/differential.py                   a million ticks on two processes, half an hour
     python benchmarks/engine/differential.py --ticks 20000     a look, in half a minute
     python benchmarks/engine/differential.py --seed 1000000        games that were never compared before
+    python benchmarks/engine/differential.py --with-teams --ticks 300000     games of teams
 
 Exit code 1 at the first difference; the report names the command that repeats it. The result, with
-the machine and the versions, goes to benchmarks/results/differential.json. How games are drawn is
-said in territorial/testing/differential.py.
+the machine and the versions, goes to benchmarks/results/differential.json, of teams to
+differential_teams.json. How games are drawn is said in territorial/testing/differential.py.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from territorial.cli import options
 from territorial.testing.differential import Comparison, run
 
 RESULT = harness.RESULTS / "differential.json"
+RESULT_OF_TEAMS = harness.RESULTS / "differential_teams.json"
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parsed = parse(argv)
     started = time.perf_counter()
-    compared = run(parsed.ticks, parsed.seed, parsed.processes, show=True)
+    compared = run(parsed.ticks, parsed.seed, parsed.processes, show=True, with_teams=parsed.with_teams)
     result = report(compared, parsed.processes, time.perf_counter() - started)
     harness.write(parsed.json, result)
     for mismatch in compared.mismatches:
@@ -56,9 +58,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=2,
         help="worker processes that play the games (default %(default)s)",
     )
+    parser.add_argument("--with-teams", action="store_true", help="games of teams (default: without)")
     options.add_seed_option(parser, "seed of the first game; the next ones count up")
     harness.add_json(parser, RESULT)
-    return parser.parse_args(argv)
+    parsed = parser.parse_args(argv)
+    if parsed.with_teams and parsed.json == RESULT:
+        parsed.json = RESULT_OF_TEAMS
+    return parsed
 
 
 def report(compared: Comparison, processes: int, seconds: float) -> dict[str, Any]:

@@ -375,7 +375,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
         axes.axhline(found["mean"], color=colour, linestyle="--", linewidth=1.2, label=name)
     axes.invert_yaxis()
     axes.set_xlabel("minutes of training")
-    axes.set_ylabel(f"mean place of {len(result['seats'])}")
+    axes.set_ylabel(f"mean place of {len(result['seats'])}; 1 is the best")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

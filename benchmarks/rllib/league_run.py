@@ -3,6 +3,7 @@
 
     python benchmarks/rllib/league_run.py                  an hour and a quarter on two cores
     python benchmarks/rllib/league_run.py --minutes 5 --episodes 8
+    python benchmarks/rllib/league_run.py --redraw           the plots of the result on file, and no more
 
 The preset "features": 12 players on 96 x 96 cells, a network over the vector of features. At the end the
 newest copy of the main agent and the untrained one play against every bot: two of their own seats, ten of
@@ -13,10 +14,17 @@ plots of ``territorial league show`` are put into docs/images. It resumes a run 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from benchmarks import harness
 from rllib_adapters.train.options import BOTS, Training
@@ -24,6 +32,7 @@ from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of, result_of
 from territorial.evaluation.charts import check_matplotlib
+from territorial.evaluation.ratings import Rating, Ratings
 from territorial.league import SnapshotStore
 from territorial.league.charts import draw_league
 from territorial.nets.players import SnapshotPolicy
@@ -71,6 +80,36 @@ def against_bots(run: Path, episodes: int) -> dict[str, dict[str, dict[str, floa
     }
 
 
+class Recorded:
+    """A league as its result has it: what plots need of a ``League``."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.history, self.payoff = result["history"], self
+        self.snapshots = {one["name"]: SimpleNamespace(**one) for one in result["snapshots"]}
+        self.names, self.ratings = result["players"], result["ratings"]
+        self.above, self.met = np.array(result["above"], float), np.array(result["met"])  # None is NaN
+
+    def rating(self, name: str) -> Rating:
+        """Return how strong a player is thought to be."""
+        return Rating(*self.ratings[name]) if self.ratings[name] else Ratings.START
+
+    def opponents(self, name: str) -> list[str]:
+        """Return whom a player has met."""
+        return [self.names[i] for i in np.flatnonzero(self.met[self.names.index(name)])]
+
+    def matrix(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return how often the row was above the column, and in how many games."""
+        cells = np.ix_(*2 * [[self.names.index(name) for name in names]])
+        return self.above[cells], self.met[cells]
+
+
+def draw(result: dict[str, Any], plots: Path) -> None:
+    """Draw the plots of ``territorial league show`` for a result, as ``league_NAME.png``."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in draw_league(Recorded(result["league"]), Path(folder)):
+            shutil.copy(path, plots / f"league_{path.name}")
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
@@ -93,12 +132,16 @@ def main(argv: list[str] | None = None) -> int:
         default=IMAGES,
         help="draw plots into FOLDER (needs matplotlib) (default %(default)s)",
     )
+    parser.add_argument(
+        "--redraw", action="store_true", help="draw the plots of the result on file, and train nothing"
+    )
     parsed = parser.parse_args(argv)
     check_matplotlib()  # now, and not after an hour
+    if parsed.redraw:
+        draw(json.loads(parsed.json.read_text(encoding="utf-8")), parsed.plots)
+        return 0
     command = train(parsed.run, parsed.minutes)
     league, _ = league_of(parsed.run)
-    for path in draw_league(league, parsed.run / "plots"):
-        shutil.copy(path, parsed.plots / f"league_{path.name}")
     result = {
         "versions": harness.versions_of("torch", "ray"),
         "command": " ".join(command),
@@ -109,6 +152,7 @@ def main(argv: list[str] | None = None) -> int:
         "league": result_of(league),
     }
     harness.write(parsed.json, result)
+    draw(result, parsed.plots)
     for policy, rows in result["against_bots"].items():
         for bot, one in rows.items():
             print(

@@ -64,6 +64,7 @@ def training_of(preset: str, iterations: int, runners: int) -> Training:
         agents=8,
         exploiters=0,
         snapshots=12,
+        together=0,
         bots=12,
         capacity=min(CAPACITY, iterations // 5),
         freeze_every=1,

@@ -4,7 +4,8 @@ docs/replays.md, docs/rendering.md, docs/watching.md, docs/performance.md, docs/
 and docs/where-40-gb-went.md from benchmarks/results/*.json, and those of docs/observation.md from
 territorial.observation. Those about bots are in bots.py, those of docs/performance.md and docs/league.md in
 performance.py and league.py. Those of docs/champion.md are in champion.py and champion_training.py, those
-about networks on pairs in networks.py. Figures in sentences are in figures.py.
+about networks on pairs in networks.py, and the list of all results in measurements.py. Figures in sentences
+are in figures.py.
 
     python -m benchmarks.tables            fill in what stands between the markers
     python -m benchmarks.tables --check    exit code 1 if that would change anything
@@ -27,11 +28,13 @@ import numpy as np
 
 from benchmarks.memory import league_memory, where_memory_goes
 from benchmarks.tables import (
+    alternatives,
     bots,
     champion,
     champion_training,
     figures,
     league,
+    measurements,
     networks,
     performance,
     trainers,
@@ -44,7 +47,7 @@ from territorial.memory.plan import Item, Place, Plan, in_mb
 from territorial.memory.predict import flat_size, predict
 from territorial.memory.setup import Setup
 from territorial.observation.layout import OBS_VERSION, Column, ObsLayout
-from territorial.observation.pair_columns import PAIR_TABLES, PairColumn
+from territorial.observation.pair_columns import PairColumn
 from territorial.render import player_colors
 from territorial.render.color_vision import least_distance
 from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
@@ -193,13 +196,21 @@ def remarks(bench: dict[str, Any]) -> str:
 
 def twin() -> str:
     """Return the line about the comparison of the engine with the reference implementation."""
-    found = must_load("differential")
+    found, teams = must_load("differential"), load("differential_teams")
     wrong = len(found["mismatches"])
-    return (
+    lines = [
         f"Every field was compared after every tick: {found['ticks']:,} ticks of {found['games']:,} random "
         f"games, {wrong or 'no'} mismatch{'es' * (wrong != 1)} (`benchmarks/engine/differential.py`, rules "
         f"{found['rules_version']})."
-    )
+    ]
+    if teams is not None:
+        wrong, events = len(teams["mismatches"]), teams["events"]
+        lines.append(
+            f"With teams it was {teams['ticks']:,} ticks of {teams['games']:,} games, with "
+            f"{events['donations']:,} donations: {wrong or 'no'} mismatch{'es' * (wrong != 1)} "
+            "(`--with-teams`)."
+        )
+    return "\n".join(lines)
 
 
 def mixed() -> str:
@@ -793,21 +804,25 @@ def page_speed() -> str:
 
 
 TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
-    ("README.md", "bench", speed),
-    ("README.md", "twin", twin),
-    ("README.md", "seen", seen),
-    ("README.md", "ratings", lambda: bots.ratings(must_load("tournament"))),
+    ("README.md", "interfaces", lambda: trainers.interfaces(must_load("vector_cost"))),
+    ("README.md", "strongest", lambda: bots.strongest(must_load("tournament"))),
+    ("README.md", "alternatives", lambda: alternatives.alternatives(must_load("peers"))),
+    ("docs/decoding.md", "seen", seen),
+    ("docs/engine.md", "twin", twin),
+    ("docs/bots.md", "ratings", lambda: bots.ratings(must_load("tournament"))),
     ("docs/bots.md", "bots", bots.library),
     ("docs/bots.md", "levels", bots.levels),
     ("docs/bots.md", "mixed_2", lambda: bots.match("mixed-2", must_load("match_mixed_2"))),
     ("docs/bots.md", "levels_1", lambda: bots.match("levels-1", must_load("match_levels_1"))),
     ("docs/bots.md", "turtles", lambda: bots.turtles(must_load("invasion"))),
     ("docs/bots.md", "health", lambda: bots.health(must_load("bot_health"))),
+    ("docs/bots.md", "team_fields", lambda: bots.team_fields(must_load("team_fields"))),
     ("docs/bots.md", "fairness", lambda: bots.fairness(must_load("bot_health"))),
     ("docs/bots.md", "cost", lambda: bots.cost(must_load("bot_cost"))),
     ("docs/evolve.md", "evolved", lambda: bots.evolved(load("evolved"))),
     ("docs/champion.md", "exam", lambda: champion.exam(load("champion"))),
     ("docs/champion.md", "hardest", lambda: champion.hardest(load("champion"))),
+    ("docs/champion.md", "ways", lambda: champion.ways(load("champion_ways"))),
     ("docs/champion.md", "ablations", lambda: champion_training.ablations(load("champion_roads"))),
     ("docs/champion.md", "roads", lambda: champion_training.roads(load("champion_roads"))),
     ("docs/champion.md", "seeds", lambda: champion_training.seeds(load("champion_seeds"))),
@@ -821,6 +836,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/performance.md", "mechanisms", performance.mechanisms),
     ("docs/performance.md", "threads", performance.threads),
     ("docs/performance.md", "peers", performance.peers),
+    ("docs/performance.md", "measurements", measurements.measurements),
     ("docs/rules.md", "mixed", mixed),
     ("docs/frame_store.md", "frame_store", stored),
     ("docs/rendering.md", "render", rendering),
@@ -842,6 +858,7 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/rllib.md", "learner_memory", learner_memory),
     ("docs/learning.md", "learning", learning),
     ("docs/learning.md", "pairs_learned", lambda: networks.learned(must_load("networks_learn"))),
+    ("docs/learning.md", "teams_learned", lambda: networks.teams_learned(load("teams_learn"))),
     ("docs/networks.md", "rounding", lambda: networks.rounding(must_load("network_rounding"))),
     ("docs/networks.md", "network_opponents", lambda: networks.opponents(must_load("network_opponents"))),
     ("docs/league.md", "evaluation", league.evaluation),
@@ -863,8 +880,14 @@ TABLES: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("docs/engine.md", "fields", fields),
     ("docs/observation.md", "version", version),
     ("docs/observation.md", "arrays", arrays),
-    *(("docs/observation.md", name, partial(columns, table)) for name, table in obs_tables.TABLES.items()),
-    *(("docs/observation.md", name, partial(pair_columns, table)) for name, table in PAIR_TABLES.items()),
+    *(
+        ("docs/observation.md", name, partial(columns, table))
+        for name, table in obs_tables.EVERY_COLUMN.items()
+    ),
+    *(
+        ("docs/observation.md", name, partial(pair_columns, table))
+        for name, table in obs_tables.EVERY_PAIR_COLUMN.items()
+    ),
     ("docs/observation.md", "sizes", sizes),
 )
 """File, name of the markers, and what stands between them."""

@@ -1,7 +1,7 @@
 """The tables about bots in README.md and docs/bots.md, which `python -m benchmarks.tables` writes there.
 
 They are made of the bots' own data, and of tournament.json, match_mixed_2.json, match_levels_1.json,
-invasion.json, bot_health.json, bot_cost.json and evolved.json in benchmarks/results.
+invasion.json, bot_health.json, bot_cost.json, evolved.json and team_fields.json in benchmarks/results.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from territorial.engine.seats import LINEUPS
 from territorial.evaluation.statistics import Z
 
 LEVELS = ("very_easy", "easy", "normal", "hard", "very_hard", "impossible")
+STRONGEST = 5
+"""Players in the short table of the README."""
 INTERVALS = (
     "In brackets the ends of 95 % intervals: of places over resampled games, of wins Wilson's, of ratings "
     f"{Z} sigma to both sides."
@@ -37,6 +39,10 @@ def library() -> str:
     rows += [
         (f"`{name}`", _span(learned_bot(name).interval), about.idea, about.beaten_by)
         for name, about in bots.LEARNED.items()
+    ]
+    rows += [
+        (f"`{name}`", _span(style.interval), style.idea, style.beaten_by)
+        for name, style in bots.GIVERS.items()
     ]
     return markdown(("bot", "decides every", "what it does", "how to beat it"), rows, "lrll")
 
@@ -100,6 +106,16 @@ def ratings(found: Mapping[str, Any]) -> str:
     )
 
 
+def strongest(found: Mapping[str, Any]) -> str:
+    """Return the first lines of the table of the ratings."""
+    config = found["contest"]["settings"]
+    about = (
+        f"Of {len(found['players'])} players, in {found['contest']['games']:,} games of "
+        f"{config['num_players']} seats on {config['height']} x {config['width']} cells. {INTERVALS}"
+    )
+    return "\n".join([_standings(found, STRONGEST), "", about])
+
+
 def match(line_up: str, found: Mapping[str, Any]) -> str:
     """Return the standings of a match of a line-up, and what its games were like."""
     if found["contest"]["players"] != list(LINEUPS[line_up].seats):
@@ -115,7 +131,7 @@ def match(line_up: str, found: Mapping[str, Any]) -> str:
     )
 
 
-def _standings(found: Mapping[str, Any]) -> str:
+def _standings(found: Mapping[str, Any], most: int | None = None) -> str:
     rows = [
         (
             f"`{line['player']}`",
@@ -124,7 +140,7 @@ def _standings(found: Mapping[str, Any]) -> str:
             _interval(line["fair"], 2),
             _rating(line["rating"]),
         )
-        for line in found["standings"]
+        for line in found["standings"][:most]
     ]
     return markdown(("bot", "seats", "mean place", "wins over fair share", "rating"), rows, "lrrrr")
 
@@ -286,3 +302,56 @@ def _evolved_row(one: Mapping[str, Any]) -> tuple[str, ...]:
 def spanned(figure: Mapping[str, float]) -> str:
     """Return a figure with the ends of its interval."""
     return f"{figure['value']:.1f} ({figure['low']:.1f} to {figure['high']:.1f})"
+
+
+# ---- games of teams --------------------------------------------------------------------------------
+
+
+def team_fields(found: Mapping[str, Any]) -> str:
+    """Return the table of the styles in fields of four teams, and what games of teams look like."""
+    fields, line_up = found["fields"], found["line_up"]
+    styles = sorted(fields["styles"].items(), key=lambda one: one[1]["mean_place"])
+    rows = [
+        (
+            f"`{name}`",
+            str(one["teams"]),
+            f"{one['mean_place']:.2f}",
+            "{:.2f} ({:.2f} to {:.2f})".format(*one["fair_wins"]),
+            f"{one['given_share']:.1%}",
+        )
+        for name, one in styles
+    ]
+    header = "eight of", "teams", "mean place", "wins over fair share", "given"
+    lines = [
+        markdown(header, rows, "lrrrr"),
+        "",
+        f"{fields['games']} games of four teams of eight on 256 x 256 cells. Each team is of one style, and "
+        "those of a game are drawn among all bots. `given` is what went to allies, of all interest and "
+        "income. In brackets the ends of 95 % intervals (Wilson's). "
+        "Command: `python benchmarks/bots/team_fields.py`.",
+        "",
+        f"- {_look(fields, 'These games')}",
+        f"- {_look(line_up, 'Games of `teams-4x8`')} There {line_up['given_share']:.1%} is given.",
+    ]
+    for giver, one in found["givers"].items():
+        won = "{:.1%} ({:.1%} to {:.1%})".format(*one["wins"])
+        lines.append(
+            f"- Sixteen `{giver}` against sixteen `{one['model']}`: the givers win {won} of {one['games']} "
+            f"games, and give {one['given_share']:.1%}."
+        )
+    for spawns, one in found["equals"].items():
+        won = "{:.1%} ({:.1%} to {:.1%})".format(*one["first_wins"])
+        lines.append(
+            f'- Two teams of equal bots, `team_spawns` "{spawns}": the first wins {won} of '
+            f"{one['games']:,} games."
+        )
+    return "\n".join(lines)
+
+
+def _look(found: Mapping[str, Any], games: str) -> str:
+    ticks, alive = found["ticks"], found["survivors"]
+    return (
+        f"{games} last {ticks['median']:,} ticks in the median ({ticks['least']:,} to {ticks['most']:,}), "
+        f"and the time limit stops {found['stopped_by_time_share']:.0%}. {alive['median']:g} players are "
+        f"alive at the end in the median ({alive['least']} to {alive['most']})."
+    )

@@ -1,4 +1,4 @@
-"""The tables of docs/champion.md: how strong the champion is, from champion.json in benchmarks/results."""
+"""The tables of docs/champion.md: how strong the champion is and what it does, from results on file."""
 
 from __future__ import annotations
 
@@ -36,6 +36,44 @@ def hardest(found: Mapping[str, Any] | None) -> str:
     return markdown(("ten of", *(f"decides every {every} ticks" for every in of)), rows, "l" + "r" * len(of))
 
 
+def ways(found: Mapping[str, Any] | None) -> str:
+    """Return the table of what the champion does, by time."""
+    if found is None:
+        return "`benchmarks/bots/champion_ways.py` measures it; no result is on file."
+    titles = (
+        "ticks",
+        "launches in 100 ticks",
+        "of its troops",
+        "at free land",
+        "at weaker players",
+        "troops",
+        "land",
+    )
+    rows = [
+        (
+            f"{part['first']:,} to {part['end']:,}",
+            f"{part['launches']:.2f}",
+            _share(part["part"]),
+            _share(part["at_neutral"]),
+            _share(part["at_weaker"]),
+            _share(part["density"]),
+            f"{100 * part['land']:.1f} %",
+        )
+        for part in found["parts"]
+    ]
+    about = (
+        f"Means over {found['games']} games of `mixed-2`, of its seats that live; of the troops that a "
+        'launch takes, the median. "At weaker players" is of launches at players, troops are in parts of the '
+        "hard cap. "
+        f"{line_about(found)} (`benchmarks/bots/champion_ways.py`)"
+    )
+    return "\n".join([markdown(titles, rows, "l" + "r" * (len(titles) - 1)), "", about])
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for every, one in found["small"].items():
         games = f"12 players on 96 x 96, bots decide every {every} ticks"
@@ -56,6 +94,8 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
         yield name, "mean place", spanned(one["place"]), best
     alone = found["alone"]
     yield "32 of its own", "games that the last tick ends", f"{100 * alone['undecided']:.1f} %", "-"
+    stalled = f"{100 * alone['long_undecided']:.1f} %; half end by tick {alone['long_median_ticks']:,.0f}"
+    yield "... without the usual limit", "games of more than 60,000 ticks", stalled, "-"
 
 
 def _percent(one: Mapping[str, float]) -> str:

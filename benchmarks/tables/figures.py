@@ -13,7 +13,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from benchmarks import goals, harness
+from benchmarks import derived_figures, goals, harness
+from benchmarks.tables.machines import cpu_of
+from benchmarks.tables.trainers import COPIES
 from territorial.cli.obs_tables import CHANGED_PERCENT
 from territorial.config import GameConfig
 from territorial.memory.predict import pair_bytes
@@ -43,10 +45,6 @@ def load(name: str) -> Any:
 
 
 # ---- speed and memory --------------------------------------------------------------------------------
-
-
-def ticks_a_second() -> str:
-    return f"{load('bench')['ticks_per_s'] / 1e6:.1f} million"
 
 
 def compile_seconds() -> str:
@@ -123,6 +121,18 @@ def zero_copy() -> str:
     return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
 
 
+def copies_goal() -> str:
+    return f"{goals.bound('vector_copies', f'ratio_to_engine/{COPIES}'):.2f}"
+
+
+def copies() -> str:
+    return f"{load('vector_copies')['ratio_to_engine'][COPIES]:.2f}"
+
+
+def copies_machine() -> str:
+    return cpu_of(load("vector_copies"))
+
+
 def zero_copy_goal() -> str:
     return f"{goals.bound('vector_cost', f'ratio_to_engine/{_LIMITED[0]}'):.2f}"
 
@@ -181,7 +191,26 @@ def snapshots_in_a_process() -> str:
     )
 
 
+def sampled(what: str) -> str:
+    """Steps a second of a process that plays what a league seats, by the name of the measurement."""
+    return f"{load('training_speed')['sampling'][what]['env_steps_per_process_second']:,.0f}"
+
+
 # ---- sizes, from the code ----------------------------------------------------------------------------
+
+
+def onehot_size() -> str:
+    """What an agent's stack of four boards takes one-hot, in bytes."""
+    owners = 1 + FULL.num_players
+    return f"{4 * owners * CELLS / 1e6:.2f} MB"
+
+
+def in_mb(nbytes: float) -> str:
+    return f"{nbytes / 2**20:,.0f} MB"
+
+
+def in_gb(nbytes: float) -> str:
+    return f"{nbytes / 2**30:,.0f} GB"
 
 
 def board_size() -> str:
@@ -190,7 +219,6 @@ def board_size() -> str:
 
 
 FIGURES: dict[str, Callable[[], str]] = {
-    "bench.ticks": ticks_a_second,
     "bench.compile": compile_seconds,
     "render.pictures": pictures_a_second,
     "store.step": store_step,
@@ -206,6 +234,9 @@ FIGURES: dict[str, Callable[[], str]] = {
     "mechanisms.unboxed": unboxed_once,
     "compare.slower": lambda: f"{goals.slower():g}",
     "vector.zero_copy": zero_copy,
+    "vector.copies_goal": copies_goal,
+    "vector.copies": copies,
+    "vector.copies_machine": copies_machine,
     "vector.goal": zero_copy_goal,
     "vector.verdict": zero_copy_verdict,
     "bots.quick_gone": lambda: eliminated_by_1000(*QUICK),
@@ -218,7 +249,14 @@ FIGURES: dict[str, Callable[[], str]] = {
     "bots.mixed_2000": lambda: mixed("alive", "2000"),
     "bots.mixed_length": lambda: mixed("length"),
     "snapshots.process": snapshots_in_a_process,
+    "sampling.pairs": lambda: sampled("pairs"),
+    "sampling.features": lambda: sampled("features"),
+    "sampling.rllib": lambda: sampled("features, stock with the pool"),
+    "league.built": lambda: in_mb(derived_figures.packed_league_built(load("league_memory"))),
+    "league.trained": lambda: in_mb(derived_figures.packed_league_peak(load("league_memory"))),
+    "league.onehot": lambda: in_gb(derived_figures.one_hot_league_built(load("league_memory"))),
     "layout.board": board_size,
+    "layout.onehot": onehot_size,
     "memory.pair_row": lambda: f"{pair_bytes():,} bytes",
     "layout.changed": lambda: f"{CHANGED_PERCENT:g} %",
 }

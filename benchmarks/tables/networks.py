@@ -50,6 +50,36 @@ def _curve(run: dict[str, Any]) -> list[str]:
     return [f"{run['curve'][-1]['steps']:,}", *cells]
 
 
+def teams_learned(found: dict[str, Any] | None) -> str:
+    """Return the table of what teams win with gifts and without, for either critic; None: what makes it."""
+    if found is None:
+        return "This has not been measured yet: `python benchmarks/envs/teams_learn.py`, an hour on one core."
+    rows = []
+    for critic, runs in found["critics"].items():
+        for run in runs:
+            gives, keeps = run["with gifts"], run["without"]
+            first, last = (run["curve"][i]["gifts"] for i in (0, -1))
+            rows.append(
+                (
+                    f"{critic}, seed {run['seed']}",
+                    f"{gives['wins']:.1%} ± {gives['half']:.1%}",
+                    f"{keeps['wins']:.1%} ± {keeps['half']:.1%}",
+                    f"{first:.1%}",
+                    f"{last:.1%}",
+                    f"{run['process_seconds'] / 60:.1f}",
+                )
+            )
+    header = ("critic", "wins", "wins without gifts", "gifts at first", "gifts at last", "CPU minutes")
+    game = found["game"]
+    about = (
+        f"{game['allies']} allies against as many `{game['bot']}` on {game['side']} x {game['side']} "
+        f"cells, a decision every {game['decision_every']} ticks, {found['total_steps']:,} game steps each. "
+        f"The unseen games are {found['eval_games']}, with 95 % intervals; gifts are shares of launches. "
+        f"On one core of {cpu_of(found)}, shared with other work (`benchmarks/envs/teams_learn.py`)."
+    )
+    return "\n".join([obs_tables.markdown(header, rows, "lrrrrr"), "", about])
+
+
 def rounding(found: dict[str, Any]) -> str:
     """Return the table of games between a network in whole numbers and what it was."""
     rows = [

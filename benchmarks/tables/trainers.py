@@ -14,6 +14,12 @@ ADAPTERS = {
     "boards": "`MaskableVecEnv`, PPO, packed boards",
     "supersuit": "SuperSuit, PPO",
 }
+INTERFACES = {
+    "zero_copy, multi_discrete": "`make_vec`, {games} games, packed boards, not copied",
+    "features": '`make_vec`, {games} games, `obs="features"`',
+}
+"""What the README calls the ways of ``vector_cost``."""
+COPIES = "packed, copied"
 EXAMPLE = {"trained": "trained, sampled", "untrained": "untrained, sampled", "always_hold": "always hold"}
 """What benchmarks/envs/learning.py calls those that the adapters' table has."""
 
@@ -22,7 +28,9 @@ def cost(found: dict[str, Any]) -> str:
     """Return the table of what environments cost over the engine, and what saving games costs."""
     ratio, saving, parallel = found["ratio_to_engine"], found["saving_us"], found["parallel"]
     rows = [
-        (f"`make_vec`, {name}", f"{value:.2f} times the engine's own call") for name, value in ratio.items()
+        (f"`make_vec`, {name}", f"{value:.2f} times the engine's own call")
+        for name, value in ratio.items()
+        if name != COPIES  # a measurement of its own
     ]
     for name in ("features", "packed"):
         rate, times = parallel[f"{name}_steps_per_s"], parallel[f"{name}_over_naive"]
@@ -45,6 +53,24 @@ def cost(found: dict[str, Any]) -> str:
             "(`benchmarks/envs/vector_cost.py`).",
         ]
     )
+
+
+def interfaces(found: dict[str, Any]) -> str:
+    """Return the rates of three interfaces, with everything that an agent sees."""
+    games, agents = found["num_games"], found["parallel"]["agents"]
+    rows = []
+    for name, what in INTERFACES.items():
+        ratio = found["ratio_to_engine"][name]
+        rate = games / (1e-6 * found["engine_us_per_step"] * ratio)
+        rows.append((what.format(games=games), f"{rate:,.0f}", f"{rate * agents:,.0f}"))
+    rate = found["parallel"]["features_steps_per_s"]
+    rows.append(('`parallel_env`, one game, `obs="features"`', f"{rate:,.0f}", f"{rate * agents:,.0f}"))
+    about = (
+        f"256 x 256 cells, {agents} agents, masks included; one core of {found['machine']['cpu']} "
+        "(`benchmarks/envs/vector_cost.py`)."
+    )
+    header = ("through", "environment steps/s", "agent-steps/s")
+    return "\n".join([obs_tables.markdown(header, rows, "lrr"), "", about])
 
 
 def adapters(found: dict[str, Any], example: dict[str, Any]) -> str:

@@ -40,8 +40,8 @@ class AgentInterface(ABC):
 
     def __init__(self, options: EnvConfig, game: VecGame) -> None:
         self.game, self._options = game, options.options_of(self.form)
-        self._num_candidates = options.options_of(PAIRS).candidates
-        self.format = self._options.format(game.config.num_players)
+        self._pair_rows = options.options_of(PAIRS).pair_rows(game.config)
+        self.format = self._options.format(game.config)
         """The format of actions."""
         self.observation_space = spaces.Dict({**self._spaces(), "action_mask": self.format.mask_space})
         """Of what one agent sees."""
@@ -75,7 +75,7 @@ class AgentInterface(ABC):
             raise ValueError(f"an action is {numbers[bad].tolist()}; it must be {self.format.wanted}")
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
-        return self.game.pair_observer.candidates(games, seats, self._num_candidates)
+        return self.game.pair_observer.candidates(games, seats, self._pair_rows)
 
 
 class BoardInterface(AgentInterface):
@@ -103,7 +103,7 @@ class PairInterface(AgentInterface):
         _ = game.pair_observer  # it compiles now, while the runner is built
 
     def _spaces(self) -> dict[str, spaces.Space[Any]]:
-        return Pairs(self.game, num_candidates=self._num_candidates).keys()
+        return Pairs(self.game, pair_rows=self._pair_rows).keys()
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
@@ -115,7 +115,7 @@ class PairInterface(AgentInterface):
         return _numbers_of(self._observed(games, seats))
 
     def _observed(self, games: Ints, seats: Ints) -> PairObservations:
-        return self.game.pair_observer.observe(games, seats, self._num_candidates)
+        return self.game.pair_observer.observe(games, seats, self._pair_rows)
 
     def _masks_of(self, seen: PairObservations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return the masks; those of candidates are what is ``seen`` of them."""

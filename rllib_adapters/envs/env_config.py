@@ -50,6 +50,7 @@ class EnvConfig:
     frozen_obs: str | None = None
     action_format: str | None = None
     num_candidates: int | None = None
+    num_allies: int | None = None
     repeat: int = 1
     launches: bool = False
     store: SnapshotStore | None = None
@@ -119,7 +120,15 @@ class EnvConfig:
             entries["seats"] = [
                 written_name(seat) if isinstance(seat, CustomBot) else seat for seat in self.seats
             ]
-        others = ("end_when", "max_cycles", "obs", "frozen_obs", "action_format", "num_candidates")
+        others = (
+            "end_when",
+            "max_cycles",
+            "obs",
+            "frozen_obs",
+            "action_format",
+            "num_candidates",
+            "num_allies",
+        )
         return {**entries, **{name: getattr(self, name) for name in (*others, "repeat", "launches")}}
 
     @classmethod
@@ -180,6 +189,7 @@ class EnvConfig:
             obs=PAIRS if is_pairs else PACKED,
             frames=self.frames,
             num_candidates=self.num_candidates if heeds_candidates else None,
+            num_allies=self.num_allies if heeds_candidates else None,
             action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
             repeat=self.repeat,
             launches=self.launches,
@@ -194,9 +204,7 @@ class EnvConfig:
     def layout(self) -> ObsLayout:
         """The sizes of the observations."""
         config = self.config
-        return ObsLayout(
-            height=config.height, width=config.width, num_players=config.num_players, frames=self.frames
-        )
+        return ObsLayout.of(config, self.frames)
 
 
 def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str, Any]:

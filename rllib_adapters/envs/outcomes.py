@@ -31,7 +31,11 @@ class Outcomes:
         """
         places = places_now(state, k) if is_cut else known_places(state, k)
         names = tuple(sys.intern(str(player)) for player in players)  # the same ones game after game
-        self._games.append(Outcome(names, tuple(places.tolist())))
+        teams = state.team[k, 1:]
+        has_allies = int(teams.max()) < len(teams)
+        self._games.append(
+            Outcome(names, tuple(places.tolist()), tuple(teams.tolist()) if has_allies else ())
+        )
 
     def take(self) -> list[Outcome]:
         """Return all that are kept, in the order in which they ended, and forget them."""

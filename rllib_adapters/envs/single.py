@@ -93,6 +93,8 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         action_format: of those on "pairs", any format of ``territorial.TerritorialEnv``; None: "pairs". Those
             on "packed", and frozen seats with "both", have "multi_discrete".
         num_candidates: C, the most owners that "pairs" shows to an agent; 1 to 250, None: 8.
+        num_allies: D, the most living allies that "pairs" shows to an agent after those; 0 to 250, None: 4
+            with teams, else 0.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
             summed; default 1.
         launches: True: infos have ``launches``, what every seat of the game launched in the step;

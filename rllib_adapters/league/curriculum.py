@@ -137,7 +137,9 @@ def _check_forms(present: EnvConfig, wanted: EnvConfig) -> None:
         _check_same(
             "action_format", present.options_of(form).action_format, wanted.options_of(form).action_format
         )
-    _check_same("num_candidates", present.options_of(PAIRS).candidates, wanted.options_of(PAIRS).candidates)
+    before, after = (options.options_of(PAIRS).pair_rows(options.config) for options in (present, wanted))
+    _check_same("num_candidates", before.candidates, after.candidates)
+    _check_same("num_allies", before.allies, after.allies)
 
 
 def _check_same(entry: str, present: Any, wanted: Any) -> None:

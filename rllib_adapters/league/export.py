@@ -26,7 +26,9 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
     """Return what the engine plays for ``policy``, or a text that says why it cannot."""
     if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
         return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
-    candidates = options.options_of(PAIRS).candidates
+    if policy.teams:
+        return "its games have teams, and the engine shows networks no allies"
+    candidates = options.options_of(PAIRS).pair_rows(options.config).candidates
     rows = _rows(options.config, candidates)
     try:
         return in_whole_numbers(policy, interval=options.interval, num_candidates=candidates, rows=rows)

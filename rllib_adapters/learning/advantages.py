@@ -15,7 +15,9 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
 from torch import Tensor
 
+from rllib_adapters.learning.held_rows import could_only_hold, look_through
 from rllib_adapters.learning.rows import rows_of
+from territorial.typing import Bools
 
 CHECKED = 32
 """Values of a batch that are computed again, to see that they are those of the learner's weights."""
@@ -35,12 +37,15 @@ class Advantages(GeneralAdvantageEstimation):
         gamma, lambda_: of RLlib's.
         weights: returns the sequence number that runners give rows of the learner's present weights; None
             computes all values.
+        held_rows: False: rows in which an agent could only hold are not learned from, and are looked through.
 
     """
 
-    def __init__(self, *, gamma: float, lambda_: float, weights: Callable[[], int] | None) -> None:
+    def __init__(
+        self, *, gamma: float, lambda_: float, weights: Callable[[], int] | None, held_rows: bool = True
+    ) -> None:
         super().__init__(gamma=gamma, lambda_=lambda_)
-        self._weights = weights
+        self._weights, self._held_rows = weights, held_rows
 
     def __call__(self, *, rl_module: Any, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Return ``batch`` with advantages and value targets, without the values; called by RLlib."""
@@ -50,7 +55,9 @@ class Advantages(GeneralAdvantageEstimation):
             return without
         for name, module in modules.items():
             if isinstance(module, ValueFunctionAPI):
-                self._add(batch[name], self._values(module, batch[name]))
+                values = self._values(module, batch[name])
+                held = None if self._held_rows else could_only_hold(batch[name]).cpu().numpy()
+                self._add(batch[name], values, held)
         return batch
 
     def _values(self, module: Any, columns: dict[str, Any]) -> Tensor:
@@ -76,11 +83,14 @@ class Advantages(GeneralAdvantageEstimation):
             return False
         return bool((columns[WEIGHTS_SEQ_NO] == self._weights()).all())
 
-    def _add(self, columns: dict[str, Any], values: Tensor) -> None:
+    def _add(self, columns: dict[str, Any], values: Tensor, held: Bools | None) -> None:
         """Add advantages and value targets of all rows, end to end, as RLlib does."""
         device, own = values.device, values.cpu().numpy()
         names = ("rewards", "terminateds", "truncateds")
         parts = {name: columns[name].cpu().numpy() for name in names}
+        if held is not None:
+            mask = columns[Columns.LOSS_MASK].bool().cpu().numpy()
+            own = look_through(own, {**parts, Columns.LOSS_MASK: mask}, held, self.gamma)
         targets = compute_value_targets(values=own, **parts, gamma=self.gamma, lambda_=self.lambda_)
         advantages = targets - own
         advantages = (advantages - advantages.mean()) / max(1e-4, advantages.std())

@@ -12,7 +12,7 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from ray.rllib.evaluation.postprocessing import Postprocessing
 
-from rllib_adapters.learning.rows import rows_of
+from rllib_adapters.learning.rows import own_rows, rows_of
 
 ROW_WEIGHTS = "row_weights"
 """The column of what the loss of each row counts; its mean over draws is 1 for every row."""
@@ -49,7 +49,7 @@ class DrawnRows(ConnectorV2):
         return batch
 
     def _drawn(self, columns: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
-        rows = _own_rows(columns)
+        rows = own_rows(columns)
         advantages = columns[Postprocessing.ADVANTAGES]
         likely = columns[Columns.ACTION_LOGP].exp().clamp(max=1)
         scores = (advantages.abs() * (1 - likely))[rows].cpu().numpy().astype(np.float64)
@@ -60,14 +60,6 @@ class DrawnRows(ConnectorV2):
         found = rows_of(columns, rows[torch.from_numpy(drawn).to(rows.device)])
         found[ROW_WEIGHTS] = torch.from_numpy(weights).to(advantages.device)
         return dict(found)
-
-
-def _own_rows(columns: dict[str, Any]) -> torch.Tensor:
-    """Return the numbers of the rows that learn, int64 (n,)."""
-    if Columns.LOSS_MASK in columns:
-        return columns[Columns.LOSS_MASK].bool().nonzero().flatten()
-    advantages = columns[Postprocessing.ADVANTAGES]
-    return torch.arange(len(advantages), device=advantages.device)
 
 
 def chances_of(scores: Floats, count: int) -> Floats:

@@ -21,6 +21,7 @@ from rllib_adapters.learning.bf16_learning import learn_in_bf16
 from rllib_adapters.learning.bootstrap_rows import BootstrapRows
 from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
 from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.learning.held_rows import WithoutHeldRows
 from rllib_adapters.learning.likelihoods import heads_of
 from rllib_adapters.learning.optimizers import FusedAdam
 from rllib_adapters.learning.unfilled import unfilled
@@ -59,6 +60,8 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
             pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
             pipeline.insert_before(GeneralAdvantageEstimation, self._advantages())
             pipeline.remove(GeneralAdvantageEstimation)
+            if not self.config.learning_options.held_rows:
+                pipeline.append(self._without_held_rows())
             if self._share < 1:
                 pipeline.append(self._drawn_rows())
 
@@ -74,20 +77,30 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
             gamma=config.gamma,
             lambda_=config.lambda_,
             weights=(lambda: ray_private.updates_of(self) - 1) if takes else None,
+            held_rows=config.learning_options.held_rows,
         )
 
     def _drawn_rows(self) -> DrawnRows:
         """Return the connector that draws rows: others for every seed, learner and update."""
-        recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
-        if recurrent:
-            raise ValueError(
-                f"share is {self._share}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
-                "in a sequence; use config.learning(share=1)"
-            )
+        self._check_is_no_sequence("share", self._share, 1)
         seed: Any = self.config.seed
         seed = np.random.SeedSequence().entropy if seed is None else seed
         rank = distributed.get_rank() if distributed.is_initialized() else 0
         return DrawnRows(self._share, lambda: [abs(int(seed)), rank, ray_private.updates_of(self)])
+
+    def _without_held_rows(self) -> WithoutHeldRows:
+        """Return the connector that leaves out rows in which an agent could only hold."""
+        self._check_is_no_sequence("held_rows", False, True)
+        return WithoutHeldRows()
+
+    def _check_is_no_sequence(self, option: str, value: Any, wanted: Any) -> None:
+        """Raise ValueError if a module needs all rows, in their order."""
+        recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
+        if recurrent:
+            raise ValueError(
+                f"{option} is {value}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
+                f"in a sequence; use config.learning({option}={wanted})"
+            )
 
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
@@ -159,6 +172,8 @@ class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
         share = config.learning_options.share
         if share < 1:
             raise ValueError(f"share is {share}; it must be 1, as IMPALA learns from rows in a sequence")
+        if not config.learning_options.held_rows:
+            raise ValueError("held_rows is False; it must be True, as IMPALA learns from rows in a sequence")
         super().__init__(config=config, **kwargs)
 
     def _make_batch_if_necessary(self, training_data: Any) -> Any:

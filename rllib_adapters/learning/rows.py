@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.evaluation.postprocessing import Postprocessing
 from torch import Tensor
 
 
@@ -15,3 +18,12 @@ def rows_of(columns: Any, rows: Tensor) -> Any:
     if isinstance(columns, tuple):
         return tuple(rows_of(column, rows) for column in columns)
     return columns[rows.to(columns.device)]
+
+
+def own_rows(columns: Mapping[str, Any]) -> Tensor:
+    """Return the numbers of the rows that learn, int64 (n,); others were added for values."""
+    if Columns.LOSS_MASK in columns:
+        rows: Tensor = columns[Columns.LOSS_MASK].bool().nonzero().flatten()
+        return rows
+    advantages = columns[Postprocessing.ADVANTAGES]
+    return torch.arange(len(advantages), device=advantages.device)

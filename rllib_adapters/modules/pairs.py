@@ -45,7 +45,7 @@ class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, Value
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
         """Return a new network."""
-        return PairPolicy(model_config.get("size", "standard"))
+        return PairPolicy(**_settings_of(model_config))
 
     @classmethod
     def make_frozen(cls, has_two_parts: bool, *_: Any, **settings: Any) -> PairRows:
@@ -64,7 +64,7 @@ class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, Value
             width=layout.width,
             num_players=layout.num_players,
             frames=0,
-            settings={"size": model_config.get("size", "standard")},
+            settings=_settings_of(model_config),
             metadata=metadata,
         )
 
@@ -103,6 +103,14 @@ class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, Value
         own, pairs = (seen[name].split(self.value_chunk) for name in ("own", "pairs"))
         with torch.no_grad():
             return torch.cat([self.policy.choices(*part).values for part in zip(own, pairs, strict=True)])
+
+
+def _settings_of(model_config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the network; ``teams`` is among them where the games have teams."""
+    size = {"size": model_config.get("size", "standard")}
+    layout = model_config.get("layout")
+    has_teams = layout is not None and ObsLayout.from_dict(layout).teams
+    return {**size, "teams": True} if has_teams else size
 
 
 def _seen_by(policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:

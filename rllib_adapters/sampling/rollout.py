@@ -280,7 +280,8 @@ class _Parts:
         """Return the columns of a module, (E, P, T, ...) each; without meaning where a seat did not act."""
         acted = [step for step in steps if step is not None]
         none = np.zeros(self._rewards.shape[1:], np.bool_)
-        times, games, seats = np.nonzero([none if step is None else step.seats for step in steps])
+        has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
+        times, games, seats = has_acted.nonzero()
         joined = {}
         for name in acted[-1].columns:
             if all(name in step.columns for step in acted):

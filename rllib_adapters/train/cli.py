@@ -7,15 +7,16 @@ import dataclasses
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, lowest
-from territorial.cli import options
+from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.engine.compiling import compile_steps, is_compiled
@@ -30,6 +31,7 @@ EXAMPLES = """\
   territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
   territorial train RUN --preset champion --start CLONE/weights.safetensors
   territorial train RUN --resume         resume from the newest checkpoint
+  territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
 """
 LIMITS = ("iterations", "minutes", "memory_mb")
@@ -56,6 +58,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="resume the run in RUN from its newest complete checkpoint"
     )
+    cluster.add_option(parser)
     parser.add_argument(
         "--preset",
         choices=tuple(PRESETS),
@@ -119,12 +122,27 @@ def run(parsed: argparse.Namespace) -> int:
     kept = _options(folder / OPTIONS, training)
     if kept is not None:
         _compile(kept.game())
-    with progress("territorial train: starting Ray"):
-        runs.start_ray(0 if kept is None else kept.runners)
+    _start_ray(runs, parsed.address, 0 if kept is None else kept.runners)
+    limits = given if parsed.resume else {}
     try:
-        return _train(runs, folder, training, given if parsed.resume else {})
+        return _train(partial(runs.Run, shared=parsed.address is not None), folder, training, limits)
     finally:
         ray.shutdown()
+
+
+def _start_ray(runs: Any, address: str | None, runners: int) -> None:
+    """Start Ray on this machine, or join the cluster at ``address``; UsageError if there is none."""
+    if address is None:
+        with progress("territorial train: starting Ray"):
+            runs.start_ray(runners)
+        return
+    from rllib_adapters.league.cluster import ClusterError, join
+
+    try:
+        with progress("territorial train: joining the cluster"):
+            join(address)
+    except ClusterError as error:
+        raise UsageError(f"argument --address: {error}") from None
 
 
 def _check_folder(folder: Path, *, goes_on: bool) -> None:
@@ -159,11 +177,11 @@ def _compile_here(game: GameConfig) -> None:
         compile_steps(game)
 
 
-def _train(runs: Any, folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
+def _train(make: Callable[..., Any], folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
         what = "building the algorithm" if training else "resuming the run"
         with progress(f"territorial train: {what}"):
-            current = runs.Run(folder, training, **limits)
+            current = make(folder, training, **limits)
     except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except MemoryError as error:

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -26,7 +25,9 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import ray_private
 from rllib_adapters.configure import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.cluster import search_path
 from rllib_adapters.league.control import freeze
+from rllib_adapters.league.shared_store import SharedStore
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
@@ -79,6 +80,7 @@ class Run:
         folder: of the run.
         training: the options of a new one; None resumes the one in the folder, from its newest complete
             checkpoint.
+        shared: whether processes are on other machines, too, which fetch snapshots from this one.
         limits: further options that replace those in the folder: ``iterations``, ``minutes``, ``memory_mb``.
 
     FileExistsError for a new run in a folder that has one, FileNotFoundError for going on where there is
@@ -86,7 +88,9 @@ class Run:
 
     """
 
-    def __init__(self, folder: Path, training: Training | None, **limits: Any) -> None:
+    def __init__(
+        self, folder: Path, training: Training | None, *, shared: bool = False, **limits: Any
+    ) -> None:
         self.folder = folder.absolute()
         goes_on = training is None
         if goes_on and not (self.folder / OPTIONS).is_file():
@@ -97,7 +101,7 @@ class Run:
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
-        self.store = SnapshotStore(self.folder / SNAPSHOTS)
+        self.store = (SharedStore if shared else SnapshotStore)(self.folder / SNAPSHOTS)
         self._seconds, logged = 0.0, 0
         torch.set_num_threads(self.training.threads)
         latest = self.checkpoints.latest() if goes_on else None
@@ -351,13 +355,8 @@ def start_ray(runners: int) -> None:
         include_dashboard=False,
         log_to_driver=False,
         logging_level="error",
-        runtime_env={"env_vars": {"PYTHONPATH": _search_path()}},
+        runtime_env={"env_vars": {"PYTHONPATH": search_path()}},
     )
-
-
-def _search_path() -> str:
-    """Return where this process finds modules, for those of Ray."""
-    return os.pathsep.join(part for part in sys.path if part)
 
 
 def _events(folder: Path, begins_at: int) -> Any:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from territorial.bots.decide import decide
+from territorial.bots.givers import GIVERS, GIVERS_ALIASES
 from territorial.bots.learned import LEARNED, LEARNED_ALIASES
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
-from territorial.bots.style import FreeLand, Move, Style
+from territorial.bots.style import FreeLand, Gift, Move, Style
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import HOLD_ALL
 from territorial.config.validation import hint
@@ -25,6 +26,7 @@ from territorial.jit.decorators import njit
 __all__ = [
     "ALIASES",
     "COUNT",
+    "GIVERS",
     "HOLD_ALL",
     "INTERVAL",
     "LEARNED",
@@ -33,6 +35,7 @@ __all__ = [
     "TAKEN",
     "Bot",
     "FreeLand",
+    "Gift",
     "Move",
     "Network",
     "PythonBot",
@@ -57,10 +60,10 @@ COUNT = len(NAMES)
 ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
 """The newest version of every bot by its plain name: ``banker`` is ``banker-1`` until there is a next."""
 
-PLAIN_NAMES = (*ALIASES, *LEARNED_ALIASES)
-"""The plain names of all bots of the library, those of the engine and learned ones."""
+PLAIN_NAMES = (*ALIASES, *LEARNED_ALIASES, *GIVERS_ALIASES)
+"""The plain names of all bots of the library, those of the engine, learned ones and givers."""
 
-TAKEN = frozenset((*NAMES, *LEARNED, *PLAIN_NAMES))
+TAKEN = frozenset((*NAMES, *LEARNED, *GIVERS, *PLAIN_NAMES))
 """Names that no bot of yours can have."""
 
 LOWS = np.array([[setting.low for setting in style.settings()] for style in STYLES], np.int64)
@@ -78,7 +81,7 @@ def prepare(style: int, seed: Any, p: int, memory: Any) -> None:
 
 def full_name(name: str) -> str:
     """Return the name of a bot of the library with its version, and every other name as it is."""
-    return ALIASES.get(name) or LEARNED_ALIASES.get(name, name)
+    return ALIASES.get(name) or LEARNED_ALIASES.get(name) or GIVERS_ALIASES.get(name, name)
 
 
 def canonical(name: str) -> str:

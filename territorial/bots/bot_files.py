@@ -1,10 +1,10 @@
-"""Bots that stand in files, yours and learned ones of the library, and the texts that name them."""
+"""Bots that stand in files, learned ones and givers of the library, and the texts that name them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from territorial.bots.learned import is_learned, learned_bot
+from territorial.bots.by_name import is_library_bot, library_bot
 from territorial.bots.network_bot import NETWORK, Network, network_of
 from territorial.bots.python import PythonBot
 from territorial.bots.style import Style
@@ -20,17 +20,17 @@ FILES = tuple(_WRITERS)
 
 
 def is_bot_file(text: Any) -> bool:
-    """Return whether this text names a bot that stands in a file: yours, or a learned one of the library."""
-    return isinstance(text, str) and (text.startswith(FILES) or is_learned(text))
+    """Return whether this text names a bot that is looked up: in a file of yours, or in the library."""
+    return isinstance(text, str) and (text.startswith(FILES) or is_library_bot(text))
 
 
 def bot_of_file(what: str, text: str) -> Style | Network:
-    """Return the bot that ``style:FILE``, ``net:FILE`` or the name of a learned bot stands for.
+    """Return the bot that ``style:FILE``, ``net:FILE`` or the name of a learned bot or giver stands for.
 
     ValueError, which says that ``what`` has this text, where the file cannot be read or has no such bot.
     """
-    if is_learned(text):
-        return learned_bot(text)
+    if is_library_bot(text):
+        return library_bot(text)
     try:
         return network_of(text) if text.startswith(NETWORK) else Style.load(text.removeprefix(STYLE))
     except OSError as error:

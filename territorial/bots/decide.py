@@ -1,7 +1,8 @@
 """How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
-free land, the third after it, the second as its settings say. ``territorial.bots.settings`` has the columns.
+free land, the third after it, the second as its settings say. In games with teams, a gift to an ally goes
+before all of them. ``territorial.bots.settings`` has the columns.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from territorial.bots.settings import (
     FREE_TOPS_UP,
     FREE_WAITS,
     FROM,
+    GIFT,
+    GIFT_FROM,
+    GIFT_LIMIT,
     GRUDGES,
     KILL,
     KIND,
@@ -43,6 +47,7 @@ from territorial.bots.targets import (
     BotTurn,
     bot_draw,
     choose,
+    choose_ally,
     is_open,
     kill_price,
     leader_of,
@@ -52,6 +57,7 @@ from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.game.amounts import fraction_for
 from territorial.game.legality import need_for
 from territorial.game.state import TICK, Game
+from territorial.game.teams import has_allies
 from territorial.jit.decorators import int64, njit
 
 HOLD_ONE_IN = 10
@@ -77,8 +83,12 @@ def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
 
 @njit
 def best_launch(game: Game, params: Params, bot: BotTurn) -> tuple[int, int]:
-    """Return the first launch that can be made: of the moves in order, with free land in between."""
+    """Return the first launch that can be made: a gift, then the moves in order, free land in between."""
     p, memory = bot.p, bot.memory
+    if has_allies(params) and memory[GIFT] > 0 and game.troops[p] >= memory[GIFT_FROM] * game.land[p]:
+        ally = choose_ally(game, params, p, memory[GIFT_LIMIT])
+        if ally != HOLD_ALL:
+            return send(game, p, ally, game.troops[p] * memory[GIFT] // 1000)
     for number in range(NUM_MOVES):
         if number == 1 + memory[FREE_AFTER_SECOND] and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
             is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0

@@ -34,6 +34,11 @@ LEARNED = MappingProxyType(
             "a style that was evolved against all bots at full size",
             "Keep many troops a cell: it attacks those that are thin, and grows faster than most.",
         ),
+        "champion-1": LearnedBot(
+            "champion-1.safetensors",
+            "a network, trained by PPO in a league of all bots and its own past",
+            "Save as it does, and finish players that others have worn down; mazes suit it least.",
+        ),
     }
 )
 """All of them by name, with their versions."""

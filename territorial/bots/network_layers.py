@@ -70,6 +70,7 @@ class NetworkScratch(NamedTuple):
     Every thread needs its own. Matrices lie row by row, without room between them.
     """
 
+    ahead: npt.NDArray[np.int64]  # (1,) how many bytes behind its weights those of the next network lie
     num_seats: npt.NDArray[np.int64]  # (1,) of the group
     first_rows: npt.NDArray[
         np.int64
@@ -90,6 +91,7 @@ class NetworkScratch(NamedTuple):
 def make_network_scratch() -> NetworkScratch:
     """Return room for decisions of networks of any size."""
     return NetworkScratch(
+        ahead=np.zeros(1, np.int64),
         num_seats=np.zeros(1, np.int64),
         first_rows=np.zeros(GROUP + 1, np.int64),
         columns=aligned_zeros((MOST_CANDIDATES * MOST_COLUMNS,), np.int16),
@@ -167,9 +169,9 @@ def evaluate(net: Any, scratch: NetworkScratch) -> None:
     h, c, own = net[CANDIDATE_WIDTH], net[CONTEXT_WIDTH], net[NUM_OWN]
     seats, inputs = scratch.num_seats[0], own + 2 * h
     context, shared = address_of(scratch.context), address_of(scratch.shared)
-    first, second = address_of(scratch.first), address_of(scratch.second)
+    first, second, ahead = address_of(scratch.first), address_of(scratch.second), scratch.ahead[0]
     begin(shared, net, CANDIDATE, seats, h)
-    multiply(shared, weights_of(net, CANDIDATE, 0, h), context, inputs, seats, own, h)
+    multiply(shared, weights_of(net, CANDIDATE, 0, h), context, inputs, seats, own, h, ahead)
     encode_candidates(net, scratch, h)
     pool_candidates(scratch, own, h)
     layer(first, net, CONTEXT, scratch, context, seats, inputs, c)
@@ -178,7 +180,7 @@ def evaluate(net: Any, scratch: NetworkScratch) -> None:
     for seat in range(seats):
         scratch.logits[seat + scratch.first_rows[seat]] = scratch.sums[seat * SIXTEEN]
     begin(shared, net, JOINT, seats, h)
-    multiply(shared, weights_of(net, JOINT, h, h), second, c, seats, c, h)
+    multiply(shared, weights_of(net, JOINT, h, h), second, c, seats, c, h, ahead)
     score_candidates(net, scratch, h)
 
 
@@ -189,7 +191,7 @@ def encode_candidates(net: Any, scratch: NetworkScratch, h: int) -> None:
     sums, hidden = address_of(scratch.sums), address_of(scratch.hidden)
     spread(scratch, h)
     weights = weights_of(net, CANDIDATE, net[NUM_OWN], h)
-    multiply(sums, weights, address_of(scratch.columns), count, rows, count, h)
+    multiply(sums, weights, address_of(scratch.columns), count, rows, count, h, scratch.ahead[0])
     activate(hidden, sums, net[SHIFTS + CANDIDATE], rows * h)
     layer(address_of(scratch.candidates), net, HIDDEN, scratch, hidden, rows, h, h)
 
@@ -222,7 +224,9 @@ def score_candidates(net: Any, scratch: NetworkScratch, h: int) -> None:
     seats = scratch.num_seats[0]
     rows, sums, hidden = scratch.first_rows[seats], address_of(scratch.sums), address_of(scratch.hidden)
     spread(scratch, h)
-    multiply(sums, weights_of(net, JOINT, 0, h), address_of(scratch.candidates), h, rows, h, h)
+    multiply(
+        sums, weights_of(net, JOINT, 0, h), address_of(scratch.candidates), h, rows, h, h, scratch.ahead[0]
+    )
     activate(hidden, sums, net[SHIFTS + JOINT], rows * h)
     outputs_of(net, SCORE, scratch, hidden, rows, h)
     for seat in range(seats):
@@ -246,7 +250,7 @@ def outputs_of(net: Any, number: int, scratch: NetworkScratch, inputs: int, rows
     """Write the outputs of a last layer into ``scratch.sums``, sixteen a row."""
     sums = address_of(scratch.sums)
     begin(sums, net, number, rows, SIXTEEN)
-    multiply(sums, weights_of(net, number, 0, SIXTEEN), inputs, count, rows, count, SIXTEEN)
+    multiply(sums, weights_of(net, number, 0, SIXTEEN), inputs, count, rows, count, SIXTEEN, scratch.ahead[0])
     for i in range(rows):
         put_sums(sums + i * LINE, rounded(sums_at(sums + i * LINE), net[SHIFTS + number]))
 
@@ -258,7 +262,7 @@ def layer(
     """Write the activations of a hidden layer, of ``rows`` times ``count`` inputs, to the address ``to``."""
     sums = address_of(scratch.sums)
     begin(sums, net, number, rows, outputs)
-    multiply(sums, weights_of(net, number, 0, outputs), inputs, count, rows, count, outputs)
+    multiply(sums, weights_of(net, number, 0, outputs), inputs, count, rows, count, outputs, scratch.ahead[0])
     activate(to, sums, net[SHIFTS + number], rows * outputs)
 
 
@@ -294,57 +298,64 @@ def activate(to: int, sums: int, shift: int, count: int) -> None:
 
 
 @routine
-def multiply(sums: int, weights: int, inputs: int, width: int, rows: int, count: int, outputs: int) -> None:
+def multiply(
+    sums: int, weights: int, inputs: int, width: int, rows: int, count: int, outputs: int, ahead: int
+) -> None:
     """Add the products of inputs and weights to sums, ``rows`` times ``outputs``.
 
     Of every row of ``width`` inputs the first ``count`` are read. Rows share the weights that are read, and
-    processors need not wait for one sum while there are others.
+    processors need not wait for one sum while there are others. Meanwhile the weights so many bytes ``ahead``
+    are fetched.
     """
     pairs, step, nbytes = count // 2, width * INPUT_BYTES, outputs * SUM_BYTES
     while rows >= 4:
-        multiply_four(sums, weights, inputs, step, pairs, nbytes)
+        multiply_four(sums, weights, inputs, step, pairs, nbytes, ahead)
         sums, inputs, rows = sums + 4 * nbytes, inputs + 4 * step, rows - 4
     if rows >= 2:
-        multiply_two(sums, weights, inputs, step, pairs, nbytes)
+        multiply_two(sums, weights, inputs, step, pairs, nbytes, ahead)
         sums, inputs, rows = sums + 2 * nbytes, inputs + 2 * step, rows - 2
     if rows == 1:
-        multiply_one(sums, weights, inputs, pairs, nbytes)
+        multiply_one(sums, weights, inputs, pairs, nbytes, ahead)
 
 
 @njit
-def multiply_four(sums: int, weights: int, inputs: int, step: int, pairs: int, nbytes: int) -> None:
+def multiply_four(
+    sums: int, weights: int, inputs: int, step: int, pairs: int, nbytes: int, ahead: int
+) -> None:
     """Multiply four rows; ``nbytes``: those of the sums of a row, and of the weights of a pair of inputs."""
     place = 0
     while place + 4 * LINE <= nbytes:
-        add_products(4, 4, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs)
+        add_products(4, 4, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs, ahead)
         place += 4 * LINE
     while place < nbytes:
-        add_products(4, 1, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs)
+        add_products(4, 1, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs, ahead)
         place += LINE
 
 
 @njit
-def multiply_two(sums: int, weights: int, inputs: int, step: int, pairs: int, nbytes: int) -> None:
+def multiply_two(
+    sums: int, weights: int, inputs: int, step: int, pairs: int, nbytes: int, ahead: int
+) -> None:
     """Multiply two rows."""
     place = 0
     while place + 4 * LINE <= nbytes:
-        add_products(2, 4, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs)
+        add_products(2, 4, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs, ahead)
         place += 4 * LINE
     while place < nbytes:
-        add_products(2, 1, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs)
+        add_products(2, 1, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs, ahead)
         place += LINE
 
 
 @njit
-def multiply_one(sums: int, weights: int, inputs: int, pairs: int, nbytes: int) -> None:
+def multiply_one(sums: int, weights: int, inputs: int, pairs: int, nbytes: int, ahead: int) -> None:
     """Multiply one row."""
     place = 0
     while place + 8 * LINE <= nbytes:
-        add_products(1, 8, sums + place, 0, weights + place, nbytes, inputs, 0, pairs)
+        add_products(1, 8, sums + place, 0, weights + place, nbytes, inputs, 0, pairs, ahead)
         place += 8 * LINE
     while place + 4 * LINE <= nbytes:
-        add_products(1, 4, sums + place, 0, weights + place, nbytes, inputs, 0, pairs)
+        add_products(1, 4, sums + place, 0, weights + place, nbytes, inputs, 0, pairs, ahead)
         place += 4 * LINE
     while place < nbytes:
-        add_products(1, 1, sums + place, 0, weights + place, nbytes, inputs, 0, pairs)
+        add_products(1, 1, sums + place, 0, weights + place, nbytes, inputs, 0, pairs, ahead)
         place += LINE

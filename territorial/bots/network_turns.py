@@ -1,7 +1,8 @@
 """The turns of networks: seats of many games are collected, then each network decides for all of its own.
 
 Hundreds of networks do not fit into the cache next to the core. The weights of one are loaded once for all
-seats that it has in the games of a thread, instead of once a decision.
+seats that it has in the games of a thread, instead of once a decision; and they are fetched while the network
+before it decides.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from territorial.bots.network import choose_launch
 from territorial.bots.network_file import MOST_CANDIDATES
 from territorial.bots.network_layers import (
     NUM_CANDIDATES,
+    WEIGHTS,
     NetworkScratch,
     begin_group,
     evaluate,
@@ -127,13 +129,34 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
 
     ``actions``: int64 (E, P, 2), written: owner codes, or HOLD_ALL, and 1024ths.
     """
-    waiting = work.waiting
-    for number in range(len(waiting.last)):
+    waiting, count = work.waiting, len(work.waiting.last)
+    number = first_waiting(waiting, 0)
+    while number < count:
+        following = first_waiting(waiting, number + 1)
+        work.scratch.ahead[0] = bytes_between(nets, number, following if following < count else number)
         i = waiting.last[number]
         while i != NO_SEAT:
             i = decide_group(nets[number], work, i, actions)
         waiting.last[number] = NO_SEAT
+        number = following
     waiting.lengths[SEATS] = waiting.lengths[ROWS] = 0
+
+
+@njit
+def first_waiting(waiting: Waiting, number: int) -> int:
+    """Return the first network from ``number`` on that seats wait for, or how many networks there are."""
+    while number < len(waiting.last) and waiting.last[number] == NO_SEAT:
+        number += 1
+    return number
+
+
+@njit
+def bytes_between(nets: Any, number: int, other: int) -> int:
+    """Return how far behind the weights of one network those of the ``other`` lie, if they are of one size.
+
+    If they are not, memory is fetched that is not read, which changes nothing.
+    """
+    return nets[other, WEIGHTS] - nets[number, WEIGHTS]
 
 
 @njit

@@ -20,7 +20,7 @@ from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import HOLD, STREAM_BOT_MOVE
 from territorial.game.amounts import fraction_for
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.legality import are_allies, is_legal, largest_need, may_donate, need_for
 from territorial.game.rng import draw
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
@@ -110,6 +110,18 @@ class View:
         return self._of_game("alive") != 0
 
     @cached_property
+    def team(self) -> Ints:
+        """(N, P+1) the team 1..N of each seat; without teams each seat is a team of one."""
+        return self._of_game("team")
+
+    @cached_property
+    def allies(self) -> Bools:
+        """(N, P+1) bool, who is an ally: another seat of the same team."""
+        owners, seats = np.arange(self.team.shape[1]), self.seats[:, None]
+        allies: Bools = are_allies(seats, owners, self.own(self.team)[:, None], self.team)
+        return allies
+
+    @cached_property
     def fronts(self) -> Ints:
         """(N, P+1) cells of each owner beside own cells."""
         return self._from_here("fronts")
@@ -136,13 +148,20 @@ class View:
 
     @cached_property
     def needs(self) -> Ints:
-        """(N, P+1) what a launch at each owner needs, 0 where there is no front."""
-        needs: Ints = need_for(self.fronts, self.sent, self.config)
+        """(N, P+1) what a launch at each owner needs, 0 where there is no front, and at allies."""
+        needs: Ints = need_for(self.fronts * ~self.allies, self.sent, self.config)
         return needs
 
     @cached_property
+    def gifts(self) -> Bools:
+        """(N, P+1) bool, which allies a donation to is legal."""
+        troops = self.own(self.troops)[:, None]
+        legal: Bools = self.allies & may_donate(troops, self.troops, self.land, self.config)
+        return legal
+
+    @cached_property
     def legal(self) -> Bools:
-        """(N, P+1) bool, whom a launch is legal against."""
+        """(N, P+1) bool, whom a launch is legal against: neutral land and enemies."""
         legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
         return legal
 

@@ -61,9 +61,15 @@ MOVE_SIZE, NUM_MOVES = 12, 3
 FREE_AFTER_SECOND = MOVES + NUM_MOVES * MOVE_SIZE
 """1: the second move goes before free land too."""
 
-NUM_SETTINGS = FREE_AFTER_SECOND + 1
-LAUNCHES = NUM_SETTINGS
-"""Launches so far: the first of the numbers that a bot counts for itself."""
+LAUNCHES = FREE_AFTER_SECOND + 1
+"""Launches so far, which a bot counts for itself: it begins with 0, and is no setting."""
+GIFT = LAUNCHES + 1
+"""Thousandths of the balance that are given to an ally under attack; 0: nothing is."""
+GIFT_LIMIT = LAUNCHES + 2
+"""Per cent of the ally's troops that must be in the field against it, or more."""
+GIFT_FROM = LAUNCHES + 3
+"""Troops a cell from which something is given."""
+NUM_SETTINGS = GIFT_FROM + 1
 GRUDGES = BOT_MEMORY
 """From here on one number an owner: the cells it took that are forgiven."""
 

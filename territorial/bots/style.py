@@ -192,6 +192,36 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gift:
+    """How troops are given to the ally that is most under attack, in games with teams.
+
+    A number may be a pair, the lowest and the highest that a seat draws.
+
+    Args:
+        send: thousandths of the balance that are given at a decision, 1 to 1000; default 125: an eighth.
+        limit: per cent of the ally's troops that others must have more of in the field against it; 0 to
+            1000000, default 0: any attack will do.
+        from_: own troops a cell from which something is given; 0 to 1000000, default 0.
+
+    Raises:
+        TypeError, ValueError: for a value that cannot be; the message names the field and its range.
+
+    Example:
+        >>> from territorial.bots import Gift
+        >>> Gift().send
+        125
+
+    """
+
+    send: Range = 125
+    limit: Range = 0
+    from_: Range = 0
+
+    def __post_init__(self) -> None:
+        normalize(self, {"send": (1, ALL), "limit": _A_CELL, "from_": _A_CELL})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Style:
     """A bot as data: its name, its moves and its settings; the engine plays it in compiled code.
 
@@ -213,6 +243,7 @@ class Style:
         second: a move that is tried after free land, or before it by ``FreeLand.after_second``; default
             None: no such move.
         third: a move that is tried last; default None: no such move.
+        gives: what is given to allies, before all moves; default None: nothing. It is used with teams only.
         leader_share: per cent of all land from which the largest player is a leader; 0 to 100, default 0.
         forgives: one part in so many of every grudge is forgiven at a decision; 0 to 1000000, default 0: it
             holds none.
@@ -247,6 +278,7 @@ class Style:
     first: Move | None = None
     second: Move | None = None
     third: Move | None = None
+    gives: Gift | None = None
     leader_share: Range = 0
     forgives: int = 0
     at_random: bool = False
@@ -258,6 +290,7 @@ class Style:
         for name in ("idea", "beaten_by"):
             check_text(f"Style.{name}", getattr(self, name))
         check_part("Style.free", self.free, FreeLand)
+        check_part("Style.gives", self.gives, Gift)
         for name in MOVES:
             check_part(f"Style.{name}", getattr(self, name), Move)
         ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
@@ -272,8 +305,13 @@ class Style:
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the style as values that JSON has: conditions and measures by their names."""
+        """Return the style as values that JSON has: conditions and measures by their names.
+
+        ``gives`` is only there where something is given: other styles keep the digest that they had.
+        """
         values = dataclasses.asdict(self)
+        if self.gives is None:
+            del values["gives"]
         return values | {name: _named(values[name]) for name in MOVES if values[name] is not None}
 
     @classmethod
@@ -282,7 +320,11 @@ class Style:
 
         ValueError or TypeError names the field that cannot be, or that there is not.
         """
-        parts: dict[str, Any] = {"free": partial(_made, FreeLand), **dict.fromkeys(MOVES, _move)}
+        parts: dict[str, Any] = {
+            "free": partial(_made, FreeLand),
+            "gives": partial(_made, Gift),
+            **dict.fromkeys(MOVES, _move),
+        }
         return _made(cls, "a style", values, parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -317,6 +359,10 @@ class Style:
             yield s.FREE_TOPS_UP, _exactly(self.free.tops_up)
             yield s.FREE_WAITS, _exactly(self.free.waits)
             yield s.FREE_AFTER_SECOND, _exactly(self.free.after_second)
+        if self.gives is not None:
+            yield s.GIFT, self._share(self.gives.send)
+            yield s.GIFT_LIMIT, self._about(self.gives.limit)
+            yield s.GIFT_FROM, self._about(self.gives.from_)
         for number, move in enumerate(getattr(self, name) for name in MOVES):
             if move is not None:
                 for column, setting in self._move_columns(move):

@@ -1,6 +1,6 @@
-"""Choosing whom to attack: what a target must be, and which of those that are is best.
+"""Choosing whom to attack: what a target must be, and which of those that are is best; and whom to give to.
 
-Only neighbours are looked at. The best has the least score, a fraction; equals draw lots.
+Only neighbours are attacked. The best has the least score, a fraction; equals draw lots.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from territorial.bots.settings import (
 from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.legality import is_legal, largest_need, may_donate, need_for
 from territorial.game.rng import draw
 from territorial.game.state import NUM_LAND, TICK, Game, cells_of
+from territorial.game.teams import are_allies_in, may_attack
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 
 HOLD_ALL = -1
@@ -74,7 +75,9 @@ class BotTurn(NamedTuple):
 
 @njit
 def is_open(game: Game, params: Params, p: int, target: int) -> bool:
-    """Return whether ``p`` may launch against ``target``."""
+    """Return whether ``p`` may launch against ``target``, neutral land or an enemy."""
+    if not may_attack(game, params, p, target):
+        return False
     need = need_for(game.fronts[p, target], game.pools[p, target], params)
     return is_legal(need, largest_need(game.troops[p], params))
 
@@ -110,6 +113,29 @@ def choose(game: Game, params: Params, bot: BotTurn, move: int) -> int:
                 behind = over * best_under - best_over * under
                 if best == HOLD_ALL or behind < 0 or (behind == 0 and wins_lot(game, p, q, best)):
                     best, best_over, best_under = q, over, under
+    return best
+
+
+@njit
+def choose_ally(game: Game, params: Params, p: int, limit: int) -> int:
+    """Return the ally that is most under attack for its troops, of those that ``p`` may give to.
+
+    HOLD_ALL if none has more than ``limit`` per cent of its troops in the field against it. An ally needs
+    nothing that has as many troops a cell as ``p``, or is less under attack: giving in circles only loses.
+    """
+    troops, land = game.troops[p], game.land[p]
+    best, best_over, best_under = HOLD_ALL, attack_on(game, p, p), troops + 1
+    for q in range(1, len(game.land)):
+        if not are_allies_in(game, p, q) or game.alive[q] == 0:
+            continue
+        attack, its_troops, its_land = attack_on(game, p, q), game.troops[q], game.land[q]
+        is_attacked = 100 * attack > limit * its_troops
+        is_poorer = its_troops * land < troops * its_land
+        if is_attacked and is_poorer and may_donate(troops, its_troops, its_land, params):
+            ahead = attack * best_under - best_over * (its_troops + 1)
+            is_next = ahead == 0 and best != HOLD_ALL and wins_lot(game, p, q, best)
+            if ahead > 0 or is_next:
+                best, best_over, best_under = q, attack, its_troops + 1
     return best
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -27,6 +27,7 @@ from territorial._version import __version__
 from territorial.cli import (
     bench,
     clone,
+    completion,
     dataset,
     demo,
     doctor,
@@ -46,31 +47,23 @@ from territorial.cli import (
     watch,
 )
 from territorial.cli.options import Parser
+from territorial.cli.root_help import RootParser
 
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
 TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 """A verb of this project that needs the extra "rllib"; named here, so that there is always an answer."""
 
-VERBS = {
-    "play": play,
-    "demo": demo,
-    "watch": watch,
-    "replay": replay,
-    "dataset": dataset,
-    "clone": clone,
-    "match": match,
-    "tournament": tournament,
-    "evolve": evolve,
-    "league": league,
-    "maps": maps,
-    "bench": bench,
-    "obs": obs,
-    "memory": memory,
-    "doctor": doctor,
-    "warmup": warm,
-    "info": info,
+GROUPS: Mapping[str, Mapping[str, Any]] = {
+    "games": {"play": play, "demo": demo, "watch": watch, "replay": replay, "maps": maps},
+    "players and contests": {"match": match, "tournament": tournament, "evolve": evolve},
+    "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
+    "environments": {"obs": obs, "memory": memory, "doctor": doctor},
+    "this machine": {"info": info, "bench": bench, "warmup": warm, "completion": completion},
 }
+"""The verbs by what they are for; None: that of another package."""
+
+VERBS = {name: module for group in GROUPS.values() for name, module in group.items() if module is not None}
 
 EXAMPLES = """\
 examples:
@@ -99,22 +92,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _do(arguments: list[str]) -> int:
     try:
         parser = make_parser(with_plugins=not (arguments and arguments[0] in VERBS))
+        if not arguments:
+            parser.print_help()
+            return 0
         parsed = parser.parse_args(arguments)
     except SystemExit as finished:  # argparse has said everything already
         return int(finished.code or 0)
     return int(parsed.run(parsed))
 
 
-def make_parser(*, with_plugins: bool = True) -> argparse.ArgumentParser:
+def make_parser(*, with_plugins: bool = True) -> RootParser:
     """Return the parser of all verbs, those of other packages included if asked for."""
-    parser = Parser(
+    parser = RootParser(
         prog="territorial",
         description="A fast simulator of a territorial conquest game.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
+    parser.groups, parser.verbs = GROUPS, verbs.choices
     for module in VERBS.values():
         module.add_parser(verbs)
     if with_plugins:

@@ -42,6 +42,7 @@ def write_animation(
     names: Sequence[str],
     terrain: Terrain,
     *,
+    teams: Sequence[int] | None,
     side: int,
     fps: float,
     stream: TextIO,
@@ -54,6 +55,7 @@ def write_animation(
         config.num_players,
         names=names,
         scale=fitting_scale((config.height, config.width), side),
+        teams=teams,
     )
     pictures = _draw(renderer, frames, terrain, round(HOLD * fps), stream)
     try:
@@ -67,7 +69,9 @@ def _draw(
 ) -> Iterator[Image]:
     picture, reported = None, time.monotonic()
     for count, frame in enumerate(frames, start=1):
-        picture = renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain)
+        picture = renderer.draw(
+            frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain, gifts=frame.gifts
+        )
         yield picture
         if time.monotonic() - reported > 1:
             reported = time.monotonic()

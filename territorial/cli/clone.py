@@ -82,6 +82,11 @@ def run(parsed: argparse.Namespace) -> int:
 
 def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any]]:
     """Clone, write the network in both forms, and return what there is to say, as text and as JSON."""
+    if data.manifest.recipe.has_teams:
+        raise UsageError(
+            f"the games of {str(data.folder)!r} have teams, and the engine plays no network that "
+            "sees allies; territorial.nets.Cloning trains one that stays in PyTorch"
+        )
     try:
         with progress("territorial clone: loading PyTorch"):
             import torch

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from territorial.cli import options, snapshots
+from territorial.cli import cluster, options, snapshots
 from territorial.cli.machine import machine, revision, versions
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
@@ -49,10 +49,11 @@ def add_options(parser: argparse.ArgumentParser, games: int) -> None:
     parser.add_argument(
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
-        default=usable_cores(),
         metavar="N",
-        help=f"worker processes that play the games; 1 to 1024 (default {usable_cores()}, the usable cores)",
+        help=f"worker processes that play the games; 1 to 1024 (default {usable_cores()}, the usable cores, "
+        "or with --address all of the cluster)",
     )
+    cluster.add_option(parser)
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -98,8 +99,11 @@ def _ranking(
     """Return the result of the contest; UsageError if there can be none."""
     size = f"games of {options.size_of(config)}"
     try:
-        players = snapshots.players_of(parsed, names)
-        with options.enough_memory("--height, --width, --num-players", size):
+        with (
+            options.enough_memory("--height, --width, --num-players", size),
+            cluster.games_of(parsed) as where,
+        ):
+            players = snapshots.players_of(parsed, names, where.store)
             return compare(
                 players,
                 config,
@@ -108,6 +112,7 @@ def _ranking(
                 seed=parsed.seed,
                 out=parsed.records,
                 processes=parsed.processes,
+                play=where.play,
             )
     except ResultsError as error:
         raise UsageError(f"argument --records: {error}") from None

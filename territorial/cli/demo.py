@@ -15,7 +15,14 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.cli.poster import Album, Title, draw_poster
 from territorial.cli.show import live_show, write_page
-from territorial.cli.standings import SeatStanding, standings_of, standings_table
+from territorial.cli.standings import (
+    SeatStanding,
+    TeamStanding,
+    result_of,
+    standings_of,
+    standings_table,
+    team_standings_of,
+)
 from territorial.config import GameConfig
 from territorial.engine.seats import Seat, shown_names
 from territorial.engine.vec_game import VecGame
@@ -23,6 +30,7 @@ from territorial.jit import warmup
 from territorial.render.figures import percent
 from territorial.render.film import write_film
 from territorial.replay import Recorder, Replay
+from territorial.replay.gifts import teams_in
 from territorial.replay.replay import SUFFIX
 
 EXAMPLES = """\
@@ -50,7 +58,7 @@ def add_parser(verbs: Any) -> None:
     summary = "play one whole game of bots, print the standings and leave a picture"
     parser = options.new_parser(verbs, "demo", summary, EXAMPLES)
     options.add_seed_option(parser, "equal seeds give equal games")
-    options.add_seats_option(parser)
+    options.add_seats_option(parser, has_champion=True)
     parser.add_argument(
         "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
     )
@@ -105,7 +113,9 @@ def run(parsed: argparse.Namespace) -> int:
     lineup = options.lineup_name(seats)
     if files.picture is not None:
         title = Title(lineup or f"{config.num_players} bots", parsed.seed, config, game.terrain_name(0))
-        options.write_picture("--picture", files.picture, draw_poster(title, album, match.standings))
+        options.write_picture(
+            "--picture", files.picture, draw_poster(title, album, match.standings, match.teams)
+        )
     if files.animation is not None:
         _write_animation(files.animation, album, game, shown_names(seats))
     if recorder is not None and files.replay is not None:
@@ -153,6 +163,7 @@ def _write_animation(path: str, album: Album, game: VecGame, names: Sequence[str
         game.config,
         names,
         game.terrain_name(0),
+        teams=teams_in(game),
         side=ANIMATION_SIDE,
         fps=ANIMATION_FPS,
         stream=sys.stderr,
@@ -173,6 +184,7 @@ class Match:
     living_steps: int
     """Steps of seats that were alive, summed."""
     standings: list[SeatStanding]
+    teams: list[TeamStanding]
 
 
 def begin(
@@ -224,7 +236,8 @@ def _play(game: VecGame, seats: Sequence[Seat], album: Album, stream: TextIO) ->
         progress.show(now, is_over)
     album.close(game)
     ticks = int(game.state.tick[0])
-    return Match(ticks, steps, spent, living_steps, standings_of(game, shown_names(seats)))
+    standings = standings_of(game, shown_names(seats))
+    return Match(ticks, steps, spent, living_steps, standings, team_standings_of(game, standings))
 
 
 class GameProgress:
@@ -290,14 +303,14 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
         "env_steps": match.steps,
         "seconds": match.seconds,
         **_rates(match, game.config.num_players),
-        "standings": [row._asdict() for row in match.standings],
+        **result_of(match.standings, match.teams),
     }
 
 
 def _text(match: Match, game: VecGame, files: Files) -> str:
     rates = _rates(match, game.config.num_players)
     text = (
-        f"{standings_table(match.standings)}\n\n"
+        f"{standings_table(match.standings, match.teams)}\n\n"
         f"{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
         f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
         f"  {rates['agent_steps_per_s']:>12,.0f} agent-steps/s ({game.config.num_players} seats, "

@@ -59,7 +59,8 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "config_digest": config.hexdigest,
         "env_options": {spec.name: spec.default for spec in fields(EnvOptions)},
         "bots": {name: bots.make(name).idea for name in bots.NAMES}
-        | {name: one.idea for name, one in bots.LEARNED.items()},
+        | {name: one.idea for name, one in bots.LEARNED.items()}
+        | {name: style.idea for name, style in bots.GIVERS.items()},
         "line_ups": {name: list(lineup.seats) for name, lineup in LINEUPS.items()},
         "map_kinds": list(MAP_KINDS),
         "lands": list(LANDS),

@@ -32,14 +32,15 @@ def machine() -> dict[str, Any]:
 
 
 def revision() -> dict[str, Any] | None:
-    """Return the commit that runs and whether its source is unchanged; None outside a git checkout."""
+    """Return the commit that runs, its day, and if its source is unchanged; None outside a git checkout."""
     try:
         # Beside an installed package there may be somebody else's repository, which does not track it.
         _git("ls-files", "--error-unmatch", "territorial/cli/machine.py")
-        commit, changed = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", *SOURCE)
+        commit, date = _git("show", "--no-patch", "--format=%H %cs", "HEAD").split()
+        changed = _git("status", "--porcelain", "--", *SOURCE)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return {"commit": commit, "clean": not changed}
+    return {"commit": commit, "date": date, "clean": not changed}
 
 
 def _git(*arguments: str) -> str:

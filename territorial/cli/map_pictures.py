@@ -23,8 +23,8 @@ TILE_PIXELS = 256
 _PAPER, _INK, _FAINT = (24, 28, 36), (226, 228, 232), (150, 156, 166)
 _OUT_OF_PLAY = (122, 118, 106)
 _GAP = 12
-_SIZE = 13  # of letters, in pixels
-_LINE = 16
+_SIZE = 20  # of letters, in pixels: they are read where five maps are as wide as a page
+_LINE = 24
 _HALF_BLOCKS = " ▀▄█"
 _SIGNS = "#."
 

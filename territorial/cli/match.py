@@ -14,6 +14,7 @@ EXAMPLES = """\
   territorial match --seats levels-1 --games 200 --set handicap=true
   territorial match --seats banker,my_bots:Patient --num-players 24
   territorial match --seats snapshot:main-12,turtle --store snapshots
+  territorial match --teams 4 --seats banker,turtle,besieger,settler
   territorial match --games 2000 --records match.jsonl   give it again to resume
 """
 
@@ -26,7 +27,7 @@ def add_parser(verbs: Any) -> None:
         "--seats",
         default=DEFAULT_LINEUP,
         metavar="PLAYER,PLAYER,...",
-        help=options.seats_help(contest.WHO, DEFAULT_LINEUP),
+        help=options.seats_help(contest.WHO, DEFAULT_LINEUP, "seat, with --teams every team,"),
     )
     contest.add_options(parser, games=100)
     parser.set_defaults(run=run)

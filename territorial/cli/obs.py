@@ -11,9 +11,10 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.obs_tables import (
     CHANGED_PERCENT,
+    EVERY_COLUMN,
+    EVERY_PAIR_COLUMN,
     GAME_STEPS,
     KEY_EVERY,
-    TABLES,
     aligned,
     changed_cells,
     column_rows,
@@ -24,8 +25,8 @@ from territorial.cli.obs_tables import (
 )
 from territorial.cli.option_names import explained
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
-from territorial.observation.layout import ARRAYS, MAX_FRAMES, ObsLayout
-from territorial.observation.pair_columns import PAIR_TABLES
+from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABLES, ObsLayout
+from territorial.observation.pair_columns import PAIR_TABLES, TEAM_PAIRS
 
 EXAMPLES = """\
   territorial obs                                print all arrays and columns
@@ -190,9 +191,13 @@ def explain(layout: ObsLayout) -> dict[str, Any]:
             for array in ARRAYS
         ],
         "columns": {name: [dataclasses.asdict(column) for column in table] for name, table in TABLES.items()},
+        "team_columns": {
+            name: [dataclasses.asdict(column) for column in table] for name, table in TEAM_TABLES.items()
+        },
         "pairs": {
             name: [dataclasses.asdict(column) for column in table] for name, table in PAIR_TABLES.items()
         },
+        "team_pairs": [dataclasses.asdict(column) for column in TEAM_PAIRS],
     }
 
 
@@ -206,11 +211,11 @@ def _explain_text(layout: ObsLayout, result: dict[str, Any]) -> str:
     ]
     parts += [
         f"columns of {name}\n" + aligned(column_rows(table), "rlll", indent=4)
-        for name, table in TABLES.items()
+        for name, table in EVERY_COLUMN.items()
     ]
     parts += [
         f'columns of {name}, of the form "pairs"\n' + aligned(pair_rows(table), "rllr", indent=4)
-        for name, table in PAIR_TABLES.items()
+        for name, table in EVERY_PAIR_COLUMN.items()
     ]
     parts.append(f"for ObsLayout.from_dict\n    {json.dumps(result['layout'])}")
     return "\n\n".join(parts)

@@ -10,12 +10,15 @@ from typing import NamedTuple
 from territorial.constants import NUM_CANDIDATES
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import REVERSE
-from territorial.observation.layout import ARRAYS, BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
-from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
+from territorial.observation.layout import ARRAYS, TABLES, Column, ObsLayout, columns
+from territorial.observation.pair_columns import OWN, PAIRS, PairColumn, pair_columns
 
 Rows = list[tuple[str, ...]]
 
-TABLES: dict[str, tuple[Column, ...]] = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
+EVERY_COLUMN = {table: columns(table, teams=True) for table in TABLES}
+"""The columns of the tables, with those that only games with teams have."""
+EVERY_PAIR_COLUMN = {"own": OWN, "pairs": pair_columns(teams=True)}
+"""The columns of the form "pairs", with those that only games with teams have."""
 
 CHANGED_PERCENT = 0.54
 """Cells that change hands in a step, of all cells, in per cent: the mean over 16 whole games of mixed-1."""
@@ -78,7 +81,10 @@ def letters(shape: Sequence[object]) -> str:
 def num_features(layout: ObsLayout) -> int:
     """Return N, the length of one agent's feature vector."""
     owners = layout.num_players + 1
-    return len(GLOBALS) + layout.num_players * len(PLAYERS) + owners * (len(BORDERS) + len(REVERSE))
+    of_globals, of_player, of_pair = (
+        len(layout.columns(table)) for table in ("globals", "players", "borders")
+    )
+    return of_globals + layout.num_players * of_player + owners * (of_pair + len(REVERSE))
 
 
 def frame_bytes(layout: ObsLayout) -> int:

@@ -19,6 +19,7 @@ def _of_field(name: str) -> str:
 
 
 MEANINGS = {
+    "--address": "address of a running Ray cluster, HOST:PORT or the word auto, on which games are played",
     "--agent-seats": "seats of a game that learning agents control",
     "--animation": "write an animation of the game to FILE",
     "--capacity": "snapshots that the league keeps",
@@ -43,6 +44,7 @@ MEANINGS = {
     "--plots": "draw plots into FOLDER (needs matplotlib)",
     "--seats": "who plays, by name and separated by commas",
     "--seed": "random seed",
+    "--teams": _of_field("teams"),
     "--threads": "threads that step the games",
     "--width": _of_field("width"),
 }

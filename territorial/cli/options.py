@@ -34,10 +34,14 @@ from territorial.files.atomic import write_file
 from territorial.files.cores import usable_cores
 from territorial.render import write_png
 
-NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks")
+NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
 DEFAULT_LINEUP = "mixed-1"
+CHAMPION = "champion-1"
+"""The strongest player of the library."""
+USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
+"""Of a game that is shown or played, unless others are asked for."""
 SEED_LIMIT = 2**64
 STDOUT = "-"
 
@@ -47,6 +51,8 @@ _MAP_HELP = (
     "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial maps` lists the kinds "
     f"(default {_FIELDS['map'].default})"
 )
+
+_TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=_FIELDS["teams"].metadata["none"])
 
 
 class Parser(argparse.ArgumentParser):
@@ -101,6 +107,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         spec, option = _FIELDS[name], "--" + name.replace("_", "-")
         if name == "map":
             group.add_argument(option, type=game_map, metavar="MAP", help=_MAP_HELP)
+        elif name == "teams":
+            group.add_argument(option, type=_teams, metavar="TEAMS", help=_TEAMS_HELP)
         else:
             group.add_argument(option, type=_parser_of(spec), metavar="N", help=_help(spec))
     group.add_argument(
@@ -156,7 +164,8 @@ def describe_field(name: str) -> str:
 
 
 def _help(spec: dataclasses.Field[Any]) -> str:
-    return f"{describe_field(spec.name)} (default {spec.default})".replace("%", "%%")
+    default = spec.metadata.get("none", spec.default)
+    return f"{describe_field(spec.name)} (default {default})".replace("%", "%%")
 
 
 def _parser_of(spec: dataclasses.Field[Any]) -> Callable[[str], int]:
@@ -289,22 +298,23 @@ def add_processes_option(parser: argparse.ArgumentParser) -> None:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-def add_seats_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--seats``; :func:`seats_of` reads it."""
+def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = False) -> None:
+    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
+    default = f"{DEFAULT_LINEUP}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_LINEUP
     parser.add_argument(
         "--seats",
         type=_seat_names,
-        default=DEFAULT_LINEUP,
+        default=USUAL_SEATS if has_champion else DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", DEFAULT_LINEUP),
+        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default),
     )
 
 
-def seats_help(who: str, default: str) -> str:
-    """Return the help of ``--seats`` of a verb in which ``who`` can play."""
+def seats_help(who: str, default: str, what: str = "seat") -> str:
+    """Return the help of ``--seats`` of a verb in which ``who`` can play; ``what``: is taken by them."""
     return explained(
         "--seats",
-        f"{who}, repeated until every seat is taken",
+        f"{who}, repeated until every {what} is taken",
         f"or the name of a line-up: {', '.join(LINEUPS)}. `territorial info` lists the bots",
         default=default,
     )
@@ -335,7 +345,7 @@ def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]
     bots_given, num_players = parsed.seats, config.num_players
     if len(bots_given) <= num_players:
         return tuple(islice(cycle(bots_given), num_players))
-    if lineup_name(bots_given) is None:
+    if bots_given != USUAL_SEATS and lineup_name(bots_given) is None:
         raise UsageError(
             f"argument --seats: {len(bots_given)} bots; there are seats for {num_players} (--num-players)"
         )

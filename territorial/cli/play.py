@@ -44,8 +44,6 @@ EXAMPLES = """\
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
-CHAMPION = "upstart-1"
-"""The strongest player of the library: who plays, and who advises, unless others are asked for."""
 DEFAULT_PACE = 20
 PERSON = "person"
 
@@ -66,13 +64,13 @@ def add_parser(verbs: Any) -> None:
         metavar="PLAYER",
         dest="opponents",
         help="a player that is among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
-        f"repeat the option for more (default {CHAMPION}, unless --seats is given)",
+        f"repeat the option for more (default {options.CHAMPION}, unless --seats is given)",
     )
     parser.add_argument(
         "--advisor",
         metavar="PLAYER",
         help="a player, as for --opponent, whose choices for your seat the page can show (key P; default "
-        f"{CHAMPION})",
+        f"{options.CHAMPION})",
     )
     parser.add_argument(
         "--pace",
@@ -97,7 +95,7 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help=explained("--seed", "equal seeds give equal maps", "0 to 2**64 - 1", default="a new one"),
     )
-    options.add_seats_option(parser)
+    options.add_seats_option(parser, has_champion=True)
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -195,7 +193,7 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
 def _advisor(parsed: argparse.Namespace) -> Player | None:
     """Return who advises the person: the champion, unless another was asked for; None for a spectator."""
     if not parsed.spectate:
-        return _players(parsed, "--advisor", [parsed.advisor or CHAMPION])[0]
+        return _players(parsed, "--advisor", [parsed.advisor or options.CHAMPION])[0]
     if parsed.advisor is not None:
         raise UsageError(
             f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
@@ -205,9 +203,12 @@ def _advisor(parsed: argparse.Namespace) -> Player | None:
 
 
 def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
-    """Return the opponents that were asked for, with what they are called on the command line."""
-    is_usual = options.lineup_name(parsed.seats) == options.DEFAULT_LINEUP
-    texts = parsed.opponents or ([CHAMPION] if is_usual else [])
+    """Return the opponents that were asked for, with what they are called on the command line.
+
+    If none were, it is the champion where the person has taken its seat.
+    """
+    is_displaced = parsed.seats == options.USUAL_SEATS and parsed.seat == 1 and not parsed.spectate
+    texts = parsed.opponents or ([options.CHAMPION] if is_displaced else [])
     return list(zip(texts, _players(parsed, "--opponent", texts), strict=True))
 
 
@@ -244,7 +245,10 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
         advise(game), look(game)
 
     def advice(game: VecGame) -> dict[str, Any]:
-        return {"name": parsed.advisor or CHAMPION, "options": [option._asdict() for option in advise(game)]}
+        return {
+            "name": parsed.advisor or options.CHAMPION,
+            "options": [option._asdict() for option in advise(game)],
+        }
 
     return {"advice": advice, "sight": look}
 

@@ -8,13 +8,13 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from territorial.cli.standings import SeatStanding
+from territorial.cli.standings import SeatStanding, TeamStanding
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.engine.vec_game import VecGame
 from territorial.render import Renderer, owner_colors, player_colors
-from territorial.render.figures import short
+from territorial.render.figures import num_living, short, team_name
 from territorial.render.panel import FAINT, INK, blank
 from territorial.render.renderer import fitting_scale
 from territorial.render.text import Align, Color, capital_height, draw_text, fitting, text_width
@@ -111,30 +111,51 @@ class Album:
 # ---- drawing -------------------------------------------------------------------------------------
 
 
-def draw_poster(title: Title, album: Album, standings: Sequence[SeatStanding]) -> Image:
+def draw_poster(
+    title: Title, album: Album, standings: Sequence[SeatStanding], teams: Sequence[TeamStanding] = ()
+) -> Image:
     """Return the picture of a game as uint8 (height, width, 3)."""
-    tiles = [_tile(board, title.config, title.terrain) for board in album.moments()]
+    team_of = _teams_of_seats(standings)
+    tiles = [_tile(board, title.config, title.terrain, team_of) for board in album.moments()]
     rows = [np.hstack(tiles[:2]), np.hstack(tiles[2:])]
     boards = np.vstack(rows)
     height = max(len(boards), _CHART_HEIGHT + 8 * _LINE)
-    panel = _panel(height, title, album, standings)
+    panel = _panel(height, title, album, standings, teams)
     boards = np.vstack([boards, blank(height - len(boards), boards.shape[1])])
     return np.hstack([boards, panel])
 
 
-def _tile(board: Frame, config: GameConfig, terrain: Terrain) -> Image:
+def _teams_of_seats(standings: Sequence[SeatStanding]) -> tuple[int, ...] | None:
+    """Return the team of each seat 1..P; None if no seat has an ally."""
+    in_order = [row.team for row in sorted(standings, key=lambda row: row.seat)]
+    return None if None in in_order else tuple(team for team in in_order if team is not None)
+
+
+def _tile(board: Frame, config: GameConfig, terrain: Terrain, team_of: tuple[int, ...] | None) -> Image:
     """One board with the numbers of its seats, and a line about it below."""
     scale = fitting_scale(board.owner.shape, BOARD_PIXELS)
-    renderer = Renderer(config.num_players, scale=scale, panel=False)
+    renderer = Renderer(config.num_players, scale=scale, panel=False, teams=team_of)
     picture = renderer.draw(board.owner, board.land, board.troops, terrain=terrain)
     height, width, _ = picture.shape
     tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
-    _write(tile, _GAP + height + 6, _GAP, f"tick {board.tick}  {board.alive.sum()} alive", INK)
+    _write(
+        tile,
+        _GAP + height + 6,
+        _GAP,
+        f"tick {board.tick}  {num_living(board.alive.astype(np.int64), team_of)}",
+        INK,
+    )
     return tile
 
 
-def _panel(height: int, title: Title, album: Album, standings: Sequence[SeatStanding]) -> Image:
+def _panel(
+    height: int,
+    title: Title,
+    album: Album,
+    standings: Sequence[SeatStanding],
+    teams: Sequence[TeamStanding],
+) -> Image:
     """The title, the standings, and all players' land over time below."""
     panel = blank(height, _PANEL_WIDTH)
     config = title.config
@@ -145,9 +166,13 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[SeatStan
     for column, heading in ((_SEAT, "seat"), (_LAND, "land"), (_TROOPS, "troops")):
         _write(panel, top, left + column, heading, FAINT, "right")
     room = (height - _CHART_HEIGHT - _GAP - 5 * _LINE - top) // _LINE
-    for row in standings[:room]:
+    colors = player_colors(config.num_players, _teams_of_seats(standings))
+    for row in _lines(standings, teams)[:room]:
         top += _LINE
-        _write_standing(panel, top, left, row, config.num_players)
+        if isinstance(row, TeamStanding):
+            _write_team(panel, top, left, row)
+        else:
+            _write_standing(panel, top, left, row, colors[row.seat - 1])
     top += 2 * _LINE
     _write_legend(panel, top, left, title.terrain)
     top += 2 * _LINE
@@ -157,8 +182,31 @@ def _panel(height: int, title: Title, album: Album, standings: Sequence[SeatStan
     return panel
 
 
-def _write_standing(panel: Image, top: int, left: int, row: SeatStanding, num_players: int) -> None:
-    _draw_swatch(panel, top, left + _SWATCH, player_colors(num_players)[row.seat - 1])
+def _lines(
+    standings: Sequence[SeatStanding], teams: Sequence[TeamStanding]
+) -> list[SeatStanding | TeamStanding]:
+    """Return the lines of the standings: teams, each above its members, or seats alone."""
+    if not teams:
+        return list(standings)
+    lines = list[SeatStanding | TeamStanding]()
+    for team in teams:
+        lines.append(team)
+        lines += [row for row in standings if row.team == team.team]
+    return lines
+
+
+def _write_team(panel: Image, top: int, left: int, row: TeamStanding) -> None:
+    color = INK if row.out_tick is None else FAINT
+    _write(panel, top, left + _PLACE, f"{row.place:g}", color, "right")
+    _write(panel, top, left + _PLACE + _CAPITAL, team_name(row.team), color)
+    for column, text in _sums(row.share, row.troops, row.out_tick, "out"):
+        _write(panel, top, left + column, text, color, "right")
+
+
+def _write_standing(
+    panel: Image, top: int, left: int, row: SeatStanding, swatch: npt.NDArray[np.uint8]
+) -> None:
+    _draw_swatch(panel, top, left + _SWATCH, swatch)
     color = INK if row.death_tick is None else FAINT
     _write(panel, top, left + _BOT, fitting(row.bot, _SIZE, _BOT_WIDTH), color)
     for column, text in outcome_columns(row):
@@ -167,10 +215,14 @@ def _write_standing(panel: Image, top: int, left: int, row: SeatStanding, num_pl
 
 def outcome_columns(row: SeatStanding) -> list[tuple[int, str]]:
     """Return the numbers of a line of the standings, and where each ends."""
-    columns = [(_PLACE, f"{row.place:g}"), (_SEAT, str(row.seat))]
-    if row.death_tick is not None:
-        return [*columns, (_TROOPS, f"died {row.death_tick}")]
-    return [*columns, (_LAND, row.share), (_TROOPS, short(row.troops))]
+    place = f"{row.place:g}" if row.team is None else ""  # the line of its team has it
+    return [(_PLACE, place), (_SEAT, str(row.seat)), *_sums(row.share, row.troops, row.death_tick, "died")]
+
+
+def _sums(share: str, troops: int, end_tick: int | None, ended: str) -> list[tuple[int, str]]:
+    if end_tick is not None:
+        return [(_TROOPS, f"{ended} {end_tick}")]
+    return [(_LAND, share), (_TROOPS, short(troops))]
 
 
 def _write_legend(panel: Image, top: int, left: int, terrain: Terrain) -> None:
@@ -215,13 +267,14 @@ def round_step(last: int, most: int) -> int:
 
 def _bands(land: npt.NDArray[np.int64], standings: Sequence[SeatStanding], height: int, width: int) -> Image:
     """Bands as wide as each player's share of the land, the winner at the bottom, free land on top."""
+    team_of = _teams_of_seats(standings)
     order = [0, *(row.seat for row in reversed(standings))]
     tops = land[:, order].cumsum(axis=1) / land[0].sum()
     place = np.linspace(0, len(land) - 1, width)
     columns = np.array([np.interp(place, np.arange(len(land)), top) for top in tops.T])
     y = (np.arange(height) + 0.5) / height
     band = [columns.T[x].searchsorted(y).clip(max=len(order) - 1) for x in range(width)]
-    bands: Image = owner_colors(len(standings))[np.array(order)[np.transpose(band)]]
+    bands: Image = owner_colors(len(standings), teams=team_of)[np.array(order)[np.transpose(band)]]
     return bands
 
 

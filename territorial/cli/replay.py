@@ -14,7 +14,7 @@ from territorial.cli import animation, options
 from territorial.cli.animation import check_animation, write_animation
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
-from territorial.cli.standings import standings_of, standings_table
+from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.jit import warmup
@@ -209,21 +209,31 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
     with warmup.progress("territorial: playing the replay"):
         game = replay.seek(_tick(parsed, replay))
     rows = standings_of(game, replay.names)
-    result = {"tick": _tick(parsed, replay), "standings": [row._asdict() for row in rows]}
-    return Section(result, f"\ntick {result['tick']:,}\n{standings_table(rows)}")
+    teams = team_standings_of(game, rows)
+    result = {"tick": _tick(parsed, replay), **result_of(rows, teams)}
+    return Section(result, f"\ntick {result['tick']:,}\n{standings_table(rows, teams)}")
 
 
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
     path = _picture_path(parsed)
-    options.write_picture("--picture", path, draw(replay, frame_of(replay.seek(_tick(parsed, replay)))))
+    options.write_picture("--picture", path, draw(replay, _frame_at(replay, _tick(parsed, replay))))
     return Section({"picture": path}, f"\npicture: {path}")
+
+
+def _frame_at(replay: Replay, tick: int) -> Frame:
+    """Return the frame at ``tick``, with the donations of the decision before it."""
+    if replay.teams is None:
+        return frame_of(replay.seek(tick))
+    *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
+    return frame
 
 
 def draw(replay: Replay, frame: Frame) -> Any:
     """Return one frame of a replay as a picture, uint8 (height, width, 3)."""
-    renderer, terrain = Renderer(len(frame.land), names=replay.names), _terrain(replay)
-    return renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain)
+    renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
+    about = {"tick": frame.tick, "terrain": _terrain(replay), "gifts": frame.gifts}
+    return renderer.draw(frame.owner, frame.land, frame.troops, **about)
 
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
@@ -236,6 +246,7 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
         replay.config,
         replay.names,
         _terrain(replay),
+        teams=replay.teams,
         side=VIDEO_SIDE,
         fps=parsed.fps,
         stream=sys.stderr,

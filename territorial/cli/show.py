@@ -38,7 +38,14 @@ def _show(
     source: FrameSource, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
 ) -> Show:
     title = f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}"
-    header = film_header(source.config, source.names, title, terrain=source.terrain, map_kind=map_kind)
+    header = film_header(
+        source.config,
+        source.names,
+        title,
+        terrain=source.terrain,
+        map_kind=map_kind,
+        teams=source.teams,
+    )
     return Show(header, source.frames(every or usual_distance(source.config)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def players_of(parsed: argparse.Namespace, names: Sequence[str]) -> Sequence[Player]:
+def players_of(
+    parsed: argparse.Namespace,
+    names: Sequence[str],
+    open_store: Callable[[str], SnapshotStore] = SnapshotStore,
+) -> Sequence[Player]:
     """Return the players of these names; those that are snapshots as policies."""
     wanted = snapshots_of(names)
     if not wanted:
@@ -49,7 +53,7 @@ def players_of(parsed: argparse.Namespace, names: Sequence[str]) -> Sequence[Pla
         raise UsageError(
             "snapshots need PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
         ) from None
-    store, trunks = SnapshotStore(parsed.store), _trunks(parsed.architectures)
+    store, trunks = open_store(parsed.store), _trunks(parsed.architectures)
     policies = {SNAPSHOT + name: SnapshotPolicy(store, name, trunks) for name in wanted}
     return [policies.get(name, name) for name in names]
 

@@ -25,7 +25,12 @@ def add_parser(verbs: Any) -> None:
         "--players",
         default=",".join((*bots.NAMES, *bots.LEARNED)),
         metavar="PLAYER,PLAYER,...",
-        help=explained("--players", contest.WHO, "every game deals its seats evenly", default="all bots"),
+        help=explained(
+            "--players",
+            contest.WHO,
+            "every game deals its seats evenly, with --teams its teams",
+            default="all bots",
+        ),
     )
     contest.add_options(parser, games=2000)
     parser.set_defaults(run=run)

@@ -14,7 +14,7 @@ def add_parser(verbs: Any, name: str, where: str, error: Exception) -> None:
     reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
     summary = f"not available: {reason}".replace("%", "%%")
     # No argument begins with NUL, so all of them are taken, --help among them.
-    parser = verbs.add_parser(name, help=summary, prefix_chars="\0", add_help=False)
+    parser = verbs.add_parser(name, help=summary, description=summary, prefix_chars="\0", add_help=False)
     parser.add_argument("arguments", nargs="*")
     parser.set_defaults(run=partial(_fail, f"{name} ({where}) cannot be loaded: {reason}"))
 

@@ -56,7 +56,7 @@ def add_parser(verbs: Any) -> None:
         ),
     )
     options.add_seed_option(parser, "equal seeds give equal games")
-    options.add_seats_option(parser)
+    options.add_seats_option(parser, has_champion=True)
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
@@ -79,7 +79,7 @@ def _recorded(parsed: argparse.Namespace) -> Show:
     """Return the game of a replay."""
     names = {
         "--seed": parsed.seed != 0,
-        "--seats": options.lineup_name(parsed.seats) != options.DEFAULT_LINEUP,
+        "--seats": parsed.seats != options.USUAL_SEATS,
     }
     names |= {
         f"--{name.replace('_', '-')}": getattr(parsed, name) is not None for name in options.NAMED_FIELDS

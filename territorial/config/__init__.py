@@ -20,8 +20,10 @@ from territorial.config.rewards import DEFAULT, NAMES, TEAM_NAMES, Weights, chec
 from territorial.config.teams import (
     DEALS,
     FEWEST,
+    RANDOM,
     SPAWNS,
     TEAM_OPTIONS,
+    TOGETHER,
     Teams,
     checked_teams,
     checked_way,
@@ -321,6 +323,11 @@ class GameConfig:
         return max(self.dealt_teams)
 
     @property
+    def has_allies(self) -> bool:
+        """Whether any seat has an ally: P teams of one play the game that has no teams."""
+        return self.num_teams < self.num_players
+
+    @property
     def dealt_teams(self) -> tuple[int, ...]:
         """The team 1..N of each seat 1..P; without teams each seat is a team of one.
 
@@ -442,6 +449,12 @@ class Params(NamedTuple):
     death_divisor: int
     peak_decay_reciprocal: int
     win_percent: int
+    num_teams: int = 0  # this one and those below are always set; pickles of earlier releases lack them
+    deals_at_random: int = 0
+    starts_together: int = 0
+    allied: tuple[int, ...] = ()
+    """(1,) if any seat has an ally, else (): its length is part of the type. So kernels for games without
+    allies are compiled without a rule of teams, and lose no time with them; ``has_allies`` asks for it."""
 
 
 RECIPROCAL_BITS = 40
@@ -461,14 +474,17 @@ def make_params(config: GameConfig) -> Params:
         "cadence_land_large": large,
         "deaths": int(config.deaths),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
+        "deals_at_random": int(config.team_deal == RANDOM),
+        "starts_together": int(config.team_spawns == TOGETHER),
+        "allied": (1,) if config.has_allies else (),
     }
-    if config.teams is not None:
-        raise ValueError(
-            f"teams is {shown(config.teams)}; only the reference implementation plays teams so far "
-            "(territorial.reference.ReferenceGame)"
-        )
     values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}
     return Params(**values)
+
+
+def team_table(config: GameConfig) -> npt.NDArray[np.int64]:
+    """Return ``GameConfig.dealt_teams`` by owner code, int64 (P+1,); neutral land is in team 0."""
+    return np.array([0, *config.dealt_teams], np.int64)
 
 
 def interest_rates(config: GameConfig) -> npt.NDArray[np.int64]:

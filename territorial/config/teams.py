@@ -7,9 +7,10 @@ from typing import Any
 
 from territorial.config.validation import hint, shown, whole_number, whole_or_none
 
-DEALS = ("blocks", "turn", "random")
+RANDOM, TOGETHER = "random", "together"
+DEALS = ("blocks", "turn", RANDOM)
 """How seats are dealt to a number of teams; :class:`~territorial.GameConfig` says what each way does."""
-SPAWNS = ("mixed", "together")
+SPAWNS = ("mixed", TOGETHER)
 """Where teams start."""
 TEAM_OPTIONS = ("teams", "team_deal", "team_spawns")
 """The fields of a config that say something about teams."""

@@ -115,7 +115,7 @@ def make(
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    manifest = _begun(target, DatasetManifest(recipe, current_columns()))
+    manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
     work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
     return _made(target, manifest, play_of(play, processes), work, on_shard)
 

@@ -15,7 +15,7 @@ from territorial.config.validation import is_whole_number, shown
 from territorial.constants import FRACTIONS, RULES_VERSION
 from territorial.files.atomic import write_file
 from territorial.files.strict_json import Bounds, parse_object
-from territorial.observation.pair_columns import PAIR_TABLES, UNIT
+from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 
 FORMAT = 1
 FILE = "manifest.json"
@@ -60,6 +60,11 @@ class Recipe:
 
     Data sets that were begun by older releases have none.
     """
+
+    @property
+    def has_teams(self) -> bool:
+        """Whether the games have teams; their rows show allies, too."""
+        return self.config.get("teams") is not None
 
 
 @dataclass(frozen=True)
@@ -112,9 +117,10 @@ def _plain(manifest: DatasetManifest) -> dict[str, Any]:
     return {field.name: getattr(manifest, field.name) for field in fields(manifest)}
 
 
-def current_columns() -> dict[str, dict[str, int]]:
-    """Return the columns that this release computes, with their versions."""
-    return {name: {column.name: column.version for column in table} for name, table in PAIR_TABLES.items()}
+def current_columns(*, teams: bool) -> dict[str, dict[str, int]]:
+    """Return the columns that this release computes of games with ``teams`` or without, by version."""
+    tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
+    return {name: {column.name: column.version for column in table} for name, table in tables.items()}
 
 
 def config_values(config: GameConfig) -> dict[str, Any]:

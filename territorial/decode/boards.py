@@ -29,6 +29,7 @@ class Fields(NamedTuple):
 
     levels: Ints  # (E, P+2): densities in 255ths of the hard cap
     attacked: npt.NDArray[np.bool_]  # (N, P+2): whether the entry's seat has troops in the field against them
+    allied: npt.NDArray[np.bool_]  # (N, P+2): whether they are allies of the entry's seat
 
 
 def write_owners(layout: ObsLayout, planes: Array, entries: Entries, chunk: int, out: Array) -> None:
@@ -61,7 +62,7 @@ def write_semantic(
     values: Array,
     out: Array,
 ) -> None:
-    """Fill ``out``, (N, 4 * F + 2, H, W), with semantic planes; ``values``: bits of the 256 densities."""
+    """Fill ``out``, (N, S * F + 2, H, W), with semantic planes; ``values``: bits of the 256 densities."""
     boards, zero, one = kernels.make_boards(layout), values[0], values[-1]
     densities = values[fields.levels]
     for part, needed, packed, which in _chunks(planes, entries, chunk):
@@ -74,6 +75,7 @@ def write_semantic(
             zero,
             densities[needed],
             fields.attacked[part],
+            fields.allied[part],
             out[part],
         )
 
@@ -87,7 +89,7 @@ def write_pooled(
     factor: int,
     out: npt.NDArray[np.float32],
 ) -> None:
-    """Fill ``out``, float32 (N, 4 * F + 2, ceil(H/factor), ceil(W/factor)), with means over squares."""
+    """Fill ``out``, float32 (N, S * F + 2, ceil(H/factor), ceil(W/factor)), with means over squares."""
     boards = kernels.make_boards(layout)
     counts = np.empty((out.shape[3], layout.num_players + 2), np.int64)
     densities = np.empty(out.shape[3], np.int64)
@@ -101,6 +103,7 @@ def write_pooled(
             factor,
             fields.levels[needed],
             fields.attacked[part],
+            fields.allied[part],
             counts,
             densities,
             out[part],

@@ -26,6 +26,11 @@ def check_layout(layout: Any, config: Any) -> None:
         mine, its = getattr(layout, name), getattr(config, name)
         if mine != its:
             raise ValueError(f"{name} is {its} in the config and {mine} in the layout; they must be equal")
+    if layout.teams != (config.teams is not None):
+        raise ValueError(
+            f"teams is {config.teams} in the config and {layout.teams} in the layout; both must "
+            "have teams, or neither"
+        )
 
 
 def needed_config(config: GameConfig | None, method: str) -> GameConfig:

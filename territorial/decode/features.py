@@ -13,13 +13,13 @@ from territorial.config import GameConfig
 from territorial.decode.layout import (
     REVERSE,
     ROUNDING,
+    columns_of,
     feature_names,
     limits,
     per_number,
     scales,
 )
 from territorial.files.unpickling import WritableArrays
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS
 from territorial.typing import Floats32
 
 
@@ -44,7 +44,8 @@ class FeatureDecoder(WritableArrays):
     ========  ===============  ====================================================================
 
     ``names`` lists all N features by name. What points from neutral land to a player or from the agent to
-    itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table.
+    itself is always 0; it stays in, so that the borders are a regular (P+1, 10) table. In games with teams
+    players and borders have one more column each, ``team`` and ``ally``.
 
     """
 
@@ -55,7 +56,7 @@ class FeatureDecoder(WritableArrays):
             if not 1 <= seat <= players:
                 raise ValueError(f"seats has {seat}; this game has the seats 1 to {players}")
         self.names = feature_names(config)
-        self.index = _gather_index(players, np.array(list(chosen), np.intp))
+        self.index = _gather_index(config, np.array(list(chosen), np.intp))
         """intp (A, N): where in ``state`` each feature of each seat decoded for lies."""
         self.scale: Floats32 = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
@@ -65,7 +66,7 @@ class FeatureDecoder(WritableArrays):
         self.state_high: Floats32 = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
         # Every seat's vector has the same columns in the same places.
-        of_one = _gather_index(players, np.ones(1, np.intp))[0]
+        of_one = _gather_index(config, np.ones(1, np.intp))[0]
         self.feature_scale: Floats32 = self.scale[of_one]
         """float32 (N,): the factors of the features."""
         self.high: Floats32 = self.state_high[of_one]
@@ -96,22 +97,25 @@ class FeatureDecoder(WritableArrays):
         return features
 
 
-def _gather_index(num_players: int, seats: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def _gather_index(config: GameConfig, seats: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Return where in the tables, laid end to end, each feature of each seat lies: (A, N)."""
+    num_players = config.num_players
+    num_globals, num_of_player, num_of_pair = (
+        len(columns_of(config)[table]) for table in ("globals", "players", "borders")
+    )
     ego = ego_owners(num_players)[seats - 1]  # (A, P+1), neutral land first
     me = seats[:, None, None]
     width = num_players + 1
-    first_player = len(GLOBALS)
-    first_border = first_player + num_players * len(PLAYERS)
+    first_border = num_globals + num_players * num_of_player
 
     def borders(columns: Sequence[int], p: Any, t: Any) -> npt.NDArray[np.intp]:
         start = first_border + np.array(columns, np.intp) * width * width
         pairs: npt.NDArray[np.intp] = start + p * width + t
         return pairs
 
-    shared = np.broadcast_to(np.arange(len(GLOBALS)), (len(seats), len(GLOBALS)))
-    players = first_player + (ego[:, 1:, None] - 1) * len(PLAYERS) + np.arange(len(PLAYERS))
-    there = borders(range(len(BORDERS)), me, ego[:, :, None])
+    shared = np.broadcast_to(np.arange(num_globals), (len(seats), num_globals))
+    players = num_globals + (ego[:, 1:, None] - 1) * num_of_player + np.arange(num_of_player)
+    there = borders(range(num_of_pair), me, ego[:, :, None])
     back = borders(REVERSE, ego[:, :, None], me)
     pairs = np.concatenate([there, back], axis=-1)
     parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]

@@ -17,12 +17,17 @@ def onehot_shape(layout: ObsLayout) -> Shape:
     return layout.frames * (layout.num_players + 1), layout.height, layout.width
 
 
+def num_kinds(layout: ObsLayout) -> int:
+    """Return S, the semantic planes of a frame: own, neutral, others', blocked; with teams also allies'."""
+    return 5 if layout.teams else 4
+
+
 def semantic_shape(layout: ObsLayout) -> Shape:
-    """Return (4 * F + 2, H, W): four planes for each frame, density, and who is attacked."""
-    return 4 * layout.frames + 2, layout.height, layout.width
+    """Return (S * F + 2, H, W): four planes for each frame, with teams five; density; who is attacked."""
+    return num_kinds(layout) * layout.frames + 2, layout.height, layout.width
 
 
 def pooled_shape(layout: ObsLayout, factor: int) -> Shape:
-    """Return (4 * F + 2, ceil(H/factor), ceil(W/factor)): the semantic planes in squares."""
+    """Return (S * F + 2, ceil(H/factor), ceil(W/factor)): the semantic planes in squares."""
     channels, height, width = semantic_shape(layout)
     return channels, -(-height // factor), -(-width // factor)

@@ -167,36 +167,40 @@ def write_semantic(
     zero: Any,
     densities: Any,
     attacked: Any,
+    allied: Any,
     out: Any,
 ) -> None:
-    """Fill ``out``, (n, 4 * F + 2, H, W), with the semantic planes.
+    """Fill ``out``, (n, S * F + 2, H, W), with the semantic planes; S is 5 with teams, else 4.
 
-    ``one``, ``zero`` and ``densities``, (G, P+2) by owner code, are of the type of ``out``; ``attacked``:
-    bool (n, P+2), by owner code.
+    ``one``, ``zero`` and ``densities``, (G, P+2) by owner code, are of the type of ``out``; ``attacked`` and
+    ``allied``: bool (n, P+2), by owner code.
     """
     frames = packed.shape[1]
+    kinds = (out.shape[1] - 2) // frames
     for game in range(packed.shape[0]):
         unpack(packed[game], boards)
         for n in range(len(which)):
             if which[n] == game:
                 for f in range(frames):
-                    first = 4 * (frames - 1 - f)
-                    write_kinds(boards, f, np.uint8(seats[n]), one, zero, out[n, first : first + 4])
+                    first = kinds * (frames - 1 - f)
+                    write_kinds(boards, f, np.uint8(seats[n]), one, zero, out[n, first : first + kinds])
+                    if kinds > ALLIES:
+                        part_allies(boards, f, allied[n], one, zero, out[n, first : first + kinds])
                 newest, blocked = boards.codes[0], boards.present.shape[1] - 1
                 for r in range(out.shape[2]):
                     for c in range(out.shape[3]):
                         code = min(newest[r, c], blocked)
-                        out[n, 4 * frames, r, c] = densities[game, code]
-                        out[n, 4 * frames + 1, r, c] = one if attacked[n, code] else zero
+                        out[n, kinds * frames, r, c] = densities[game, code]
+                        out[n, kinds * frames + 1, r, c] = one if attacked[n, code] else zero
 
 
-OWN, FREE, OTHERS, BLOCKED_CELLS = range(4)
-"""The planes that ``write_kinds`` fills."""
+OWN, FREE, OTHERS, BLOCKED_CELLS, ALLIES = range(5)
+"""The planes of a frame; the last one is there with teams only, and those of others are then enemies."""
 
 
 @njit
 def write_kinds(boards: Boards, f: int, seat: Any, one: Any, zero: Any, out: Any) -> None:
-    """Fill ``out``, (4, H, W): own, neutral, others', blocked cells of a frame."""
+    """Fill ``out``, (S, H, W), but for the allies' plane: own, neutral, others', blocked cells."""
     codes = boards.codes
     neutral, blocked = np.uint8(NEUTRAL), np.uint8(boards.present.shape[1] - 1)
     for r in range(np.uint64(out.shape[1])):
@@ -206,6 +210,18 @@ def write_kinds(boards: Boards, f: int, seat: Any, one: Any, zero: Any, out: Any
             out[FREE, r, c] = one if code == neutral else zero
             out[OTHERS, r, c] = one if code != seat and code != neutral and code < blocked else zero
             out[BLOCKED_CELLS, r, c] = one if code >= blocked else zero
+
+
+@njit
+def part_allies(boards: Boards, f: int, allied: Any, one: Any, zero: Any, out: Any) -> None:
+    """Move the cells of allies from the plane of others in ``out``, (5, H, W), to their own."""
+    blocked = boards.present.shape[1] - 1
+    for r in range(out.shape[1]):
+        for c in range(out.shape[2]):
+            ally = allied[min(boards.codes[f, r, c], blocked)]
+            out[ALLIES, r, c] = one if ally else zero
+            if ally:
+                out[OTHERS, r, c] = zero
 
 
 @kernel
@@ -218,17 +234,20 @@ def write_pooled(
     factor: int,
     levels: Any,
     attacked: Any,
+    allied: Any,
     counts: Any,
     densities: Any,
     out: Any,
 ) -> None:
-    """Fill ``out``, float32 (n, 4 * F + 2, ceil(H/factor), ceil(W/factor)), with means of semantic planes.
+    """Fill ``out``, float32 (n, S * F + 2, ceil(H/factor), ceil(W/factor)), with means of semantic planes.
 
-    ``levels``: int64 (G, P+2), densities in 255ths; ``attacked``: bool (n, P+2); both by owner code.
+    ``levels``: int64 (G, P+2), densities in 255ths; ``attacked`` and ``allied``: bool (n, P+2); all by owner
+    code.
     ``counts``: int64 (ceil(W/factor), P+2), and ``densities``: int64 (ceil(W/factor),): room for the cells
     of each owner, and the sums of levels, in a row of squares.
     """
     frames, height = packed.shape[1], packed.shape[3]
+    num_kinds = (out.shape[1] - 2) // frames
     for game in range(packed.shape[0]):
         unpack(packed[game], boards)
         for f in range(frames):
@@ -241,12 +260,14 @@ def write_pooled(
                     if which[n] == game:
                         for x in range(out.shape[3]):
                             cells = (end - first) * (min(width, (x + 1) * factor) - x * factor)
-                            kinds = out[n, 4 * (frames - 1 - f) : 4 * (frames - f), y, x]
-                            pool_kinds(counts[x], seats[n], cells, kinds)
+                            plane = num_kinds * (frames - 1 - f)
+                            kinds = out[n, plane : plane + num_kinds, y, x]
+                            of_allies = cells_of(counts[x], allied[n]) if num_kinds > ALLIES else 0
+                            pool_kinds(counts[x], seats[n], of_allies, cells, kinds)
                             if f == 0:
-                                out[n, 4 * frames, y, x] = share(densities[x], TOP_LEVEL * cells)
-                                under_attack = attacked_cells(counts[x], attacked[n])
-                                out[n, 4 * frames + 1, y, x] = share(under_attack, cells)
+                                out[n, num_kinds * frames, y, x] = share(densities[x], TOP_LEVEL * cells)
+                                under_attack = cells_of(counts[x], attacked[n])
+                                out[n, num_kinds * frames + 1, y, x] = share(under_attack, cells)
 
 
 @njit
@@ -265,11 +286,14 @@ def count_owners(codes: Any, width: int, factor: int, counts: Any) -> None:
 
 
 @njit
-def pool_kinds(counts: Any, seat: int, cells: int, out: Any) -> None:
-    """Fill ``out``, (4,): the shares of own, neutral, others' and blocked cells of a square."""
+def pool_kinds(counts: Any, seat: int, of_allies: int, cells: int, out: Any) -> None:
+    """Fill ``out``, (S,): the shares of own, neutral, others', blocked and allies' cells of a square."""
     own, neutral, blocked = counts[seat], counts[NEUTRAL], counts[len(counts) - 1]
-    out[0], out[1] = share(own, cells), share(neutral, cells)
-    out[2], out[3] = share(cells - own - neutral - blocked, cells), share(blocked, cells)
+    out[OWN], out[FREE] = share(own, cells), share(neutral, cells)
+    out[OTHERS] = share(cells - own - neutral - blocked - of_allies, cells)
+    out[BLOCKED_CELLS] = share(blocked, cells)
+    if len(out) > ALLIES:
+        out[ALLIES] = share(of_allies, cells)
 
 
 @njit
@@ -283,11 +307,11 @@ def add_levels(counts: Any, levels: Any, densities: Any) -> None:
 
 
 @njit
-def attacked_cells(counts: Any, attacked: Any) -> int:
-    """Return how many cells of a square belong to owners that are attacked."""
+def cells_of(counts: Any, owners: Any) -> int:
+    """Return how many cells of a square belong to some ``owners``: bool (P+2,)."""
     total = 0
     for owner in range(len(counts)):
-        total += counts[owner] * attacked[owner]
+        total += counts[owner] * owners[owner]
     return total
 
 

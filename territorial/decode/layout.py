@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig, interest_rates
-from territorial.observation.layout import BORDERS, GLOBALS, LARGEST_NEED, PLAYERS, Column, index
-from territorial.observation.pair_columns import PAIR_TABLES
+from territorial.observation.layout import BORDERS, LARGEST_NEED, TABLES, Column, columns, index
+from territorial.observation.pair_columns import OWN, pair_columns
 
 REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
 """Columns of the borders table of which an agent also sees the other direction."""
@@ -25,18 +25,27 @@ def feature_names(config: GameConfig) -> tuple[str, ...]:
     order); then, for neutral land and every player in the same order, ``to_*.*`` (from the agent to
     that owner) and ``from_*.*`` (from that owner to the agent).
     """
-    players = [f"player{i}" for i in range(config.num_players)]
-    names = [f"globals.{column.name}" for column in GLOBALS]
-    names += [f"{player}.{column.name}" for player in players for column in PLAYERS]
+    players, tables = [f"player{i}" for i in range(config.num_players)], columns_of(config)
+    names = [f"globals.{column.name}" for column in tables["globals"]]
+    names += [f"{player}.{column.name}" for player in players for column in tables["players"]]
     for owner in ["neutral", *players]:
-        names += [f"to_{owner}.{column.name}" for column in BORDERS]
+        names += [f"to_{owner}.{column.name}" for column in tables["borders"]]
         names += [f"from_{owner}.{BORDERS[i].name}" for i in REVERSE]
     return tuple(names)
 
 
-def pair_names() -> dict[str, tuple[str, ...]]:
-    """Return the names of the columns of the form "pairs": of its arrays ``own`` and ``pairs``."""
-    return {array: tuple(column.name for column in table) for array, table in PAIR_TABLES.items()}
+def columns_of(config: GameConfig) -> dict[str, tuple[Column, ...]]:
+    """Return the columns of players, borders and globals in games of ``config``."""
+    return {table: columns(table, teams=config.teams is not None) for table in TABLES}
+
+
+def pair_names(*, teams: bool = False) -> dict[str, tuple[str, ...]]:
+    """Return the names of the columns of the form "pairs": of its arrays ``own`` and ``pairs``.
+
+    ``teams``: whether the games have teams.
+    """
+    tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
+    return {array: tuple(column.name for column in table) for array, table in tables.items()}
 
 
 def state_names(config: GameConfig) -> tuple[str, ...]:
@@ -45,23 +54,18 @@ def state_names(config: GameConfig) -> tuple[str, ...]:
     ``globals.*``; ``seat1.*`` ... ``seatP.*``; then one matrix after the other, ``front.0.0``,
     ``front.0.1`` ... by owner codes (player, target).
     """
-    owners = range(config.num_players + 1)
-    names = [f"globals.{column.name}" for column in GLOBALS]
-    names += [f"seat{p}.{column.name}" for p in owners[1:] for column in PLAYERS]
-    names += [f"{column.name}.{p}.{t}" for column in BORDERS for p in owners for t in owners]
+    owners, tables = range(config.num_players + 1), columns_of(config)
+    names = [f"globals.{column.name}" for column in tables["globals"]]
+    names += [f"seat{p}.{column.name}" for p in owners[1:] for column in tables["players"]]
+    names += [f"{column.name}.{p}.{t}" for column in tables["borders"] for p in owners for t in owners]
     return tuple(names)
 
 
 def per_number(values: dict[str, float], config: GameConfig) -> npt.NDArray[np.float64]:
     """Return ``values``, given by name of column, for each number of the tables end to end: (S,)."""
     seats, pairs = config.num_players, (config.num_players + 1) ** 2
-    return np.concatenate(
-        [
-            [values[column.name] for column in GLOBALS],
-            np.tile([values[column.name] for column in PLAYERS], seats),
-            np.repeat([values[column.name] for column in BORDERS], pairs),
-        ]
-    )
+    of = {table: [values[column.name] for column in columns] for table, columns in columns_of(config).items()}
+    return np.concatenate([of["globals"], np.tile(of["players"], seats), np.repeat(of["borders"], pairs)])
 
 
 def scale_of(column: Column, config: GameConfig) -> float:
@@ -90,7 +94,9 @@ def num_decisions(config: GameConfig) -> int:
 
 def scales(config: GameConfig) -> dict[str, float]:
     """Return the factor of every column by its name."""
-    return {column.name: scale_of(column, config) for column in (*GLOBALS, *PLAYERS, *BORDERS)}
+    return {
+        column.name: scale_of(column, config) for table in columns_of(config).values() for column in table
+    }
 
 
 def limits(config: GameConfig) -> dict[str, float]:
@@ -138,4 +144,6 @@ def limits(config: GameConfig) -> dict[str, float]:
         "neutral_share": 1,
         "opening": 1,
         "alive_share": 1,
+        "team": seats,
+        "ally": 1,
     }

@@ -15,10 +15,13 @@ from territorial.decode import boards, checks, forms, tables
 from territorial.decode.boards import Entries, Fields
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
 from territorial.typing import Array, Ints
 
 ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
+_DENSITY = index(PLAYERS, "density")
+_POOL = index(BORDERS, "pool")
+_ALLY = index(columns("borders", teams=True), "ally")
 FRACTION_DTYPES = ("float16", "float32")
 
 
@@ -102,10 +105,11 @@ class NumpyDecoder:
         out: Array | None = None,
         chunk: int = 16,
     ) -> Array:
-        """Return (N, 4 * F + 2, H, W): a few planes with a meaning, however many players there are.
+        """Return (N, S * F + 2, H, W): a few planes with a meaning, however many players there are.
 
         For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
-        1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
+        1. With teams others are enemies, and the cells of allies come after blocked cells. S is 4, with
+        teams 5. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
@@ -131,7 +135,7 @@ class NumpyDecoder:
         dtype: npt.DTypeLike = np.float32,
         chunk: int = 16,
     ) -> Array:
-        """Return (N, 4 * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
+        """Return (N, S * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
 
         Squares have ``factor`` x ``factor`` cells, 1..1024 a side; those at the right and at the lower
         edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
@@ -228,12 +232,16 @@ class NumpyDecoder:
         config = checks.needed_config(self.config, method)
         self._check("players", players, num_games)
         self._check("borders", borders, num_games)
-        density = players[..., index(PLAYERS, "density")]
+        density = players[..., _DENSITY]
         levels = np.searchsorted(tables.density_thresholds(config.hard_cap), density, side="right")
-        pool = borders[entries.games, index(BORDERS, "pool"), entries.seats]
+        attacked = borders[entries.games, _POOL, entries.seats] > 0
+        allied = np.zeros_like(attacked)
+        if self.layout.teams:
+            allied = borders[entries.games, _ALLY, entries.seats] > 0
         return Fields(
             levels=np.pad(levels, ((0, 0), (1, 1))),  # neutral land and blocked cells have none
-            attacked=np.pad(pool > 0, ((0, 0), (0, 1))),
+            attacked=np.pad(attacked, ((0, 0), (0, 1))),
+            allied=np.pad(allied, ((0, 0), (0, 1))),
         )
 
     def _room(self, out: Any, entries: Entries, shape: forms.Shape, kind: np.dtype[Any]) -> Array:

@@ -16,9 +16,12 @@ from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
 
 ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
+_DENSITY = index(PLAYERS, "density")
+_POOL = index(BORDERS, "pool")
+_ALLY = index(columns("borders", teams=True), "ally")
 FRACTION_DTYPES = ("bfloat16", "float16", "float32")
 BITS = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.uint16), 4: (torch.int32, np.uint32)}
 """Whole numbers by their width: the kernels for the processor take the bits of numbers of any type."""
@@ -38,6 +41,7 @@ class TensorFields(NamedTuple):
 
     levels: Tensor  # int64 (E, P+2): densities in 255ths of the hard cap
     attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
+    allied: Tensor  # bool (N, P+2): whether they are allies of the entry's seat
 
 
 def to_tensors(observations: Any, device: Any = "cpu") -> Any:
@@ -178,10 +182,11 @@ class TorchDecoder:
         out: Tensor | None = None,
         chunk: int = 16,
     ) -> Tensor:
-        """Return (N, 4 * F + 2, H, W): a few planes with a meaning, however many players there are.
+        """Return (N, S * F + 2, H, W): a few planes with a meaning, however many players there are.
 
         For each frame, oldest first: own cells, neutral cells, those of others, blocked cells, all 0 or
-        1. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
+        1. With teams others are enemies, and the cells of allies come after blocked cells. S is 4, with
+        teams 5. Then of the newest frame: the density of the cell's owner as a share of the hard cap, rounded
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
         """
@@ -203,9 +208,9 @@ class TorchDecoder:
             )
             return result
         densities = values[fields.levels]
-        last = 4 * self.layout.frames
+        last = forms.num_kinds(self.layout) * self.layout.frames
         for part, codes in self._codes(planes, entries, step):
-            result[part, :last] = self._kinds(codes, entries.seats[part]).to(dtype)
+            result[part, :last] = self._kinds(codes, entries.seats[part], fields.allied[part]).to(dtype)
             result[part, last] = _of_owners(densities[entries.games[part]], codes[:, -1])
             result[part, last + 1] = _of_owners(fields.attacked[part], codes[:, -1]).to(dtype)
         return result
@@ -222,7 +227,7 @@ class TorchDecoder:
         dtype: torch.dtype = torch.float32,
         chunk: int = 16,
     ) -> Tensor:
-        """Return (N, 4 * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
+        """Return (N, S * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
 
         Squares have ``factor`` x ``factor`` cells, 1..1024 a side; those at the right and at the lower
         edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
@@ -251,7 +256,9 @@ class TorchDecoder:
         for part, codes in self._codes(planes, entries, step):
             levels = _of_owners(fields.levels[entries.games[part]], codes[:, -1])
             attacked = _of_owners(fields.attacked[part], codes[:, -1])
-            means[part, :-2] = _sums(self._kinds(codes, entries.seats[part]), side) / cells
+            means[part, :-2] = (
+                _sums(self._kinds(codes, entries.seats[part], fields.allied[part]), side) / cells
+            )
             means[part, -2] = _sums(levels, side) / (cells * kernels.TOP_LEVEL)
             means[part, -1] = _sums(attacked, side) / cells
         return means.to(dtype)
@@ -343,11 +350,15 @@ class TorchDecoder:
         is_player = (codes > 0) & (codes < self.layout.blocked_code)
         return torch.where(is_player, torch.where(codes >= seat, after, before), codes)
 
-    def _kinds(self, codes: Tensor, seats: Tensor) -> Tensor:
-        """Return bool (n, 4 * F, H, W): frame by frame own, neutral, others' and blocked cells."""
+    def _kinds(self, codes: Tensor, seats: Tensor, allied: Tensor) -> Tensor:
+        """Return bool (n, S * F, H, W): frame by frame own, neutral, others', blocked and allies' cells."""
         own = codes == seats.to(torch.uint8).view(-1, 1, 1, 1)
         neutral, blocked = codes == 0, codes == self.layout.blocked_code
-        return torch.stack([own, neutral, ~(own | neutral | blocked), blocked], dim=2).flatten(1, 2)
+        if not self.layout.teams:
+            return torch.stack([own, neutral, ~(own | neutral | blocked), blocked], dim=2).flatten(1, 2)
+        allies = _of_owners(allied, codes)
+        enemies = ~(own | neutral | blocked | allies)
+        return torch.stack([own, neutral, enemies, blocked, allies], dim=2).flatten(1, 2)
 
     # ---- arguments -------------------------------------------------------------------------------
 
@@ -386,12 +397,16 @@ class TorchDecoder:
         checks.needed_config(self.config, method)
         self._check("players", players, planes)
         self._check("borders", borders, planes)
-        density = players[..., index(PLAYERS, "density")]
+        density = players[..., _DENSITY]
         reached = density[..., None] >= self._table("thresholds", planes.device)
-        pool = borders[entries.games, index(BORDERS, "pool"), entries.seats]
+        attacked = borders[entries.games, _POOL, entries.seats] > 0
+        allied = torch.zeros_like(attacked)
+        if self.layout.teams:
+            allied = borders[entries.games, _ALLY, entries.seats] > 0
         return TensorFields(
             levels=torch.nn.functional.pad(reached.sum(-1), (1, 1)),  # neutral and blocked cells have none
-            attacked=torch.nn.functional.pad(pool > 0, (0, 1)),
+            attacked=torch.nn.functional.pad(attacked, (0, 1)),
+            allied=torch.nn.functional.pad(allied, (0, 1)),
         )
 
     def _room(
@@ -438,7 +453,7 @@ def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str,
 
 
 def _of_owners(values: Tensor, codes: Tensor) -> Tensor:
-    """Return (n, H, W): of each entry's ``values`` (n, P+2) that of the owner of every cell."""
+    """Return (n, ..., H, W): of each entry's ``values`` (n, P+2) that of the owner of every cell."""
     return values.gather(1, codes.flatten(1).long()).view(codes.shape)
 
 
@@ -484,7 +499,7 @@ def _in_numpy(entries: TensorEntries) -> boards.Entries:
 
 
 def _fields_in_numpy(fields: TensorFields) -> boards.Fields:
-    return boards.Fields(fields.levels.numpy(), fields.attacked.numpy())
+    return boards.Fields(fields.levels.numpy(), fields.attacked.numpy(), fields.allied.numpy())
 
 
 def _bits(tensor: Tensor) -> Any:

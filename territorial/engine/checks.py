@@ -195,8 +195,9 @@ def checked_per_seat(name: str, values: Any, num_players: int, largest: int) -> 
     return [whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
 
 
-def checked_pools(pools: Mapping[tuple[int, int], int], num_players: int) -> dict[tuple[int, int], int]:
-    """Return the troops of pools by (seat, target)."""
+def checked_pools(pools: Mapping[tuple[int, int], int], teams: Ints) -> dict[tuple[int, int], int]:
+    """Return the troops of pools by (seat, target); ``teams``: the team of every owner code, (P+1,)."""
+    num_players = len(teams) - 1
     if not isinstance(pools, Mapping):
         raise TypeError(f"pools is {pools!r}; it must map (seat, target) to troops")
     checked = {}
@@ -207,5 +208,10 @@ def checked_pools(pools: Mapping[tuple[int, int], int], num_players: int) -> dic
         target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, num_players)
         if p == target:
             raise ValueError(f"pools[{pair}] is {amount}; seat and target must differ")
+        if teams[p] == teams[target]:
+            raise ValueError(
+                f"pools[{pair}] is {amount}; seats {p} and {target} are allies, of team {teams[p]}, and no "
+                "pool may be between them"
+            )
         checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
     return checked

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from territorial.actions.encoding import NO_TARGET
 from territorial.config import Params
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LaunchList
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.legality import is_legal, largest_need, may_donate, need_for
 from territorial.game.state import Game
+from territorial.game.teams import are_allies_in, has_allies
 from territorial.jit.decorators import njit
 
 
@@ -86,10 +87,18 @@ def note_launches(last: LastLaunches, k: int, game: Game, params: Params, launch
     """Note the launches of game ``k``, at most one a seat, which are about to be made."""
     for i in range(launches.first, launches.end):
         p, target = launches.rows[i, LAUNCH_SEAT], launches.rows[i, LAUNCH_TARGET]
-        need = need_for(game.fronts[p, target], game.pools[p, target], params)
         if last.target[k, p - 1] == NO_TARGET:
             last.places[k, last.counts[k]] = p - 1
             last.counts[k] += 1
         last.target[k, p - 1] = target
         last.fraction[k, p - 1] = launches.rows[i, LAUNCH_FRACTION]
-        last.legal[k, p - 1] = is_legal(need, largest_need(game.troops[p], params))
+        last.legal[k, p - 1] = is_legal_now(game, params, p, target)
+
+
+@njit
+def is_legal_now(game: Game, params: Params, p: int, target: int) -> bool:
+    """Return whether ``p`` may launch against ``target``, or give to it, before any launch of the tick."""
+    if has_allies(params) and are_allies_in(game, p, target):
+        return may_donate(game.troops[p], game.troops[target], game.land[target], params)
+    need = need_for(game.fronts[p, target], game.pools[p, target], params)
+    return is_legal(need, largest_need(game.troops[p], params))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from territorial.config import GameConfig, team_table
 from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.batch_players import BatchPlayers
 from territorial.engine.checks import checked_options
 from territorial.engine.last_launches import allocate_launches
 from territorial.engine.step import allocate_call, allocate_results, allocate_slots
+from territorial.game.state import PLAYERS, State, with_new_fields
 
 FORMER = (
     "blocks",
@@ -41,10 +43,11 @@ def upgraded(state: Mapping[str, Any]) -> dict[str, Any]:
     Earlier revisions had all arrays, bots and options as attributes of the batch.
     """
     if "_arrays" in state:
-        return dict(state)
+        return {**state, "_arrays": _with_teams(state["_arrays"], state["config"])}
     kept = {name: value for name, value in state.items() if name not in FORMER}
     options = checked_options(state["_autoreset"], state["_end_when"], state["_observes"])
-    return kept | {"_arrays": _arrays_of(state), "_players": _players_of(state), "_options": options}
+    arrays = _with_teams(_arrays_of(state), state["config"])
+    return kept | {"_arrays": arrays, "_players": _players_of(state), "_options": options}
 
 
 def _arrays_of(state: Mapping[str, Any]) -> BatchArrays:
@@ -68,6 +71,18 @@ def _arrays_of(state: Mapping[str, Any]) -> BatchArrays:
         seed=state["_seed"],
         call=allocate_call(games),
     )
+
+
+def _with_teams(arrays: BatchArrays, config: GameConfig) -> BatchArrays:
+    """Return ``arrays`` with the fields of teams, which earlier revisions did not have."""
+    state, results = arrays.state, arrays.results
+    if state.players.shape[1] == len(PLAYERS):
+        return arrays
+    state = State(*(with_new_fields(name, block, 1) for name, block in state._asdict().items()))
+    final_players = with_new_fields("players", results.final_players, 1)
+    for players in (state.players, final_players):
+        players[:, PLAYERS["team"]] = team_table(config)
+    return arrays._replace(state=state, results=results._replace(final_players=final_players))
 
 
 def _players_of(state: Mapping[str, Any]) -> BatchPlayers:

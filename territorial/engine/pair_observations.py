@@ -12,25 +12,34 @@ import numpy.typing as npt
 from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
-from territorial.constants import HOLD, MAX_CANDIDATES, NUM_CANDIDATES
+from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
 from territorial.game.legality import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import entry_for, kernel
+from territorial.jit.decorators import entry_for, kernel, njit
 from territorial.jit.simd import fill
-from territorial.observation.pair_columns import OWN, PAIRS, UNIT
-from territorial.observation.pairs import PairTotals, allocate_totals, find_candidates, see_pairs, sum_up
+from territorial.observation.pair_columns import OWN, UNIT, pair_columns
+from territorial.observation.pairs import (
+    PairTotals,
+    allocate_totals,
+    find_allies,
+    find_candidates,
+    may_give,
+    see_allies,
+    see_pairs,
+    sum_up,
+)
 from territorial.typing import Ints
 
 DTYPES = ("float32", "int16")
 
 
 class PairObservations(NamedTuple):
-    """What N seats see: docs/observation.md, "Pairs"; C candidates each."""
+    """What N seats see: docs/observation.md, "Pairs"; C candidates each, and with teams D allies."""
 
     own: npt.NDArray[Any]  # (N, 35) numbers of the seat itself
-    pairs: npt.NDArray[Any]  # (N, C, 26) of each candidate, 0 where there is none
-    targets: npt.NDArray[np.int32]  # (N, C) first part of an action against it, 0 where there is none
+    pairs: npt.NDArray[Any]  # (N, C + D, 26) of each, 0 where there is none; with teams (N, C + D, 27)
+    targets: npt.NDArray[np.int32]  # (N, C + D) first part of an action against it, 0 where there is none
 
     def as_floats(self) -> PairObservations:
         """Return the numbers, whole ones of 4096ths, as float32: exactly."""
@@ -39,10 +48,10 @@ class PairObservations(NamedTuple):
 
 
 class PairCandidates(NamedTuple):
-    """Whom N seats may name in the formats of actions that name candidates; C of them each."""
+    """Whom N seats may name in the formats of actions that name candidates; C + D of them each."""
 
-    targets: npt.NDArray[np.int32]  # (N, C) as in PairObservations
-    legal: npt.NDArray[np.bool_]  # (N, C) whether a launch is legal
+    targets: npt.NDArray[np.int32]  # (N, C + D) as in PairObservations
+    legal: npt.NDArray[np.bool_]  # (N, C + D) whether a launch is legal
 
 
 class PairArguments(NamedTuple):
@@ -62,6 +71,7 @@ class PairObserver:
 
     def __init__(self, state: State, config: GameConfig) -> None:
         self._state, self._config = state, config
+        self._num_columns = len(pair_columns(teams=config.teams is not None))
 
     @cached_property
     def _held(self) -> Held[PairArguments]:
@@ -71,7 +81,7 @@ class PairObserver:
 
     @cached_property
     def _observe(self) -> Callable[..., None]:
-        return self._entry_for(observe_pairs, _allocate(0, 1))
+        return self._entry_for(observe_pairs, self._allocate(0, 1))
 
     @cached_property
     def _list(self) -> Callable[..., None]:
@@ -80,40 +90,81 @@ class PairObserver:
     def _entry_for(self, compiled: Any, written: PairObservations | PairCandidates) -> Callable[..., None]:
         """Return the entry of a kernel that fills arrays like ``written``."""
         none = np.zeros(0, np.int64)
-        return entry_for(compiled, self._held, none, none, none, *written)
+        return entry_for(compiled, self._held, none, none, none, none, *written)
 
-    def observe_checked(self, games: Any, seats: Any, num_candidates: Any, dtype: Any) -> PairObservations:
+    def observe_checked(
+        self, games: Any, seats: Any, num_candidates: Any, num_allies: Any, dtype: Any
+    ) -> PairObservations:
         """Return what ``seats`` of ``games`` see; errors say what is wrong with an argument."""
-        count = whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES)
+        rows = rows_shown(self._config, num_candidates, num_allies)
         if dtype not in DTYPES:
             raise ValueError(f"dtype is {dtype!r}; it must be {' or '.join(map(repr, DTYPES))}")
         numbers = _checked("games", games, 0, len(self._state.seed) - 1)
         own = _checked("seats", seats, 1, self._config.num_players)
         if len(numbers) != len(own):
             raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
-        seen = self.observe(numbers, own, count)
+        seen = self.observe(numbers, own, rows)
         return seen.as_floats() if dtype == "float32" else seen
 
     def see(self, games: Ints, seats: Ints) -> PairObservations:
         """Return what bots in Python are shown of ``seats`` and ``games``, as in ``observe``: floats."""
-        return self.observe(games, seats, NUM_CANDIDATES).as_floats()
+        return self.observe(games, seats, rows_shown(self._config)).as_floats()
 
-    def observe(self, games: Ints, seats: Ints, num_candidates: int) -> PairObservations:
+    def observe(self, games: Ints, seats: Ints, rows: ShownRows) -> PairObservations:
         """Return what ``seats``, 1..P, of ``games`` see, in new arrays of 4096ths; sorted games are quickest.
 
         Both are int64 (N,), in range.
         """
         games, seats = _in_one_piece(games, seats)
-        seen = _allocate(len(games), num_candidates)
-        self._observe(self._held, games, seats, np.empty(num_candidates, np.int64), *seen)
+        seen = self._allocate(len(games), rows.total)
+        self._observe(self._held, games, seats, *_room(rows), *seen)
         return seen
 
-    def candidates(self, games: Ints, seats: Ints, num_candidates: int) -> PairCandidates:
-        """Return the candidates alone, of ``seats`` and ``games`` as in ``observe``."""
+    def candidates(self, games: Ints, seats: Ints, rows: ShownRows) -> PairCandidates:
+        """Return the candidates and allies alone, of ``seats`` and ``games`` as in ``observe``."""
         games, seats = _in_one_piece(games, seats)
-        found = _allocate_candidates(len(games), num_candidates)
-        self._list(self._held, games, seats, np.empty(num_candidates, np.int64), *found)
+        found = _allocate_candidates(len(games), rows.total)
+        self._list(self._held, games, seats, *_room(rows), *found)
         return found
+
+    def _allocate(self, count: int, num_rows: int) -> PairObservations:
+        """Return room for what ``count`` seats see, with whatever is there."""
+        return PairObservations(
+            own=np.empty((count, len(OWN)), np.int16),
+            pairs=np.empty((count, num_rows, self._num_columns), np.int16),
+            targets=np.empty((count, num_rows), np.int32),
+        )
+
+
+class ShownRows(NamedTuple):
+    """How many owners the form "pairs" shows at most."""
+
+    candidates: int
+    """C, neutral land and enemies that can be attacked."""
+    allies: int
+    """D, living allies; 0 without teams."""
+
+    @property
+    def total(self) -> int:
+        """C + D."""
+        return self.candidates + self.allies
+
+
+def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any = None) -> ShownRows:
+    """Return the rows that are shown in games of ``config``; None: by default."""
+    candidates = NUM_CANDIDATES if num_candidates is None else num_candidates
+    count = whole_number("num_candidates", candidates, 1, MAX_CANDIDATES)
+    if num_allies is None:
+        return ShownRows(count, 0 if config.teams is None else NUM_ALLIES)
+    allies = whole_number("num_allies", num_allies, 0, MAX_ALLIES)
+    if allies > 0 and config.teams is None:
+        raise ValueError(f"num_allies is {allies}; it must be 0 or None, as these games have no teams")
+    return ShownRows(count, allies)
+
+
+def _room(rows: ShownRows) -> tuple[Ints, Ints]:
+    """Return scratch memory for the owner codes of candidates, and of allies."""
+    return np.empty(rows.candidates, np.int64), np.empty(rows.allies, np.int64)
 
 
 def _in_one_piece(games: Ints, seats: Ints) -> tuple[Ints, Ints]:
@@ -121,17 +172,8 @@ def _in_one_piece(games: Ints, seats: Ints) -> tuple[Ints, Ints]:
     return np.ascontiguousarray(games, np.int64), np.ascontiguousarray(seats, np.int64)
 
 
-def _allocate(count: int, num_candidates: int) -> PairObservations:
-    """Return room for what ``count`` seats see, with whatever is there."""
-    return PairObservations(
-        own=np.empty((count, len(OWN)), np.int16),
-        pairs=np.empty((count, num_candidates, len(PAIRS)), np.int16),
-        targets=np.empty((count, num_candidates), np.int32),
-    )
-
-
-def _allocate_candidates(count: int, num_candidates: int) -> PairCandidates:
-    shape = count, num_candidates
+def _allocate_candidates(count: int, num_rows: int) -> PairCandidates:
+    shape = count, num_rows
     return PairCandidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
 
 
@@ -143,38 +185,56 @@ def hold_pairs(arguments: PairArguments, memory: Any) -> None:
 
 @kernel
 def observe_pairs(
-    held: Held[PairArguments], games: Any, seats: Any, owners: Any, own: Any, pairs: Any, targets: Any
+    held: Held[PairArguments],
+    games: Any,
+    seats: Any,
+    owners: Any,
+    allies: Any,
+    own: Any,
+    pairs: Any,
+    targets: Any,
 ) -> None:
     """Write what ``seats`` of ``games``, int64 (N,), see into the arrays of ``PairObservations``, int16.
 
-    ``owners``, int64 (C,), is scratch memory.
+    ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
     state, params, rates, totals = arguments_of(held)
     for i in range(len(games)):
         game = game_of(state, games[i])
         if i == 0 or games[i] != games[i - 1]:
             sum_up(game, params, totals)
-        count = see_pairs(game, params, rates, totals, seats[i], own[i], pairs[i], owners)
-        for c in range(len(owners)):
-            targets[i, c] = HOLD
-            if c < count:
-                targets[i, c] = target_of_owner(owners[c], seats[i], params.num_players)
-            else:
-                fill(pairs[i, c], 0)
+        p, first, most = seats[i], pairs[i, : len(owners)], len(owners)
+        count = see_pairs(game, params, rates, totals, p, own[i], first, owners)
+        name_rows(params, p, owners, count, first, targets[i, :most])
+        if len(allies) > 0:
+            last = pairs[i, most:]
+            count = see_allies(game, params, totals, p, last, allies)
+            name_rows(params, p, allies, count, last, targets[i, most:])
+
+
+@njit
+def name_rows(params: Params, p: int, owners: Any, count: int, rows: Any, targets: Any) -> None:
+    """Write what actions against the first ``count`` of ``owners`` are, and zeros where there is none."""
+    for c in range(len(owners)):
+        targets[c] = HOLD
+        if c < count:
+            targets[c] = target_of_owner(owners[c], p, params.num_players)
+        else:
+            fill(rows[c], 0)
 
 
 @kernel
 def list_candidates(
-    held: Held[PairArguments], games: Any, seats: Any, owners: Any, targets: Any, legal: Any
+    held: Held[PairArguments], games: Any, seats: Any, owners: Any, allies: Any, targets: Any, legal: Any
 ) -> None:
     """Write the candidates of ``seats`` of ``games``, int64 (N,), into the arrays of ``PairCandidates``.
 
-    ``owners``, int64 (C,), is scratch memory.
+    ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
     state, params, _, _ = arguments_of(held)
     for i in range(len(games)):
         game, p = game_of(state, games[i]), seats[i]
-        count, largest = find_candidates(game, p, owners), largest_need(game.troops[p], params)
+        count, largest = find_candidates(game, params, p, owners), largest_need(game.troops[p], params)
         for c in range(len(owners)):
             targets[i, c], legal[i, c] = HOLD, False
             if c < count:
@@ -182,6 +242,13 @@ def list_candidates(
                 need = need_at_front(game.fronts[p, target], game.pools[p, target], params)
                 targets[i, c] = target_of_owner(target, p, params.num_players)
                 legal[i, c] = is_affordable(need, largest)
+        count = find_allies(game, params, p, allies)
+        for d in range(len(allies)):
+            row = len(owners) + d
+            targets[i, row], legal[i, row] = HOLD, False
+            if d < count:
+                targets[i, row] = target_of_owner(allies[d], p, params.num_players)
+                legal[i, row] = may_give(game, params, p, allies[d])
 
 
 def _checked(name: str, given: Any, low: int, high: int) -> Ints:

@@ -13,7 +13,7 @@ from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine import step
 from territorial.engine.checks import checked_board, checked_per_seat, checked_pools
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.legality import are_allies, is_legal, largest_need, may_donate, need_for
 from territorial.game.state import FIELDS, Position, State, allocate_positions, digest, view
 from territorial.typing import Bools, Ints
 
@@ -42,8 +42,12 @@ def checked_position(
     pools: Mapping[tuple[int, int], int] | None,
     peak: Sequence[int] | None,
     next_step: Sequence[int] | None,
+    teams: Ints,
 ) -> GivenPosition:
-    """Return a position that games of ``config`` can be put into; see ``VecGame.set_position``."""
+    """Return a position that games of ``config`` can be put into; see ``VecGame.set_position``.
+
+    ``teams``: (P+1,), those of the game.
+    """
     players = config.num_players
     return GivenPosition(
         board=checked_board(owner, config),
@@ -51,7 +55,7 @@ def checked_position(
         troops=checked_per_seat("troops", troops, players, LARGEST_TROOPS),
         peak=checked_per_seat("peak", peak, players, MAX_SIDE**2),
         next_step=checked_per_seat("next_step", next_step, players, LARGEST_TICK),
-        pools=checked_pools({} if pools is None else pools, players),
+        pools=checked_pools({} if pools is None else pools, teams),
     )
 
 
@@ -85,8 +89,13 @@ def digest_of(config: GameConfig, state: State, k: int) -> bytes:
 
 
 def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Bools]:
-    """Return front sizes, launch needs and legality of all pairs of game ``k``; see ``VecGame.fronts``."""
-    sizes = view(state, "fronts")[k].copy()
-    needs = need_for(sizes, view(state, "pools")[k], config)
-    largest = largest_need(view(state, "troops")[k], config)
-    return sizes, needs, is_legal(needs, largest[:, None])
+    """Return front sizes, launch needs and legality of all pairs of game ``k``; see ``VecGame.fronts``.
+
+    Between allies nothing is needed: what is legal there are donations.
+    """
+    sizes, troops, land = (view(state, name)[k].copy() for name in ("fronts", "troops", "land"))
+    teams, owners = view(state, "team")[k], np.arange(len(troops))
+    allies = are_allies(owners[:, None], owners, teams[:, None], teams)
+    needs = need_for(sizes * ~allies, view(state, "pools")[k], config)
+    attacks = is_legal(needs, largest_need(troops, config)[:, None])
+    return sizes, needs, np.where(allies, may_donate(troops[:, None], troops, land, config), attacks)

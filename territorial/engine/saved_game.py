@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config import GameConfig
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
 from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
-from territorial.game.state import SEATING, State, check_blocks, view
+from territorial.game.state import BLOCKS, PAIRS, SEATING, State, check_blocks, view, with_new_fields
+from territorial.game.teams import teams_of
 from territorial.observation.tables import Buffers, restore_frames
+from territorial.typing import Ints
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
 """Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
@@ -41,10 +44,22 @@ class SavedGame(NamedTuple):
     custom: tuple[CompiledBot, ...] = ()
 
 
-def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str, ...]) -> None:
+def in_this_form(saved: Any) -> Any:
+    """Return a saved game of an earlier release in the form of this one; all else as it is."""
+    if not isinstance(saved, SavedGame) or not isinstance(saved.blocks, tuple):
+        return saved
+    if len(saved.blocks) != len(BLOCKS) or not all(_has_axes(block) for block in saved.blocks):
+        return saved
+    named = zip(BLOCKS, saved.blocks, strict=True)
+    return saved._replace(blocks=tuple(with_new_fields(name, block, 0) for name, block in named))
+
+
+def check_saved(
+    saved: Any, config: GameConfig, config_digest: str, state: State, guests: tuple[str, ...]
+) -> None:
     """Raise TypeError or ValueError unless ``saved`` is a game that the batch of ``state`` can resume.
 
-    ``guests``: names of the bots in Python of that batch.
+    ``config`` and ``guests``, the names of the bots in Python: those of that batch.
     """
     if not isinstance(saved, SavedGame):
         raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
@@ -60,6 +75,7 @@ def check_saved(saved: Any, config_digest: str, state: State, guests: tuple[str,
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
     check_blocks(state, saved.blocks)
     _check_seats(saved, guests)
+    _check_pools(saved, teams_of_saved(saved, config))
     older = saved.older_frames
     if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
         found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
@@ -76,7 +92,12 @@ def saved_game(
     return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
 
 
-def write_game(saved: SavedGame, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
+def teams_of_saved(saved: SavedGame, config: GameConfig) -> Ints:
+    """Return the team of every owner code in a saved game, (P+1,): what its seed deals."""
+    return teams_of(config, int(State(*saved.blocks).seed[0]))
+
+
+def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
     """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``custom`` has its custom bots among others.
 
     What is observed is not yet.
@@ -88,6 +109,7 @@ def write_game(saved: SavedGame, arrays: BatchArrays, k: int, custom: CustomBots
         block[k] = kept
     for name, values in next_ones.items():
         view(state, name)[k] = values
+    view(state, "team")[k] = teams_of_saved(saved, config)
     if saved.custom:
         codes = view(state, "seats")
         codes[k] = custom.codes_here(codes[k], saved.custom)
@@ -100,6 +122,22 @@ def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
     older = saved.older_frames
     if older.shape[1:] == buffers.boards.shape[2:] and len(older) >= missing:
         restore_frames(buffers, k, older[:missing])
+
+
+def _has_axes(block: Any) -> bool:
+    return isinstance(block, np.ndarray) and block.ndim > 0
+
+
+def _check_pools(saved: SavedGame, teams: Ints) -> None:
+    """Raise ValueError if a pool is between allies; ``teams``: of every owner code, (P+1,)."""
+    pools = State(*saved.blocks).pairs[PAIRS["pools"], 1:, 1:]
+    between = np.argwhere((pools > 0) & (teams[1:, None] == teams[1:])) + 1
+    for p, target in between.tolist():
+        if p != target:
+            raise ValueError(
+                f"the saved game has a pool of seat {p} against seat {target}, its ally in team {teams[p]}; "
+                "no pool may be between allies"
+            )
 
 
 def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file
-from territorial.bots.learned import is_learned, learned_bot
+from territorial.bots.by_name import is_library_bot, library_bot
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START, Style
@@ -54,6 +54,7 @@ class LineUp(NamedTuple):
     Args:
         seats: one name of a bot per seat.
         seeds: seeds of the games that figures are taken over.
+        teams: how many teams it is for, dealt in blocks; default None: for games without teams.
 
     Example:
         >>> import territorial
@@ -64,7 +65,13 @@ class LineUp(NamedTuple):
 
     seats: tuple[str, ...]
     seeds: tuple[int, ...]
+    teams: int | None = None
 
+
+TEAM_OF_EIGHT = (
+    *("warden-1", "medic-1", "opportunist-1", "turtle-1"),
+    *("metronome-1", "banker-1", "vulture-1", "hard-1"),
+)
 
 LINEUPS: Mapping[str, LineUp] = MappingProxyType(
     {
@@ -97,6 +104,11 @@ LINEUPS: Mapping[str, LineUp] = MappingProxyType(
             + ("easy-1",) * 5
             + ("very_easy-1",) * 5,
             seeds=tuple(range(64)),
+        ),
+        "teams-4x8": LineUp(
+            seats=TEAM_OF_EIGHT * 4,
+            seeds=tuple(range(64)),
+            teams=4,
         ),
     }
 )
@@ -211,16 +223,16 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
         return
     what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
     check_name(what, name)
-    if is_seat_name(str(name)) or is_learned(name) or name in others:
+    if is_seat_name(str(name)) or is_library_bot(name) or name in others:
         raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
     whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
 
 
 def _check_style(style: Style, others: Collection[str]) -> None:
     """Raise ValueError for a style that differs from a bot of its name; its fields have been checked."""
-    if is_built_in(style) or (is_learned(style.name) and style == learned_bot(style.name)):
+    if is_built_in(style) or (is_library_bot(style.name) and style == library_bot(style.name)):
         return
-    is_taken = is_seat_name(style.name) or is_learned(style.name)
+    is_taken = is_seat_name(style.name) or is_library_bot(style.name)
     whose = "the library" if is_taken else "another bot of this batch"
     if is_taken or style.name in others:
         raise ValueError(

@@ -34,7 +34,7 @@ from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import count_fronts
 from territorial.game.launches import LAUNCH_TICK, LaunchList, write_launch
-from territorial.game.rewards import ALIVE_BEFORE, add_rewards, is_finished, remember
+from territorial.game.rewards import add_rewards, in_before, is_finished, remember
 from territorial.game.rng import draw
 from territorial.game.rules import (
     add_to_set,
@@ -61,10 +61,12 @@ from territorial.game.state import (
     seating_of,
     write_position,
 )
+from territorial.game.teams import is_in
 from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit, routine
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
+from territorial.observation.copies import copy_out
 from territorial.observation.tables import (
     Buffers,
     copy_observation,
@@ -94,7 +96,7 @@ class StepResults(NamedTuple):
 
     rewards: npt.NDArray[np.float32]  # (E, P) of several decisions their sum, decision after decision
     reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
-    terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death or the game's end
+    terminated: npt.NDArray[np.bool_]  # (E, P) the seat's last step: its death, its team's, or the game's end
     truncated: npt.NDArray[np.bool_]  # (E, P)
     ended: npt.NDArray[np.bool_]  # (E,) the game ended in this step
     is_over: npt.NDArray[np.bool_]  # (E,) the episode did: the game ended, no agent lives, or it was cut off
@@ -151,6 +153,7 @@ class Batch(NamedTuple):
     slots: Slots
     tape: Tape
     call: StepCall
+    copies: npt.NDArray[np.int64]  # (5,) where what is observed is copied to, see observation.copies
     launched: LastLaunches
     options: Options
     thread: int  # which one it is
@@ -247,6 +250,7 @@ def step_games(held: Held[Batch]) -> None:
         k = take(batch.queues, batch.thread)
         while k >= 0:
             step_game(held, batch, k)
+            copy_out(batch.buffers, batch.copies, k)
             k = take(batch.queues, batch.thread)
 
 
@@ -325,13 +329,13 @@ def clear_results(results: StepResults, k: int) -> None:
 def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: bool) -> None:
     """Play game ``k`` up to the next decision; what it gives is added to what the call gave before."""
     params, work, results = batch.params, batch.work, batch.results
-    remember(game, work)
+    remember(game, params, work)
     actions = batch.actions[k]
     launches = decide_launches(game, params, work, seating, actions, batch.custom)
     log_launches(batch.tape, k, launches)
     note_launches(batch.launched, k, game, params, launches)
     play(game, params, work, launches)
-    report(game, work, results, k, is_first)
+    report(game, params, work, results, k, is_first)
     end_episode(batch, game, seating, k)
 
 
@@ -364,17 +368,19 @@ def finish(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 @njit
 def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
-    """Decide whether the episode of game ``k`` is over: the game ended, no agent lives, or time is up.
+    """Decide whether the episode of game ``k`` is over: the game ended, no agent is left, or time is up.
 
-    Players who live when their time is up are truncated.
+    Players who live when their time is up are truncated; with teams, those whose team has a living member.
     """
     results, slots, options = batch.results, batch.slots, batch.options
     slots.num_cycles[k] += 1
-    is_over = results.ended[k] or (options.ends_without_agents != 0 and not has_living_agent(game, seating))
+    is_over = results.ended[k] or (
+        options.ends_without_agents != 0 and not has_agent_in(game, batch.params, seating)
+    )
     is_cut = not is_over and slots.num_cycles[k] >= slots.max_cycles[k]
     if is_cut or results.is_cut[k]:
         for p in range(1, len(game.alive)):
-            results.truncated[k, p - 1] = is_cut & (game.alive[p] != 0)
+            results.truncated[k, p - 1] = is_cut & is_in(game, batch.params, p)
     results.is_over[k], results.is_cut[k] = is_over or is_cut, is_cut
 
 
@@ -551,12 +557,12 @@ def play(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
 
 
 @njit
-def report(game: Game, work: Work, results: StepResults, k: int, is_first: bool) -> None:
+def report(game: Game, params: Params, work: Work, results: StepResults, k: int, is_first: bool) -> None:
     """Add rewards and ends of game ``k`` in the decision just played; the first of a call overwrites."""
     for p in range(1, len(game.alive)):
-        is_now = (work.before[ALIVE_BEFORE, p] != 0) & is_finished(game, p)
+        is_now = (work.before[in_before(params), p] != 0) & is_finished(game, params, p)
         results.terminated[k, p - 1] = is_now if is_first else is_now | results.terminated[k, p - 1]
-    add_rewards(game, work, results.rewards[k], results.reward_parts[k], is_first)
+    add_rewards(game, params, work, results.rewards[k], results.reward_parts[k], is_first)
     results.ended[k] = game.clock[OVER] != 0
 
 
@@ -577,10 +583,10 @@ def derive(game: Game) -> None:
 
 
 @njit
-def has_living_agent(game: Game, seating: Seating) -> bool:
-    """Return whether any seat of an agent is alive."""
+def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
+    """Return whether any seat of an agent is alive, or has an ally that is."""
     for p in range(1, len(game.alive)):  # noqa: SIM110 - numba has no any() over a generator
-        if seating.seats[p] == AGENT_CODE and game.alive[p] != 0:
+        if seating.seats[p] == AGENT_CODE and is_in(game, params, p):
             return True
     return False
 
@@ -602,7 +608,7 @@ def keep_final(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 def start(game: Game, batch: Batch, seating: Seating, seed: Any, k: int) -> None:
     """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
     game.seed[0] = seed
-    begin_game(game, batch.params, batch.bank, batch.work.anchors, k)
+    begin_game(game, batch.params, batch.bank, batch.work, k)
     count_fronts(game)
     for p in range(1, len(game.alive)):
         seating.seats[p] = seating.next_seats[p]

@@ -14,6 +14,7 @@ from territorial.engine.step import Batch, Options
 from territorial.game.scratch import Work, make_work
 from territorial.game.spawning import MapBank
 from territorial.jit.thread_pool import Crew
+from territorial.observation.copies import Copies, no_addresses, write_addresses
 from territorial.typing import Bools
 
 
@@ -58,6 +59,7 @@ class Workers:
         self.crew = Crew(num_games, threads)
         """The thread pool."""
         self.launch_log = self._log_of(np.zeros(num_games, np.bool_))
+        self._addresses = no_addresses()
         self._calls: CompiledCalls | None = None
 
     @property
@@ -70,6 +72,10 @@ class Workers:
             batches = [self.batch(thread) for thread in range(len(self.works))]
             calls = self._calls = CompiledCalls(batches, self._specialize, self.crew)
         return calls
+
+    def copy_to(self, copies: Copies | None) -> None:
+        """Let steps copy what is observed into ``copies``, which the caller keeps; None: nowhere."""
+        write_addresses(copies, self._addresses)
 
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
@@ -93,6 +99,7 @@ class Workers:
             slots=arrays.slots,
             tape=self.launch_log,
             call=arrays.call,
+            copies=self._addresses,
             launched=arrays.launched,
             options=self._options,
             thread=thread,

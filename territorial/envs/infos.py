@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config import GameConfig
 from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import PLAYERS, view
@@ -20,36 +21,55 @@ COUNTS = ("alive", "land", "troops", "illegal", "raised", "bounced")
 INFO_NAMES = (*COUNTS, "place", "tick")
 """The names of all numbers: counts, ``place`` (0.0 until it is known) and ``tick`` of the game."""
 
-_COUNTS = np.array([PLAYERS[name] for name in COUNTS])
+TEAM_COUNTS = {name: name for name in COUNTS} | {"team_of": "team"}
+"""With teams, names of whole numbers in infos and in the state."""
+
+_ROWS = {
+    has_teams: np.array([PLAYERS[name] for name in names])
+    for has_teams, names in ((False, COUNTS), (True, tuple(TEAM_COUNTS.values())))
+}
 _PLACE = PLAYERS["place2"]
 
 
+def counts_of(config: GameConfig) -> dict[str, str]:
+    """Return the whole numbers of infos by name, each with the name of its field of the state."""
+    return {name: name for name in COUNTS} if config.teams is None else TEAM_COUNTS
+
+
+def info_names(config: GameConfig) -> tuple[str, ...]:
+    """Return ``INFO_NAMES``, and with teams ``team_of`` among them: the team 1..N of the seat."""
+    return (*counts_of(config), "place", "tick")
+
+
 def agent_info(game: VecGame, seats: Ints) -> dict[str, npt.NDArray[Any]]:
-    """Return new arrays (E, A) of the infos of ``seats``, 1..P (E, A), by ``INFO_NAMES``.
+    """Return new arrays (E, A) of the infos of ``seats``, 1..P (E, A), by ``info_names``.
 
     All are int64 but ``place``, float64.
     """
-    return _by_name(*_numbers(game.blocks.players, view(game.blocks, "tick"), seats))
+    config, players = game.config, game.blocks.players
+    return _by_name(config, *_numbers(config, players, view(game.blocks, "tick"), seats))
 
 
-def final_info(results: StepResults, seats: Ints) -> dict[str, npt.NDArray[Any]]:
+def final_info(config: GameConfig, results: StepResults, seats: Ints) -> dict[str, npt.NDArray[Any]]:
     """Return ``agent_info`` of the last episode of every game, of ``seats`` (E, A) in it."""
-    return _by_name(*_numbers(results.final_players, results.final_length, seats))
+    return _by_name(config, *_numbers(config, results.final_players, results.final_length, seats))
 
 
 def listed_info(game: VecGame, seats: Ints) -> dict[str, list[float]]:
     """Return ``agent_info`` of one game as lists, of ``seats`` (A,)."""
-    numbers, places = _numbers(game.blocks.players, view(game.blocks, "tick"), seats[None])
-    return _by_name(numbers[:, 0].tolist(), places[0].tolist())
+    ticks = view(game.blocks, "tick")
+    numbers, places = _numbers(game.config, game.blocks.players, ticks, seats[None])
+    return _by_name(game.config, numbers[:, 0].tolist(), places[0].tolist())
 
 
-def _by_name(numbers: Any, places: Any) -> dict[str, Any]:
-    return dict(zip(INFO_NAMES, (*numbers[:-1], places, numbers[-1]), strict=True))
+def _by_name(config: GameConfig, numbers: Any, places: Any) -> dict[str, Any]:
+    return dict(zip(info_names(config), (*numbers[:-1], places, numbers[-1]), strict=True))
 
 
-def _numbers(players: Ints, ticks: Ints, seats: Ints) -> tuple[Ints, Floats]:
-    numbers, places = np.empty((len(_COUNTS) + 1, *seats.shape), np.int64), np.empty(seats.shape)
-    write_numbers(players, _COUNTS, ticks, seats, numbers, places)
+def _numbers(config: GameConfig, players: Ints, ticks: Ints, seats: Ints) -> tuple[Ints, Floats]:
+    rows = _ROWS[config.teams is not None]
+    numbers, places = np.empty((len(rows) + 1, *seats.shape), np.int64), np.empty(seats.shape)
+    write_numbers(players, rows, ticks, seats, numbers, places)
     return numbers, places
 
 

@@ -8,6 +8,7 @@ a game is there once a game.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,16 +17,18 @@ from gymnasium import spaces
 
 from territorial._moved import renamed
 from territorial.actions.encoding import num_targets
-from territorial.constants import NUM_CANDIDATES
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries
 from territorial.decode.forms import onehot_shape, pooled_shape
 from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
+from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import from_zero_to, shortened
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout
-from territorial.observation.pair_columns import OWN, PAIRS, UNIT, PairColumn
+from territorial.jit.block_copies import copy_of
+from territorial.observation.copies import Copies, are_large
+from territorial.observation.layout import Column, ObsLayout
+from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
@@ -41,7 +44,7 @@ class Mode(ABC):
         pool_factor: cells a side of the squares of the mode "pooled".
         zero_copy: True returns views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
-        num_candidates: rows of ``pairs`` in the mode "pairs".
+        pair_rows: those of the mode "pairs"; None: by default.
 
     """
 
@@ -55,10 +58,10 @@ class Mode(ABC):
         game: VecGame,
         pool_factor: int = 8,
         zero_copy: bool = False,
-        num_candidates: int = NUM_CANDIDATES,
+        pair_rows: ShownRows | None = None,
     ) -> None:
         self.game = game
-        self.num_candidates = num_candidates
+        self.pair_rows = rows_shown(game.config) if pair_rows is None else pair_rows
         self.layout: ObsLayout = game.layout
         self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
@@ -70,14 +73,22 @@ class Mode(ABC):
         """Return the spaces of all that one agent sees."""
 
     def per_game(
-        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+        self,
+        seen: Observations,
+        terrain: npt.NDArray[np.uint8],
+        games: Ints | None = None,
+        copies: Copies | None = None,
     ) -> Arrays:
         """Return what is the same for all agents of a game: the ``shared`` arrays, (E, ...) each.
 
         ``terrain``: uint8 (E, 2, H, ceil(W/8)), read-only, never written to again. ``games``: copies of
-        theirs alone.
+        theirs alone. ``copies``: those that a step has made of ``seen`` already.
         """
         return {}
+
+    def new_copies(self) -> Copies | None:
+        """Return what a step is to copy the shared arrays into; None where it need not."""
+        return None
 
     @abstractmethod
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
@@ -90,40 +101,59 @@ class PackedBoards(Mode):
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
 
+    @cached_property
+    def _are_made_in_steps(self) -> bool:
+        return not self.zero_copy and are_large(self.layout, self.game.num_games)
+
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
         layout, high = self.layout, limits(self.config)
-        players = np.tile(_highest(PLAYERS, high), (layout.num_players, 1))
-        borders = np.broadcast_to(_highest(BORDERS, high)[:, None, None], layout.shape("borders"))
+        players = np.tile(_highest(layout.columns("players"), high), (layout.num_players, 1))
+        of_pair = _highest(layout.columns("borders"), high)
+        borders = np.broadcast_to(of_pair[:, None, None], layout.shape("borders"))
         return {
             "observation": spaces.Box(0, 255, layout.shape("planes"), np.uint8),
             "terrain": spaces.Box(0, 255, layout.shape("terrain"), np.uint8),
             "players": from_zero_to(players),
             "borders": from_zero_to(borders.copy()),
-            "globals": from_zero_to(_highest(GLOBALS, high)),
+            "globals": from_zero_to(_highest(layout.columns("globals"), high)),
             "seat": spaces.Box(1, layout.num_players, (1,), np.int32),
         }
 
     def per_game(
-        self, seen: Observations, terrain: npt.NDArray[np.uint8], games: Ints | None = None
+        self,
+        seen: Observations,
+        terrain: npt.NDArray[np.uint8],
+        games: Ints | None = None,
+        copies: Copies | None = None,
     ) -> Arrays:
         """Return boards and tables."""
-        arrays: Arrays = {
-            "observation": seen.planes,
-            "terrain": terrain,
-            "players": seen.players,
-            "borders": seen.borders,
-            "globals": seen.globals,
-        }
+        if copies is not None:  # rows that the engine pads are copied once more
+            return _shared(copies._replace(planes=np.ascontiguousarray(copies.planes)), copy_of(terrain))
+        arrays = _shared(seen, terrain)
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
         if self.zero_copy:
             return arrays
         return {key: array.copy() for key, array in arrays.items()}
 
+    def new_copies(self) -> Copies | None:
+        """Return arrays for boards and tables, where these are copied and large."""
+        return self.game.new_copies() if self._are_made_in_steps else None
+
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""
         return {"seat": seats[:, None].astype(np.int32)}
+
+
+def _shared(seen: Observations | Copies, terrain: npt.NDArray[np.uint8]) -> Arrays:
+    return {
+        "observation": seen.planes,
+        "terrain": terrain,
+        "players": seen.players,
+        "borders": seen.borders,
+        "globals": seen.globals,
+    }
 
 
 class Features(Mode):
@@ -169,26 +199,27 @@ class OneHot(Mode):
 
 
 class Pairs(Mode):
-    """Numbers of the seat and of each owner that it can attack, read from the games as they stand.
+    """Numbers of the seat and of each owner that it can name, read from the games as they stand.
 
     They are computed for those alone who are asked for, and no observation of the engine is needed.
     """
 
     shows_boards = False
-    options = ("num_candidates",)
+    options = ("num_candidates", "num_allies")
 
     def keys(self) -> Keys:
         """Return the spaces of the numbers, and of what an action against each candidate is."""
-        count, most = self.num_candidates, num_targets(self.layout.num_players) - 1
+        count, most = self.pair_rows.total, num_targets(self.layout.num_players) - 1
+        columns = pair_columns(teams=self.layout.teams)
         return {
             "own": _between(OWN, (len(OWN),)),
-            "pairs": _between(PAIRS, (count, len(PAIRS))),
+            "pairs": _between(columns, (count, len(columns))),
             "targets": spaces.Box(0, most, (count,), np.int32),
         }
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers as float32."""
-        return self.game.pair_observer.observe(games, seats, self.num_candidates).as_floats()._asdict()
+        return self.game.pair_observer.observe(games, seats, self.pair_rows).as_floats()._asdict()
 
 
 MODES: dict[str, type[Mode]] = {

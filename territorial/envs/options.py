@@ -13,7 +13,8 @@ import numpy.typing as npt
 from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
 from territorial.config import FIELD_NAMES, GameConfig
 from territorial.config.validation import check_keywords, hint, true_or_false, whole_number
-from territorial.constants import MAX_CANDIDATES, MAX_SIDE, NUM_CANDIDATES
+from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
+from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, checked_function
@@ -51,16 +52,18 @@ class EnvOptions:
             for that form only; default False.
         num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
             of actions of that name; 1 to 250; default None: 8.
-        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
-            docs/agent_life.md; default "remove".
+        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
+            0 to 250; default None: 4 with teams, else 0.
+        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
+            out; "keep", with the game; see docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
-            default "game".
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
+            with teams no team with an agent; default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
@@ -98,10 +101,17 @@ class EnvOptions:
         high=MAX_CANDIDATES,
         none="8",
     )
+    num_allies: int | None = _option(
+        None,
+        'D, the most living allies that "pairs" shows to an agent after those, in games with teams',
+        low=0,
+        high=MAX_ALLIES,
+        none="4 with teams, else 0",
+    )
     agent_death: str = _option(
         "remove",
-        'when the episode of an agent ends: "remove", at its death; "keep", with the game; see '
-        "docs/agent_life.md",
+        'when the episode of an agent ends: "remove", at its death, or with teams when its team is out; '
+        '"keep", with the game; see docs/agent_life.md',
     )
     action_mask: str = _option(
         "obs", 'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)'
@@ -113,7 +123,9 @@ class EnvOptions:
     )
     max_cycles: int | None = _option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = _option(
-        "game", '"game": a game is played to its end; "no_agents": it also ends when no agent is alive'
+        "game",
+        '"game": a game is played to its end; "no_agents": it also ends when no agent is alive, or '
+        "with teams no team with an agent",
     )
     reward_fn: RewardFunction | None = field(
         default=None,
@@ -149,6 +161,11 @@ class EnvOptions:
                 f"num_candidates is {self.num_candidates} and obs is {self.obs!r}; this option works only "
                 'with obs = "pairs" or an action_format of pairs'
             )
+        if self.num_allies is not None and not self.reads_games:
+            raise ValueError(
+                f"num_allies is {self.num_allies} and obs is {self.obs!r}; this option works only with "
+                'obs = "pairs" or an action_format of pairs'
+            )
         true_or_false("launches", self.launches)
         if true_or_false("zero_copy", self.zero_copy):
             self._check_goes_with_obs("zero_copy")
@@ -171,16 +188,15 @@ class EnvOptions:
     def mode(self, game: VecGame) -> Mode:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        return MODES[self.obs](game, factor, bool(self.zero_copy), self.candidates)
+        return MODES[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
 
-    def format(self, num_players: int) -> ActionFormat:
-        """Return the format of actions in games of so many players."""
-        return FORMATS[self.action_format](num_players, self.candidates)
+    def format(self, config: GameConfig) -> ActionFormat:
+        """Return the format of actions in games of ``config``."""
+        return FORMATS[self.action_format](config.num_players, self.pair_rows(config).total)
 
-    @property
-    def candidates(self) -> int:
-        """C, the rows of the form "pairs" and the candidates of actions."""
-        return NUM_CANDIDATES if self.num_candidates is None else self.num_candidates
+    def pair_rows(self, config: GameConfig) -> ShownRows:
+        """Return the rows of the form "pairs", which are what actions of that name can name."""
+        return rows_shown(config, self.num_candidates, self.num_allies)
 
     @property
     def reads_games(self) -> bool:

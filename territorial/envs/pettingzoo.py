@@ -21,7 +21,7 @@ from territorial.engine.last_launches import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
-from territorial.envs.infos import INFO_NAMES, listed_info
+from territorial.envs.infos import info_names, listed_info
 from territorial.envs.older_pickles import upgraded_env
 from territorial.envs.options import EnvOptions, agent_seats, config_from
 from territorial.envs.spaces import ONLY_KEY, Observation, from_zero_to, space_of
@@ -115,7 +115,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     The ``options`` of ``reset`` are accepted and ignored.
 
     **Ends.** ``terminated`` is True once for every agent, at its death or at the end of the game,
-    whichever is first; it is then no longer in ``agents``. With ``agent_death="keep"`` all agents stay to the
+    whichever is first; it is then no longer in ``agents``. With teams it is not its death that counts, but
+    that of the last member of its team. With ``agent_death="keep"`` all agents stay to the
     end of the game and are terminated together. Agents that were eliminated still observe, may only hold,
     and get no rewards after that of their last step. After ``max_cycles`` decisions all agents left are
     ``truncated`` instead, and no place is paid. Once ``agents`` is empty, ``step`` raises ``RuntimeError``,
@@ -126,8 +127,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     **Infos.** The same keys for every agent at every time, with numbers: ``alive`` 0 or 1, ``land`` in cells,
     ``troops`` at home, ``place`` (0.0 until it is known) and ``tick``. ``illegal``, ``raised`` and
-    ``bounced`` count launches so far. The parts of the reward are there as well: ``reward_land`` and
-    ``reward_placement`` unless others are chosen. ``action_mask`` is there where the option says so.
+    ``bounced`` count launches so far. With teams ``team_of`` is the team 1..N of the seat. The parts of the
+    reward are there as well: ``reward_land`` and ``reward_placement`` unless others are chosen.
+    ``action_mask`` is there where the option says so.
 
     **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
     scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
@@ -150,16 +152,18 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             for that form only; default False.
         num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
             of actions of that name; 1 to 250; default None: 8.
-        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
-            docs/agent_life.md; default "remove".
+        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
+            0 to 250; default None: 4 with teams, else 0.
+        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
+            out; "keep", with the game; see docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
-            default "game".
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
+            with teams no team with an agent; default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
@@ -207,6 +211,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         pool_factor: int | None = None,
         zero_copy: bool = False,
         num_candidates: int | None = None,
+        num_allies: int | None = None,
         agent_death: str = "remove",
         action_mask: str = "obs",
         action_format: str = "discrete",
@@ -223,6 +228,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             pool_factor=pool_factor,
             zero_copy=zero_copy,
             num_candidates=num_candidates,
+            num_allies=num_allies,
             agent_death=agent_death,
             action_mask=action_mask,
             action_format=action_format,
@@ -277,7 +283,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     @property
     def info_names(self) -> tuple[str, ...]:
         """The names of all numbers in infos."""
-        return (*INFO_NAMES, *self.vec.reward_names)
+        return (*info_names(self.config), *self.vec.reward_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -528,6 +534,7 @@ def parallel_env(
     launches: bool = False,
     config: GameConfig | None = None,
     num_candidates: int | None = None,
+    num_allies: int | None = None,
     **config_fields: Any,
 ) -> TerritorialEnv:
     """Return one game as a PettingZoo ``ParallelEnv``, in which all agents act at the same time.
@@ -544,8 +551,8 @@ def parallel_env(
             without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
             numbers of an agent and of each owner that it can attack. See docs/observation.md; default
             "packed".
-        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
-            docs/agent_life.md; default "remove".
+        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
+            out; "keep", with the game; see docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
@@ -561,8 +568,8 @@ def parallel_env(
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
         zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
             for that form only; default False.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
-            default "game".
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
+            with teams no team with an agent; default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
@@ -572,6 +579,8 @@ def parallel_env(
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
             of actions of that name; 1 to 250; default None: 8.
+        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
+            0 to 250; default None: 4 with teams, else 0.
         config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
             fields that are given change those of ``config``.
 
@@ -604,6 +613,7 @@ def parallel_env(
         pool_factor=pool_factor,
         zero_copy=zero_copy,
         num_candidates=num_candidates,
+        num_allies=num_allies,
         agent_death=agent_death,
         action_mask=action_mask,
         action_format=action_format,

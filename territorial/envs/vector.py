@@ -23,7 +23,7 @@ from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
-from territorial.envs.infos import INFO_NAMES, agent_info, final_info
+from territorial.envs.infos import agent_info, final_info, info_names
 from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
@@ -31,6 +31,8 @@ from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
 from territorial.game.state import SEATING, State
+from territorial.jit.block_copies import copy_of
+from territorial.observation.copies import Copies, copy_games
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, Drawers
 from territorial.typing import Arrays, Bools, Ints
@@ -72,18 +74,19 @@ class TerritorialVec(WritableArrays):
     actions                          whole numbers (E, A), or (E, A, 2) for "multi_discrete"
     rewards                          float32 (E, A): those of ``config.rewards`` and of ``reward_fn``
     terminated, truncated            bool (E, A)
-    info: ``INFO_NAMES``             int64 (E, A), ``place`` float64
+    info: ``info_names``             int64 (E, A), ``place`` float64
     info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
     info: ``launches``               with that option: :class:`Launches`, three arrays (E, P) of all seats
     info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
     info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
-    info: ``final_info``             and their ``INFO_NAMES``, (N, A). Both None where none ended, or where
+    info: ``final_info``             and their ``info_names``, (N, A). Both None where none ended, or where
                                      the arrays above show the ended games still
     ===============================  ==================================================================
 
     **Eliminated agents** keep their entries: they see the game continue, may only hold, and what they do is
     ignored. With ``agent_death="remove"`` an agent is terminated at its death, and what follows up to the
-    next game is padding (``info["alive"]`` 0); with "keep" all agents are terminated when their game ends.
+    next game is padding (``info["alive"]`` 0). With teams it is terminated when its team is out
+    (``info["place"]`` above 0). With "keep" all agents are terminated when their game ends.
 
     **Ends.** A game ends when it is over; with ``end_when="no_agents"`` also when no agent lives; after
     ``max_cycles`` decisions it is truncated. ``autoreset`` says what then happens:
@@ -176,7 +179,7 @@ class TerritorialVec(WritableArrays):
         for k, names in enumerate(line_ups):
             self.set_seats(k, names)
         self._mode = self.options.mode(self.game)
-        self.format = self.options.format(players)
+        self.format = self.options.format(self.config)
         """The format of actions."""
         masks = {"action_mask": self.format.mask_space} if self.options.masks_obs else {}
         self.spaces = self._mode.keys()
@@ -190,7 +193,7 @@ class TerritorialVec(WritableArrays):
         self.reward_names = self._rewarding.names
         """The names of the parts of rewards, in the order of ``Played.parts``."""
         masks_told = ("action_mask",) if self.options.masks_info else ()
-        self.info_names = (*INFO_NAMES, *self.reward_names, *masks_told)
+        self.info_names = (*info_names(self.config), *self.reward_names, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
         self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
@@ -219,7 +222,8 @@ class TerritorialVec(WritableArrays):
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
         self._write_actions(actions)
-        played = self.play()
+        copies = self._mode.new_copies()
+        played = self.play(copies)
         self._show()
         info = self._info(
             played.parts,
@@ -229,7 +233,7 @@ class TerritorialVec(WritableArrays):
             played.final_info,
             played.launches,
         )
-        return self.observe(), played.rewards, played.terminated, played.truncated, info
+        return self._observe(copies), played.rewards, played.terminated, played.truncated, info
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
         """Do what ``reset`` does, and observe nothing."""
@@ -253,15 +257,18 @@ class TerritorialVec(WritableArrays):
         given[0, rows] = numbers
         return self._write_choices(given)
 
-    def play(self) -> Played:
-        """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range; observe nothing."""
+    def play(self, copies: Copies | None = None) -> Played:
+        """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range.
+
+        ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
+        """
         listener = self._rewarding.listener(self.game)
-        results = self.game.step_unchecked(self.options.repeat, listener)
+        results = self.game.step_unchecked(self.options.repeat, listener, copies)
         rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
         is_kept = self.options.agent_death == "keep"
         played = played_by(results, rewards, parts, self.agent_seats, is_kept, self.launches())
         if self.autoreset == "same_step" and played.num_ended:
-            played = self._replace_ended(played)
+            played = self._replace_ended(played, copies)
         elif played.num_reset:
             self._take_over(np.flatnonzero(played.was_reset))
         return played
@@ -287,9 +294,13 @@ class TerritorialVec(WritableArrays):
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
+        return self._observe(None)
+
+    def _observe(self, copies: Copies | None) -> Observation:
+        """Return what all agents see; ``copies``: what they share, if a step has copied it."""
         seen = self.game.observations
         if not self.options.zero_copy:
-            return self._look(self._games, self._mode.per_game(seen, self._terrain), seen)
+            return self._look(self._games, self._mode.per_game(seen, self._terrain, copies=copies), seen)
         if not self.options.masks_obs:
             return self._engine_views().observation.copy()
         return self._engine_views().observation | {"action_mask": self._all_masks()}
@@ -311,7 +322,7 @@ class TerritorialVec(WritableArrays):
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
         self._need_reset()
-        return self._all_masks().copy()
+        return copy_of(self._all_masks())
 
     def launches(self) -> Launches | None:
         """Return new arrays of what all seats launched in the last step; None without that option."""
@@ -405,15 +416,20 @@ class TerritorialVec(WritableArrays):
         if self.render_mode == "human":
             self.render()
 
-    def _replace_ended(self, played: Played) -> Played:
-        """Return ``played`` with what there was last in the ended games, whose places have new ones."""
+    def _replace_ended(self, played: Played, copies: Copies | None) -> Played:
+        """Return ``played`` with what there was last in the ended games, whose places have new ones.
+
+        These are in ``copies``, too.
+        """
         games = np.flatnonzero(played.ended)
         last = self.game.final_observations
         shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
-        info = final_info(self.game.results, self.agent_seats)
+        info = final_info(self.config, self.game.results, self.agent_seats)
         if self.game.autoreset == "disabled":  # the games have been read as they ended
             for k in games.tolist():
                 self.game.reset_game(k)
+            if copies is not None:
+                copy_games(self.game.observations, copies, games)
         self._take_over(games)
         return played._replace(
             was_reset=played.ended,
@@ -521,7 +537,7 @@ class TerritorialVec(WritableArrays):
         return found
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
-        return self.game.pair_observer.candidates(games, seats, self.options.candidates)
+        return self.game.pair_observer.candidates(games, seats, self.options.pair_rows(self.config))
 
     def _need_reset(self) -> None:
         if not self._has_begun:
@@ -576,16 +592,18 @@ def make_vec(
             for that form only; default False.
         num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
             of actions of that name; 1 to 250; default None: 8.
-        agent_death: when the episode of an agent ends: "remove", at its death; "keep", with the game; see
-            docs/agent_life.md; default "remove".
+        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
+            0 to 250; default None: 4 with teams, else 0.
+        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
+            out; "keep", with the game; see docs/agent_life.md; default "remove".
         action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
             "obs".
         action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
             "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
             default "discrete".
         max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive;
-            default "game".
+        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
+            with teams no team with an agent; default "game".
         reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
             added to those of the config. See docs/rewards.md; default None: no others.
         repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are

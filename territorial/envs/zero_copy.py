@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.engine.vec_game import VecGame
-from territorial.envs.infos import COUNTS, agent_info, write_places
+from territorial.envs.infos import agent_info, counts_of, write_places
 from territorial.typing import Arrays
 
 
@@ -24,7 +24,8 @@ class EngineViews:
         self._are_all = seats.shape[1] == game.config.num_players
         state = game.state
         ticks = np.broadcast_to(state.tick[:, None], seats.shape)
-        self._counts = {name: getattr(state, name)[:, 1:] for name in COUNTS}
+        counts = counts_of(game.config)
+        self._counts = {name: getattr(state, field)[:, 1:] for name, field in counts.items()}
         self._counts |= {"place": ticks, "tick": ticks}  # place keeps its place here
         for array in (*observation.values(), *self._counts.values()):
             array.flags.writeable = False

@@ -110,7 +110,7 @@ def draw_shares(
     ``weight``: (N, N), how firm each share is; what is below 1 is faded.
     """
     side = 3 + 0.36 * len(names)
-    figure, axes = plt.subplots(figsize=(side + 1, side), layout="constrained")
+    figure, axes = plt.subplots(figsize=(side + 1, side), layout="compressed")
     firm = np.ones(share.shape) if weight is None else weight
     axes.patch.set(hatch="//////", facecolor="0.97", edgecolor="0.8")  # shows where a cell has no colour
     axes.imshow(np.where(np.isnan(share), np.nan, 1.0), cmap="gray", vmin=0, vmax=1)  # white under what fades
@@ -121,7 +121,7 @@ def draw_shares(
     for row, column in np.argwhere(~np.isnan(share)):
         value, alpha = 100 * share[row, column], firm[row, column]
         color = "white" if abs(value - 50) > 35 and alpha > 0.6 else "black"
-        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6, color=color)
+        axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=7, color=color)
     colors = plt.cm.ScalarMappable(plt.Normalize(0, 100), "RdBu")
     figure.colorbar(colors, ax=axes, shrink=0.8)
     return figure

@@ -63,7 +63,9 @@ def match(
     Args:
         seats: who plays each seat, repeated if they are fewer than the seats. A player is a bot (name,
             ``module:Class`` or object), a name of ``policies``, or a policy that has a ``name``. Or the name
-            of a line-up, of which players are taken evenly; default "mixed-2".
+            of a line-up, of which players are taken evenly; default "mixed-2". In games of teams, up to one
+            player a team: they get whole teams, repeated if they are fewer. A player for every seat, or a
+            line-up, is for seats by their numbers, whatever the teams are; teams may be mixed then.
         config: rules, size and maps; default None: a ``GameConfig`` with 16 maps.
         games: how many games there are; 1 to 10,000,000, default 100.
         policies: players by names of your choice, such as networks; see :func:`evaluate`. Default None: none.
@@ -95,9 +97,10 @@ def match(
 
     """
     config = _config(config)
-    entrants = Entrants(_seated(seats, config.num_players), policies)
+    draw, seated = _seated(seats, config)
+    entrants = Entrants(seated, policies)
     course = _Course(out, play_of(play, processes), progress)
-    return course.ranking(_contest(entrants, config, games, seed, "fixed", code), entrants)
+    return course.ranking(_contest(entrants, config, games, seed, draw, code), entrants)
 
 
 def tournament(
@@ -116,7 +119,7 @@ def tournament(
     """Return how players do if seats are drawn for every game; ``territorial tournament`` prints it.
 
     Game k has the seed ``seed`` + k, which also draws who sits where: every player has as many seats as all
-    others, or one more.
+    others, or one more. In games of teams it is whole teams that are dealt.
 
     Args:
         players: who takes part, as the seats of :func:`match`; default: all bots of the library.
@@ -154,7 +157,8 @@ def tournament(
     config = _config(config)
     entrants = Entrants(_listed("players", players), policies)
     course = _Course(out, play_of(play, processes), progress)
-    return course.ranking(_contest(entrants, config, games, seed, "balanced", code), entrants)
+    draw: Draw = "balanced_teams" if config.has_allies else "balanced"
+    return course.ranking(_contest(entrants, config, games, seed, draw, code), entrants)
 
 
 # ---- who plays what --------------------------------------------------------------------------------
@@ -167,15 +171,25 @@ def _config(given: GameConfig | None) -> GameConfig:
     return config
 
 
-def _seated(seats: str | Sequence[Player], num_players: int) -> list[Player]:
-    """Return a player for every seat; more than there are seats if more were named."""
+def _seated(seats: str | Sequence[Player], config: GameConfig) -> tuple[Draw, list[Player]]:
+    """Return a player for every seat or for every team; more than there are seats if more were named."""
+    num_players = config.num_players
     if isinstance(seats, str) and seats in LINEUPS:
         lineup = LINEUPS[seats].seats
         if len(lineup) > num_players:
-            return [lineup[len(lineup) * i // num_players] for i in range(num_players)]
-        return list(islice(cycle(lineup), num_players))
+            return "fixed", [lineup[len(lineup) * i // num_players] for i in range(num_players)]
+        return "fixed", list(islice(cycle(lineup), num_players))
     players = _listed("seats", seats, f"the name of a line-up ({', '.join(LINEUPS)}) or ")
-    return players if len(players) >= num_players else list(islice(cycle(players), num_players))
+    if len(players) >= num_players:
+        return "fixed", players
+    if not config.has_allies:
+        return "fixed", list(islice(cycle(players), num_players))
+    if len(players) > config.num_teams:
+        raise ValueError(
+            f"seats has {len(players)} players; it must have at most one for each of the {config.num_teams} "
+            f"teams, which gets all of its seats, or one for each of the {num_players} seats"
+        )
+    return "fixed_teams", list(islice(cycle(players), config.num_teams))
 
 
 def _listed(what: str, players: Any, other: str = "") -> list[Player]:
@@ -199,9 +213,7 @@ def _contest(
     contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
     policies = [player for player in entrants.players.values() if is_acting(player)]
     frames = max((policy.frames for policy in policies), default=0)
-    layout = ObsLayout(
-        height=config.height, width=config.width, num_players=config.num_players, frames=frames
-    )
+    layout = ObsLayout.of(config, frames)
     for policy in policies:
         policy.start(config, layout, seed)
         policy.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,15 +28,16 @@ from territorial.files.atomic import write_file
 from territorial.typing import Floats
 
 METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
-    "score": lambda one: (one.num_players - float(np.mean(one.places))) / (one.num_players - 1),
-    "place": lambda one: float(np.mean(one.places)),
+    "score": lambda one: (one.last_place - one.place) / (one.last_place - 1),
+    "place": lambda one: one.place,
     "win": lambda one: float(min(one.places) == 1),
     "land": lambda one: float(np.mean(one.land)),
     "return": lambda one: float(np.mean(one.returns)),
     "length": lambda one: float(one.length),
 }
 """What a game says of a policy. First the share of the other seats that one of its own is above, which is the
-same from 2 to 250 players. Then its mean place; whether it won; the land and the reward of a seat; ticks."""
+same from 2 to 250 players. Then its mean place; whether it won; the land and the reward of a seat; ticks.
+With teams, score, place and win are those of its teams."""
 
 
 class Matrix(NamedTuple):
@@ -96,7 +97,7 @@ class Evaluation:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write every game as a line of JSON."""
-        lines = [json.dumps(asdict(one)) for one in self.records]
+        lines = [json.dumps(one.to_dict()) for one in self.records]
         write_file(path, "\n".join([*lines, ""]).encode())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.engine.game_arrays import GameArrays
+from territorial.evaluation.teams import Teams
 
 
 class Outcome(NamedTuple):
@@ -17,16 +18,22 @@ class Outcome(NamedTuple):
         players: one text per seat, such as "trainable:main".
         places: one place per seat: 1 is the best, and equal players share the mean of their places. NaN for
             players who were alive when the game was left before its end. They are above all others, and
-            nothing is known between them.
+            nothing is known between them. With teams a place is that of the team, and NaN if the team was
+            not out.
+        teams: the team of each seat; default (): no teams.
 
     """
 
     players: tuple[str, ...]
     places: tuple[float, ...]
+    teams: Teams = ()
 
 
 def known_places(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
-    """Return (P,), the places of the seats of game ``k`` as far as they are known; NaN for who lives on."""
+    """Return (P,), the places of the seats of game ``k`` as far as they are known; NaN for who lives on.
+
+    With teams NaN is of all seats whose team has a living member.
+    """
     places = state.place2[k, 1:] / 2
     return np.where(places > 0, places, np.nan)
 
@@ -35,12 +42,13 @@ def places_now(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
     """Return (P,), the places that the seats of game ``k`` have if it ends as it stands.
 
     As at the end of a game living players are placed by land, then by troops; equals share the mean of
-    theirs.
+    theirs. With teams it is the teams with a living member, by the sums over their members.
     """
-    places = known_places(state, k)
+    places, teams = known_places(state, k), state.team[k, 1:]
     lives = np.isnan(places)
-    land, troops = state.land[k, 1:][lives], state.troops[k, 1:][lives]
+    left, which = np.unique(teams[lives], return_inverse=True)
+    land, troops = (np.bincount(teams, of[k, 1:])[left] for of in (state.land, state.troops))
     is_same = (land[:, None] == land) & (troops[:, None] == troops)
     is_behind = (land[:, None] < land) | ((land[:, None] == land) & (troops[:, None] < troops))
-    places[lives] = is_behind.sum(1) + (is_same.sum(1) + 1) / 2
+    places[lives] = (is_behind.sum(1) + (is_same.sum(1) + 1) / 2)[which]
     return places

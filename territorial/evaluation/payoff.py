@@ -12,6 +12,7 @@ import numpy.typing as npt
 from territorial.config.validation import shown, whole_number
 from territorial.constants import MAX_PLAYERS
 from territorial.evaluation.statistics import wilson
+from territorial.evaluation.teams import team_numbers, team_parts
 from territorial.typing import Floats, Ints
 
 PRIOR = 2.0
@@ -56,7 +57,8 @@ class PayoffMatrix:
 
     A game counts once for a pair, however many seats the two have in it. It counts as the share of the pairs
     of their seats in which the first is above; equal places count a half. With 32 seats a player as good as
-    all others wins one game in 32, and is above each of them in one of two.
+    all others wins one game in 32, and is above each of them in one of two. With teams, pairs of teams count
+    instead of pairs of seats, and allies are not compared.
 
     Args:
         capacity: players that are remembered. Beyond that, those are forgotten who have not played for
@@ -99,7 +101,12 @@ class PayoffMatrix:
         self._sums, self._counts, self._last = self._sums[block], self._counts[block], self._last[keep]
 
     def record(
-        self, players: Sequence[str], places: Sequence[float], *, fading: Mapping[str, float] | None = None
+        self,
+        players: Sequence[str],
+        places: Sequence[float],
+        teams: Sequence[int] = (),
+        *,
+        fading: Mapping[str, float] | None = None,
     ) -> None:
         """Count a game, such as an ``Outcome``.
 
@@ -107,6 +114,7 @@ class PayoffMatrix:
             players: who sat where; new ones are taken up.
             places: of the seats, 1 for the best; NaN for those who were still alive when the game was left:
                 they are above all others, and nothing is known between them.
+            teams: of the seats; default (): no teams.
             fading: of players that change, what their earlier games count for after this one, up to 1.
 
         """
@@ -121,7 +129,8 @@ class PayoffMatrix:
         for name in seats:
             self.add(name)
         number = {name: i for i, name in enumerate(seats)}
-        sums, pairs = _compared(np.array([number[name] for name in players]), values, len(seats))
+        who, numbers = np.array([number[name] for name in players]), team_numbers(teams, len(players))
+        sums, pairs = _compared(who, values, numbers, len(seats))
         rows = np.array([self._index[name] for name in seats])
         fade = np.array([(fading or {}).get(name, 1.0) for name in seats])
         is_met = pairs > 0
@@ -274,22 +283,24 @@ def _require(
         raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
 
 
-def _compared(who: npt.NDArray[np.int64], places: Floats, count: int) -> tuple[Floats, Ints]:
+def _compared(who: Ints, places: Floats, teams: Ints, count: int) -> tuple[Floats, Ints]:
     """Return (4, N, N) what a game adds to ``SUMS``, and (N, N) the pairs of seats that it decided.
 
     Who lived when the game was left is above all others, at the mean of the places that are left.
     """
     lives = np.isnan(places)
-    ranks, middle = np.where(lives, 0.0, places), np.where(lives, (lives.sum() + 1) / 2, places)
+    open_places = len(np.unique(teams[lives]))
+    ranks, middle = np.where(lives, 0.0, places), np.where(lives, (open_places + 1) / 2, places)
     ahead = (ranks > ranks[:, None]) + 0.5 * (ranks == ranks[:, None])
-    is_decided = ~(lives[:, None] & lives)
-    belongs = np.eye(count)[who]
+    is_decided = ~(lives[:, None] & lives) & (teams[:, None] != teams)
+    belongs, seats = np.eye(count)[who], np.eye(count)[who] * team_parts(teams)[:, None]
     between = 1.0 - np.eye(count)
     pairs = belongs.T @ is_decided @ belongs * between
-    above = belongs.T @ (ahead * is_decided) @ belongs
-    places_ahead = belongs.T @ ((middle - middle[:, None]) * is_decided) @ belongs
+    met = seats.T @ is_decided @ seats * between
+    above = seats.T @ (ahead * is_decided) @ seats
+    places_ahead = seats.T @ ((middle - middle[:, None]) * is_decided) @ seats
     is_met = pairs > 0
     has_won = np.bincount(who, places == 1, count) > 0
-    shares = np.divide([above, places_ahead], pairs, out=np.zeros((2, count, count)), where=is_met)
+    shares = np.divide([above, places_ahead], met, out=np.zeros((2, count, count)), where=is_met)
     sums = np.stack([is_met, shares[0], is_met & has_won[:, None], shares[1]])
     return sums, pairs.astype(np.int64)

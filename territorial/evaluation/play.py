@@ -97,8 +97,9 @@ class _GameWatch:
     def record(self, k: int, fixture: Fixture) -> GameRecord:
         """Return the record of game ``k``, which is over."""
         state, config = self._game.state, self._game.config
-        length, living = int(state.tick[k]), int(state.alive[k].sum())
-        is_won = living <= 1 or 100 * int(state.land[k, 1:].max()) >= config.win_percent * int(
+        length, teams, alive = int(state.tick[k]), state.team[k], state.alive[k] != 0
+        largest = int(np.bincount(teams[1:], state.land[k, 1:]).max())
+        is_won = len(np.unique(teams[alive])) <= 1 or 100 * largest >= config.win_percent * int(
             state.num_land[k]
         )
         return GameRecord(
@@ -113,4 +114,5 @@ class _GameWatch:
             num_land=int(state.num_land[k]),
             ticks=(*self.ticks[: len(self.looks[k])], length),
             land=(*self.looks[k], tuple(state.land[k, 1:].tolist())),
+            teams=fixture.teams,
         )

@@ -74,7 +74,8 @@ class Ranking:
 
     def text(self) -> str:
         """Return the standings, the matrix of placements, and what the games were like, as text."""
-        lines = [self.table(), "", *self._beats_lines(), *_shape_lines(self._arrays.shape())]
+        lines = [self.table(), "", *self._beats_lines(), *self._team_lines()]
+        lines += _shape_lines(self._arrays.shape())
         if self.ratings is None:
             lines.append(NEEDED)
         return "\n".join(lines)
@@ -85,6 +86,7 @@ class Ranking:
         return {
             "contest": self.contest.to_dict() | {"games": self.contest.games},
             "shape": arrays.shape(),
+            **({"mixed_teams": arrays.mixed_teams()} if self.contest.config.has_allies else {}),
             "standings": [self._standing(line) for line in self.standings],
             "players": list(self.players),
             "beats": [[None if np.isnan(share) else float(share) for share in row] for row in self.beats],
@@ -122,6 +124,16 @@ class Ranking:
             **estimates,
             "rating": rating and rating._asdict(),
         }
+
+    def _team_lines(self) -> list[str]:
+        """Return what places and wins are of, and whether a player has had them alone."""
+        config = self.contest.config
+        if not config.has_allies:
+            return []
+        mixed = self._arrays.mixed_teams()
+        whose = f"{100 * mixed:.0f} % of them of several players" if mixed else "each of one player"
+        lines = [f"{config.num_teams} teams, {whose}; places and wins are those of teams"]
+        return [*lines, "in a mixed team a player has its part of what all members did"] if mixed else lines
 
     def _beats_lines(self) -> list[str]:
         """Return how often a seat of one player is placed above one of another, if there are few of them."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.statistics import Z
+from territorial.evaluation.teams import team_numbers
 
 NEEDED = "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
 """What is said where it is not installed."""
@@ -30,7 +31,8 @@ class Ratings:
 
     Every seat enters a game with the rating of its player. A player of several seats leaves with the mean of
     theirs (of the variances for sigma), so that seats of one player are no more evidence than one. Places
-    count, not distances; equals are ties. ImportError without the extra "league".
+    count, not distances; equals are ties. With teams, the sums of their members' ratings compete, and each
+    member has a part in what its team's place says. ImportError without the extra "league".
 
     Args:
         fixed: whether players stay as they are. If not, the last games count most, and sigma never falls
@@ -48,19 +50,30 @@ class Ratings:
     def __getitem__(self, name: str) -> Rating:
         return self._ratings.get(name, self.START)
 
-    def record(self, seats: Sequence[str], places: Sequence[float]) -> None:
-        """Take a game into account; a place of NaN is before all others: who lived when the game was left."""
-        ranks = [0.0 if place != place else place for place in places]
+    def record(self, seats: Sequence[str], places: Sequence[float], teams: Sequence[int] = ()) -> None:
+        """Take a game into account; a place of NaN is before all others: who lived when the game was left.
+
+        ``teams``: the team of each seat, whose members have one place; default (): no teams.
+        """
         if len(set(seats)) < 2:
             return
-        teams = [[self._model.rating(mu=self[name].mu, sigma=self[name].sigma)] for name in seats]
+        members: dict[int, list[int]] = {}
+        for i, team in enumerate(team_numbers(teams, len(seats)).tolist()):
+            members.setdefault(team, []).append(i)
+        ranks = [0.0 if places[i] != places[i] else places[i] for i, *_ in members.values()]
+        sides = [[self._rated(seats[i]) for i in side] for side in members.values()]
         left: dict[str, list[Any]] = {}
-        for name, (rating,) in zip(seats, self._model.rate(teams, ranks=ranks), strict=True):
-            left.setdefault(name, []).append(rating)
+        for side, rated in zip(members.values(), self._model.rate(sides, ranks=ranks), strict=True):
+            for i, rating in zip(side, rated, strict=True):
+                left.setdefault(seats[i], []).append(rating)
         for name, found in left.items():
             mu = float(np.mean([rating.mu for rating in found]))
             sigma = float(np.sqrt(np.mean([rating.sigma**2 for rating in found])))
             self._ratings[name] = Rating(mu, sigma)
+
+    def _rated(self, name: str) -> Any:
+        """Return the rating of a player as openskill has it."""
+        return self._model.rating(mu=self[name].mu, sigma=self[name].sigma)
 
     def copy(self, name: str, other: str) -> None:
         """Let ``other`` have the rating of ``name``."""
@@ -93,7 +106,7 @@ def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
     """
     ratings, games = Ratings(fixed=True), sorted(records, key=lambda record: record.game)
     for i in np.random.default_rng(0).permutation(len(games)):
-        ratings.record(games[i].seats, games[i].places)
+        ratings.record(games[i].seats, games[i].places, games[i].teams)
     return {name: Rating(*pair) for name, pair in ratings.to_dict().items()}
 
 

@@ -10,6 +10,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
 from territorial.evaluation.schedule import Fixture
+from territorial.evaluation.teams import Teams
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 
 LAND_EVERY = 250
@@ -31,7 +32,7 @@ class GameRecord:
     seed: int
     seats: tuple[str, ...]
     places: tuple[float, ...]
-    """1 is the winner; equals share the mean of their places."""
+    """1 is the winner; equals share the mean of their places. With teams those of the teams."""
     died: tuple[int, ...]
     """The tick of death, -1 for those who lived to the end."""
     length: int
@@ -46,16 +47,21 @@ class GameRecord:
     """When land was looked at: at tick 0, every LAND_EVERY ticks while the game went on, and at its end."""
     land: tuple[tuple[int, ...], ...]
     """All players' cells at each of these ticks."""
+    teams: Teams = ()
+    """The team 1..N of each seat; empty without teams, and not in the file then."""
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        values = asdict(self)
+        if not self.teams:
+            del values["teams"]
+        return json.dumps(values, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: bytes, bounds: Bounds) -> GameRecord:
         """Return the record in a line of JSON, see ``bounds_of``; ValueError if there is none."""
         values = parse_object(line, bounds)
-        check_fields("a game", values, [spec.name for spec in fields(cls)])
+        check_fields("a game", values, {spec.name for spec in fields(cls)} - {"teams"}, {"teams"})
         try:
             return cls(**_checked(values))
         except TypeError as error:
@@ -63,13 +69,13 @@ class GameRecord:
 
     def is_of(self, fixture: Fixture) -> bool:
         """Return whether this is how ``fixture`` came out."""
-        return (self.game, self.seed, self.seats) == fixture
+        return (self.game, self.seed, self.seats, self.teams) == fixture
 
 
 def bounds_of(config: GameConfig) -> Bounds:
     """Return how large the record of a game can be, as a line."""
     looks = config.max_ticks // LAND_EVERY + 3
-    values = (looks + 4) * (config.num_players + 2) + 100
+    values = (looks + 5) * (config.num_players + 2) + 100
     return Bounds(nbytes=12 * values + LONGEST_NAME * config.num_players + 1000, values=values)
 
 
@@ -98,6 +104,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
         "num_land": land_cells,
         "ticks": ticks,
         "land": tuple(_row(f"land[{i}]", row, players, 0, land_cells) for i, row in enumerate(rows)),
+        "teams": _row("teams", values["teams"], players, 1, players) if "teams" in values else (),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +23,8 @@ HEADER_BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 """Of the first line."""
 SHOWN = 5
 """Differences from another contest that are named."""
+ORDERED: Mapping[str, str] = {"fixed": "seat", "fixed_teams": "team"}
+"""Draws in which each player has its place in every game, and what that place is."""
 
 
 class ResultsError(ValueError):
@@ -177,9 +179,9 @@ def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
 def _other_players(there: list[str], here: list[str], draw: Draw) -> list[str]:
     """Return the seats that others have; where seats are dealt, the players that are not in both."""
     there = [name if isinstance(name, str) else shown(name) for name in there]
-    if draw == "fixed" or sorted(there) == sorted(here):
+    if draw in ORDERED or sorted(there) == sorted(here):
         pairs = enumerate(zip(there, here, strict=False))  # the number of seats is a setting
-        what = "seat" if draw == "fixed" else "player"
+        what = ORDERED.get(draw, "player")
         return [f"its {what} {i + 1} is {old!r}, here it is {new!r}" for i, (old, new) in pairs if old != new]
     return [
         *(f"only there plays {name!r}" for name in (Counter(there) - Counter(here)).elements()),

@@ -12,8 +12,11 @@ from territorial._version import __version__
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.evaluation.teams import Teams, teams_by_seat
 
-Draw = Literal["fixed", "balanced"]
+Draw = Literal["fixed", "balanced", "fixed_teams", "balanced_teams"]
+BY_TEAM = ("fixed_teams", "balanced_teams")
+"""Draws in which a player has all seats of a team."""
 MOST_GAMES = 10_000_000
 
 
@@ -26,6 +29,8 @@ class Fixture(NamedTuple):
     """Seed of the game."""
     seats: tuple[str, ...]
     """Who plays each seat."""
+    teams: Teams = ()
+    """The team 1..N of each seat; empty without teams."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +44,10 @@ class Contest:
         seed: seed of the first game.
         draw: "fixed": the players are the seats of every game, in their order. "balanced": every game deals
             its seats among the players, as evenly as they go, in an order drawn from its seed.
+            "fixed_teams" and "balanced_teams": the same of teams, all seats of which have one player.
         code: digests of what players are made of that are not the library's, by their names.
 
-    ValueError if a fixed field has not one player for every seat.
+    ValueError if a fixed field has not one player for every seat, or for every team.
 
     """
 
@@ -61,17 +67,21 @@ class Contest:
             raise ValueError(f"draw is {self.draw!r}; it must be one of {', '.join(get_args(Draw))}")
         if not self.players:
             raise ValueError("there are no players; name at least one")
-        if self.draw == "fixed" and len(self.players) != self.config.num_players:
+        if self.draw in ("fixed", "fixed_teams") and len(self.players) != self._parts:
+            what = "seats" if self.draw == "fixed" else "teams"
             raise ValueError(
-                f"there are {len(self.players)} players; a game of this config has "
-                f"{self.config.num_players} seats"
+                f"there are {len(self.players)} players; a game of this config has {self._parts} {what}"
             )
 
     def fixture(self, number: int) -> Fixture:
         """Return game ``number``, 0 to ``games`` - 1."""
         number = whole_number("number", number, 0, self.games - 1)
         seed = self.seed + number
-        return Fixture(number, seed, self.players if self.draw == "fixed" else self._dealt(seed))
+        teams = teams_by_seat(self.config, seed)
+        dealt = self._dealt(seed) if self.draw in ("balanced", "balanced_teams") else self.players
+        if teams and self.draw in BY_TEAM:
+            dealt = tuple(dealt[team - 1] for team in teams)
+        return Fixture(number, seed, dealt, teams)
 
     def fixtures(self, without: Iterable[int] = ()) -> Iterator[Fixture]:
         """Yield all games but those numbered ``without``."""
@@ -93,13 +103,18 @@ class Contest:
             "library": __version__,
         }
 
+    @property
+    def _parts(self) -> int:
+        """What players are dealt to: seats, or teams."""
+        return self.config.num_teams if self.draw in BY_TEAM else self.config.num_players
+
     def _dealt(self, seed: int) -> tuple[str, ...]:
-        """Return the seats of a balanced game: whole rounds of all players, then some of them, shuffled."""
+        """Return who has which part of a balanced game: whole rounds of players, then some, shuffled."""
         rng = np.random.default_rng([DEALS, seed])
-        seats, players = self.config.num_players, len(self.players)
-        rest = rng.permutation(players)[: seats % players].tolist()
-        dealt = [*list(range(players)) * (seats // players), *rest]
-        return tuple(self.players[dealt[i]] for i in rng.permutation(seats))
+        parts, players = self._parts, len(self.players)
+        rest = rng.permutation(players)[: parts % players].tolist()
+        dealt = [*list(range(players)) * (parts // players), *rest]
+        return tuple(self.players[dealt[i]] for i in rng.permutation(parts))
 
 
 DEALS = 0x5EA75

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.evaluation.record import GameRecord
+from territorial.evaluation.teams import team_numbers, team_parts
 from territorial.typing import Floats
 
 RESAMPLES = 1000
@@ -39,11 +41,12 @@ class Line(NamedTuple):
     seats: int
     """In all games together."""
     place: Estimate
-    """Mean place."""
+    """Mean place; with teams over the teams it played for, each as far as their seats were its own."""
     wins: Estimate
-    """Share of all games that it won; those that end equal share a game."""
+    """Share of all games that it won; those that end equal share a game. Seats of a team share its win."""
     fair: Estimate
-    """Wins over the share of all seats that it had: 1 is what a player like all others gets."""
+    """Wins over the share of all seats that it had: 1 is what a player like all others gets. With teams the
+    share of all teams, of which a seat of a team of n is an n-th."""
 
 
 class RecordArrays:
@@ -60,6 +63,10 @@ class RecordArrays:
         """(G, P) who played the seat."""
         self.places: Floats = np.array([record.places for record in records], np.float64)
         """(G, P)"""
+        self.teams = np.array([team_numbers(record.teams, len(record.seats)) for record in records])
+        """(G, P) the team of the seat; without teams each seat is a team of one."""
+        self.parts = np.array([team_parts(row) for row in self.teams])
+        """(G, P) which part of its team the seat is. Places and wins are those of teams: seats share them."""
         self.lengths = np.array([record.length for record in records])
         """(G,) ticks."""
         self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
@@ -72,21 +79,21 @@ class RecordArrays:
         seats of one game are no evidence of their own. Those of places are of resampled games, from
         ``seed``; with fewer than FEW games, as wide as those of any places there are can be.
         """
-        best = self.places == self.places.min(axis=1, keepdims=True)
+        best = (self.places == self.places.min(axis=1, keepdims=True)) * self.parts
         wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
-        places = self._by_player(self.places)
-        games, last = self.places.shape
+        places, held = self._by_player(self.places * self.parts), self._by_player(self.parts)
+        games, last = len(self.places), int(self.teams.max())
         drawn = self._resample(seed)
         lines = []
         for i, player in enumerate(self.players):
             played = int(np.count_nonzero(seats[:, i]))
             if played < FEW:
-                mean = (places[:, i].sum() / seats[:, i].sum() - 1) / (last - 1)
+                mean = (places[:, i].sum() / held[:, i].sum() - 1) / (last - 1)
                 place = Estimate(*(1 + (last - 1) * value for value in wilson(mean, played)))
             else:
-                place = estimate(places[:, i], seats[:, i], drawn)
+                place = estimate(places[:, i], held[:, i], drawn)
             won = wilson(wins[:, i].sum() / games, games)
-            share = seats[:, i].sum() / seats.sum()
+            share = held[:, i].sum() / held.sum()
             fair = Estimate(*(value / share for value in won))
             lines.append(Line(player, int(seats[:, i].sum()), place, won, fair))
         return sorted(lines, key=lambda line: line.place.value)
@@ -94,19 +101,24 @@ class RecordArrays:
     def beats(self) -> Floats:
         """Return (N, N), how often a seat of i is placed above one of j; NaN if they never met.
 
-        Equal places count half.
+        Equal places count half. Two teams count once, however many seats they have, and allies not at all.
         """
         count = len(self.players)
         won, met = np.zeros((count, count)), np.zeros((count, count))
-        for who, places in zip(self.who, self.places, strict=True):
+        for who, places, teams, parts in zip(self.who, self.places, self.teams, self.parts, strict=True):
             ahead = (places[:, None] < places) + 0.5 * (places[:, None] == places)
-            np.fill_diagonal(ahead, 0)
-            others = 1.0 - np.eye(len(who))
-            pairs = who[:, None] * count + who
-            won += np.bincount(pairs.ravel(), ahead.ravel(), count**2).reshape(count, count)
-            met += np.bincount(pairs.ravel(), others.ravel(), count**2).reshape(count, count)
+            others = (teams[:, None] != teams) * (parts[:, None] * parts)
+            pairs = (who[:, None] * count + who).ravel()
+            won += np.bincount(pairs, (ahead * others).ravel(), count**2).reshape(count, count)
+            met += np.bincount(pairs, others.ravel(), count**2).reshape(count, count)
         beats: Floats = np.divide(won, met, out=np.full((count, count), np.nan), where=met > 0)
         return beats
+
+    def mixed_teams(self) -> float:
+        """Return the share of all teams that have seats of more than one player."""
+        games = zip(self.teams.tolist(), self.who.tolist(), strict=True)
+        held = [Counter(team for team, _ in {*zip(teams, who, strict=True)}) for teams, who in games]
+        return float(np.mean([players > 1 for teams in held for players in teams.values()]))
 
     def survival(self, ticks: npt.NDArray[np.int64]) -> Floats:
         """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ class TrialFile:
         """Keep games, in the file at once."""
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(asdict(one)) + "\n" for one in records))
+                file.write("".join(json.dumps(one.to_dict()) + "\n" for one in records))
                 file.flush()
         self._remember(records)
 

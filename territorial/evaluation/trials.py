@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from itertools import chain, cycle
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial._moved import names_of, renamed_fields
 from territorial.config import GameConfig
+from territorial.config.teams import MIN_TEAMS, RANDOM
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MIN_PLAYERS
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
@@ -19,10 +21,14 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.game_loop import GameLoop
 from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Player
+from territorial.evaluation.teams import team_sizes
 from territorial.files.strict_json import check_fields
 from territorial.typing import Bools, Ints
 
+T = TypeVar("T")
 DEFAULT_FIELD = "mixed-1"
+OF_TEAMS = frozenset({"num_teams", "members"})
+"""Fields of a record that games of teams alone have."""
 
 
 @renamed_fields(max_steps="max_cycles")
@@ -34,12 +40,18 @@ class Setting:
         config: rules, size and maps.
         seats: one entry per seat: "agent" where the policy plays, a bot (name, ``module:Class``,
             ``style:FILE``, ``net:FILE`` or object), or the name of another policy. Default None: one seat for
-            the policy, and bots of the line-up "mixed-1" at the others.
+            the policy, or with teams all of the team of the first seat, and bots of the line-up "mixed-1" at
+            the others.
         max_cycles: decisions after which a game is left. Players who live then are placed by land, then by
             troops; at least 1, default None: never.
-        rotate: True: all players move on by one seat from game to game; default True.
+        rotate: True: all players move on by one seat from game to game; with teams by one team, the seats of
+            which stay together. Where teams are dealt at random it is one seat. Default True.
 
-    A game is left, too, when all seats of the policy are out.
+    A game is left, too, when all seats of the policy are out, or with teams all teams that have one.
+
+    Raises:
+        ValueError: if ``seats`` do not fit the game; if ``rotate`` is True and teams are of different sizes,
+            unless they are dealt at random.
 
     Example:
         >>> import territorial
@@ -60,8 +72,7 @@ class Setting:
             raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
         players = self.config.num_players
         if self.seats is None:
-            field = LINEUPS[DEFAULT_FIELD].seats
-            object.__setattr__(self, "seats", (AGENT, *(field[i % len(field)] for i in range(players - 1))))
+            object.__setattr__(self, "seats", _usual_seats(self.config))
         seats = tuple(self.seats or ())
         if len(seats) != players:
             raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
@@ -69,14 +80,25 @@ class Setting:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)
         object.__setattr__(self, "rotate", true_or_false("rotate", self.rotate))
+        if self.rotate and _moves_teams(self.config) and len(set(map(len, _members(self.config)))) > 1:
+            sizes = ", ".join(str(len(members)) for members in _members(self.config))
+            raise ValueError(
+                f"rotate is True, and the teams have {sizes} seats; it must be False where teams are of "
+                "different sizes"
+            )
         if self.max_cycles is not None:
             object.__setattr__(self, "max_cycles", whole_number("max_cycles", self.max_cycles, 1))
 
     def at(self, episode: int) -> tuple[Seat, ...]:
         """Return the seats of a game."""
         seats = tuple(self.seats or ())
-        shift = episode % len(seats) if self.rotate else 0
-        return seats[-shift:] + seats[:-shift] if shift else seats
+        if not self.rotate:
+            return seats
+        if not _moves_teams(self.config):
+            return _moved_on(seats, episode)
+        members = _members(self.config)
+        moved = dict(zip(chain(*members), chain(*_moved_on(members, episode)), strict=True))
+        return tuple(seats[moved[i]] for i in range(len(seats)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what tells this setting from others, as values that JSON has."""
@@ -86,6 +108,33 @@ class Setting:
             "max_steps": self.max_cycles,  # as files of evaluations have always called it
             "rotate": self.rotate,
         }
+
+
+def _usual_seats(config: GameConfig) -> tuple[Seat, ...]:
+    """Return the seats of a setting that names none."""
+    field, players = LINEUPS[DEFAULT_FIELD].seats, config.num_players
+    own = _members(config)[config.dealt_teams[0] - 1] if _moves_teams(config) else [0]
+    others = cycle(field)
+    return tuple(AGENT if i in own else next(others) for i in range(players))
+
+
+def _moves_teams(config: GameConfig) -> bool:
+    """Return whether seats stay in their teams from game to game, and teams have several."""
+    return config.has_allies and config.team_deal != RANDOM
+
+
+def _members(config: GameConfig) -> tuple[list[int], ...]:
+    """Return the seats, from 0, of each team."""
+    members: tuple[list[int], ...] = tuple([] for _ in range(config.num_teams))
+    for seat, team in enumerate(config.dealt_teams):
+        members[team - 1].append(seat)
+    return members
+
+
+def _moved_on(parts: tuple[T, ...], steps: int) -> tuple[T, ...]:
+    """Return ``parts`` in a circle, each so many places further on."""
+    shift = steps % len(parts)
+    return parts[-shift:] + parts[:-shift] if shift else parts
 
 
 class Portion(NamedTuple):
@@ -115,11 +164,32 @@ class TrialRecord:
     """Ticks played."""
     is_left: bool
     """The game went on when it was left."""
+    num_teams: int | None = None
+    """N, the teams of the game, whose places are 1 to N; None without teams, and not in a file then."""
+    members: tuple[int, ...] | None = None
+    """How many seats the team of each seat has; None without teams, and not in a file then."""
+
+    @property
+    def last_place(self) -> int:
+        """The last place that there is."""
+        return self.num_players if self.num_teams is None else self.num_teams
+
+    @property
+    def place(self) -> float:
+        """The mean place; with teams over its teams, each as far as the seats are the policy's."""
+        if self.members is None:
+            return float(np.mean(self.places))
+        return float(np.average(self.places, weights=1 / np.array(self.members)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as values that JSON has, see :meth:`from_dict`."""
+        values = asdict(self)
+        return {name: value for name, value in values.items() if name not in OF_TEAMS or value is not None}
 
     @classmethod
     def from_dict(cls, values: Any) -> TrialRecord:
         """Return the record with these fields; ValueError and TypeError if no game leads to them."""
-        check_fields("a trial", values, [spec.name for spec in fields(cls)])
+        check_fields("a trial", values, {spec.name for spec in fields(cls)} - OF_TEAMS, OF_TEAMS)
         players = whole_number("num_players", values["num_players"], MIN_PLAYERS, MAX_PLAYERS)
         ends = {"places": (1, players), "land": (0, 1), "returns": (-math.inf, math.inf)}
         lists = {name: checked_list(name, values[name]) for name in ends}
@@ -128,6 +198,9 @@ class TrialRecord:
                 f"places, land and returns have {', '.join(str(len(part)) for part in lists.values())} "
                 f"entries; they must have one for each seat of the policy, of {players} in all"
             )
+        numbers: dict[str, Any] = {
+            name: tuple(finite_number(name, one, *ends[name]) for one in part) for name, part in lists.items()
+        }
         for name in ("policy", "setting"):
             if not isinstance(values[name], str):
                 raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
@@ -137,13 +210,25 @@ class TrialRecord:
             episode=whole_number("episode", values["episode"], 0, LARGEST_SEED),
             seed=whole_number("seed", values["seed"], 0, LARGEST_SEED),
             num_players=players,
-            **{
-                name: tuple(finite_number(name, one, *ends[name]) for one in part)
-                for name, part in lists.items()
-            },
+            **numbers,
             length=whole_number("length", values["length"], 0),
             is_left=true_or_false("is_left", values["is_left"]),
+            **_of_teams(values, players, len(lists["places"])),
         )
+
+
+def _of_teams(values: Mapping[str, Any], players: int, seats: int) -> dict[str, Any]:
+    """Return what a record says of teams; ValueError and TypeError for what cannot be."""
+    if not OF_TEAMS & set(values):
+        return {}
+    check_fields("a trial of teams", {name: values[name] for name in OF_TEAMS & set(values)}, OF_TEAMS)
+    members = checked_list("members", values["members"])
+    if len(members) != seats:
+        raise ValueError(f"members has {len(members)} entries; there are {seats} seats of the policy")
+    return {
+        "num_teams": whole_number("num_teams", values["num_teams"], MIN_TEAMS, players),
+        "members": tuple(whole_number(f"members[{i}]", n, 1, players) for i, n in enumerate(members)),
+    }
 
 
 @dataclass(frozen=True)
@@ -189,7 +274,7 @@ class _Trial:
         # The engine's end_when="no_agents" cannot: the policy may be a bot of the engine, and agents may be
         # other policies.
         state, limit = game.state, self._setting.max_cycles
-        is_idle = ~((state.alive[:, 1:] != 0) & agents).any(1)
+        is_idle = ~((state.place2[:, 1:] == 0) & agents).any(1)
         is_late = limit is not None and steps >= limit
         for k in np.flatnonzero((state.over == 0) & (is_idle | is_late)):
             game.stop_game(int(k))
@@ -198,17 +283,23 @@ class _Trial:
         state = game.state
         places = places_now(state, k)
         land = state.land[k, 1:] / state.num_land[k]
+        config = game.config
+        of_teams: dict[str, Any] = {}
+        if config.has_allies:
+            sizes = team_sizes(state.team[k, 1:])
+            of_teams = {"num_teams": config.num_teams, "members": tuple(sizes[seats].tolist())}
         return TrialRecord(
             policy=self._portion.policy,
             setting=self._portion.setting,
             episode=self._portion.episodes[k],
             seed=self._seeds[k],
-            num_players=game.config.num_players,
+            num_players=config.num_players,
             places=tuple(places[seats].tolist()),
             land=tuple(np.round(land[seats], 6).tolist()),
             returns=tuple(np.round(returns[seats], 6).tolist()),
             length=int(state.tick[k]),
             is_left=not (state.place2[k, 1:] > 0).all(),
+            **of_teams,
         )
 
 

@@ -1,7 +1,7 @@
 """What a launch needs and whether it is legal, for one launch and for arrays of them.
 
-docs/rules.md has the rule under "Actions". Kernels compile these formulas. From Python they take numbers, or
-arrays, which broadcast.
+docs/rules.md has the rules under "Launches" and, for those that name an ally, under "Donations". Kernels
+compile these formulas. From Python they take numbers, or arrays, which broadcast.
 """
 
 from __future__ import annotations
@@ -37,6 +37,21 @@ def largest_need(troops: Any, params: Params | GameConfig) -> Any:
 def is_legal(need: Any, largest: Any) -> Any:
     """Return whether a launch that needs ``need`` can be made, where it may need ``largest``."""
     return (need > 0) & is_affordable(need, largest)
+
+
+@formula
+def are_allies(p: Any, target: Any, team: Any, team_of_target: Any) -> Any:
+    """Return whether ``p`` and ``target`` are two players of one team; neutral land is in team 0."""
+    return (p != target) & (team == team_of_target)
+
+
+@formula
+def may_donate(troops: Any, ally_troops: Any, ally_land: Any, params: Params | GameConfig) -> Any:
+    """Return whether a player with ``troops`` at home may give to an ally: one that is below its cap.
+
+    Eliminated players have neither troops to give nor land, so that they are at their cap.
+    """
+    return (troops >= 1) & (ally_troops < params.hard_cap * ally_land)
 
 
 @formula

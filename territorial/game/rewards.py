@@ -9,46 +9,54 @@ from typing import Any
 
 import numpy as np
 
-from territorial.config.rewards import BASE_NAMES
-from territorial.game.scratch import Work
+from territorial.config import Params
+from territorial.config.rewards import BASE_NAMES, TEAM_BASE_NAMES
+from territorial.game.scratch import LAND_OF_TEAM, Work
 from territorial.game.state import NUM_LAND, OVER, TICK, Game
+from territorial.game.teams import has_allies, is_in
 from territorial.jit.decorators import njit
 from territorial.jit.simd import fill
 
-LAND_BEFORE, ALIVE_BEFORE, TAKEN_BEFORE, TICK_BEFORE = range(4)
-"""Rows of ``Work.before``; the last has one entry."""
+LAND_BEFORE, ALIVE_BEFORE, TAKEN_BEFORE, TICK_BEFORE, IN_BEFORE = range(5)
+"""Rows of ``Work.before``; that of the tick has one entry, the last is written where there are allies."""
 
-LAND, PLACEMENT, SURVIVAL, TAKEN, KILLS = range(len(BASE_NAMES))
+LAND, PLACEMENT, SURVIVAL, TAKEN, KILLS, TEAM_LAND = range(len(BASE_NAMES) + len(TEAM_BASE_NAMES))
 KIND, IS_ZERO_SUM = 0, 1
 """Columns of ``Work.reward_kinds``."""
 
 
 @njit
-def remember(game: Game, work: Work) -> None:
+def remember(game: Game, params: Params, work: Work) -> None:
     """Keep how the game stands as a decision begins, as far as its rewards need it."""
     work.before[TICK_BEFORE, 0] = game.clock[TICK]
     for p in range(1, len(game.alive)):
         work.before[LAND_BEFORE, p] = game.land[p]
         work.before[ALIVE_BEFORE, p] = game.alive[p]
+        if has_allies(params):
+            work.before[IN_BEFORE, p] = is_in(game, params, p)
     for i in range(len(work.reward_kinds)):
         if work.reward_kinds[i, KIND] == TAKEN:
             count_taken(game, work.before[TAKEN_BEFORE])
 
 
 @njit
-def add_rewards(game: Game, work: Work, rewards: Any, parts: Any, is_first: bool) -> None:
+def add_rewards(game: Game, params: Params, work: Work, rewards: Any, parts: Any, is_first: bool) -> None:
     """Add the rewards of all seats to ``rewards``, float32 (P,), their parts without weights to (K, P).
 
     The first of a call overwrites what is there. What is added is float32: the sum is the one that who adds
-    up the rewards of single decisions has. Who was dead as the decision began gets nothing.
+    up the rewards of single decisions has. Who was dead as the decision began gets nothing, but for the parts
+    of a team that was not out.
     """
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
-        write_part(game, work, work.reward_kinds[i, KIND], out)
+        kind = work.reward_kinds[i, KIND]
+        is_for_team = (kind == PLACEMENT) | (kind == TEAM_LAND)
+        was_paid = work.before[in_before(params) if is_for_team else ALIVE_BEFORE]
+        write_part(game, params, work, kind, out)
         for p in range(np.uint64(1), np.uint64(len(out))):
-            out[p] = out[p] if work.before[ALIVE_BEFORE, p] != 0 else 0.0
+            out[p] = out[p] if was_paid[p] != 0 else 0.0
         if work.reward_kinds[i, IS_ZERO_SUM] != 0:
-            take_off_mean(work.before[ALIVE_BEFORE], out)
+            take_off_mean(was_paid, out)
         for q in range(len(rewards)):
             parts[i, q] = added(parts[i, q], out[q + 1], is_first)
     add_up(work, rewards, is_first)
@@ -76,12 +84,14 @@ def added(before: Any, number: float, is_first: bool) -> Any:
 
 
 @njit
-def write_part(game: Game, work: Work, kind: int, out: Any) -> None:
+def write_part(game: Game, params: Params, work: Work, kind: int, out: Any) -> None:
     """Write what the part ``kind`` gives every player."""
-    if kind == LAND:
+    if has_allies(params) and kind == TEAM_LAND:
+        land_gained_by_team(game, work, out)
+    elif (kind == LAND) | (kind == TEAM_LAND):
         land_gained(game, work, out)
     elif kind == PLACEMENT:
-        placement(game, work, out)
+        placement(game, params, work, out)
     elif kind == SURVIVAL:
         survival(game, work, out)
     elif kind == TAKEN:
@@ -101,11 +111,22 @@ def land_gained(game: Game, work: Work, out: Any) -> None:
 
 
 @njit
-def placement(game: Game, work: Work, out: Any) -> None:
-    """At the player's own last step, the value of the place; zero in sum over all players and the game."""
+def land_gained_by_team(game: Game, work: Work, out: Any) -> None:
+    """The change of the share of all land that the team has."""
+    gained = work.teams[LAND_OF_TEAM]
+    fill(gained, 0)
     for p in range(1, len(out)):
-        is_last = work.before[ALIVE_BEFORE, p] != 0 and is_finished(game, p)
-        out[p] = placement_reward(game.place2[p], len(game.alive) - 1) if is_last else 0.0
+        gained[game.team[p]] += game.land[p] - work.before[LAND_BEFORE, p]
+    for p in range(1, len(out)):
+        out[p] = gained[game.team[p]] / game.clock[NUM_LAND]
+
+
+@njit
+def placement(game: Game, params: Params, work: Work, out: Any) -> None:
+    """At the last step of the player, or of its team, the value of the place; zero in sum over all teams."""
+    for p in range(1, len(out)):
+        is_last = work.before[in_before(params), p] != 0 and is_finished(game, params, p)
+        out[p] = placement_reward(game.place2[p], params.num_teams) if is_last else 0.0
 
 
 @njit
@@ -183,12 +204,18 @@ def sum_of_row(cells: Any, p: int) -> int:
 
 
 @njit
-def is_finished(game: Game, p: int) -> bool:
-    """Return whether nothing more can happen to ``p`` in this game."""
-    return game.alive[p] == 0 or game.clock[OVER] != 0
+def in_before(params: Params) -> int:
+    """Return the row of ``Work.before`` that says whose place was open as the decision began."""
+    return IN_BEFORE if has_allies(params) else ALIVE_BEFORE
 
 
 @njit
-def placement_reward(place2: int, num_players: int) -> float:
+def is_finished(game: Game, params: Params, p: int) -> bool:
+    """Return whether the place of ``p`` in this game is known."""
+    return not is_in(game, params, p) or game.clock[OVER] != 0
+
+
+@njit
+def placement_reward(place2: int, num_teams: int) -> float:
     """Return the value of a place, given as twice the place."""
-    return 1.0 - (place2 - 2) / (num_players - 1)
+    return 1.0 - (place2 - 2) / (num_teams - 1)

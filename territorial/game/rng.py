@@ -29,3 +29,15 @@ def draw(seed: Any, stream: int, tick: Any, index: Any) -> Any:
 def draw_below(bound: int, seed: Any, stream: int, tick: int, index: int) -> int:
     """Return a whole number from 0 to ``bound`` - 1 (bias below bound / 2**64), as int64."""
     return int64(draw(seed, stream, tick, index) % np.uint64(bound))
+
+
+@njit
+def sort_by_key(items: Any, keys: Any, count: int) -> None:
+    """Sort the first ``count`` ``items`` by rising key: insertion sort, as there are few."""
+    for i in range(1, count):
+        item, key = items[i], keys[i]
+        j = i - 1
+        while j >= 0 and keys[j] > key:
+            items[j + 1], keys[j + 1] = items[j], keys[j]
+            j -= 1
+        items[j + 1], keys[j + 1] = item, key

@@ -6,7 +6,8 @@ land; they form a pool that stays in the field. Every few ticks a player with po
 pool tries to take the whole border with its target in one go, paying for the cells and their
 defence. A pool that cannot afford it spends what it has on the defenders, and a pool too small to
 try comes home. A player that shrinks to a quarter of the largest size dies, and the land becomes free.
-The game ends with one player left, with one player on nearly all land, or with time.
+The game ends with one player left, with one player on nearly all land, or with time. Where players have
+allies, launches may be gifts, and teams end the game: ``territorial.game.teams``.
 
 ``territorial.reference`` is the same in slow plain Python and wins every argument; docs/rules.md is
 the page for people. Everything is int64 arithmetic on non-negative numbers, so ``//`` rounds down.
@@ -26,13 +27,14 @@ from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks
 from territorial.game.change_log import note_changes
 from territorial.game.fronts import Attack, follow_death, mark, take_front
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK, LaunchList
-from territorial.game.legality import is_legal, largest_need, need_for
-from territorial.game.rng import draw
-from territorial.game.scratch import Work
+from territorial.game.legality import is_legal, largest_need, may_donate, need_for
+from territorial.game.rng import draw, sort_by_key
+from territorial.game.scratch import GIVEN, LAND_OF_TEAM, LIVING, SHOWN, Work
 from territorial.game.state import (
     CANCELLED,
     CAPPED,
     DESTROYED,
+    DONATED,
     INCOME,
     INTEREST,
     KILLED,
@@ -42,15 +44,26 @@ from territorial.game.state import (
     OVER,
     PAID_ATTACK,
     PAID_NEUTRAL,
+    RECEIVED,
     TAX,
     TICK,
     Game,
     cells_of,
 )
+from territorial.game.teams import (
+    are_allies_in,
+    has_allies,
+    place_doubled,
+    place_teams_left,
+    place_teams_out,
+    sum_teams,
+)
 from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
 
 BASIS_POINTS = 10_000
 DEFENCE_UNIT = 10
+LEAST_GIFT = 1
+"""Troops that any donation gives."""
 NEVER = 2**62
 """A tick that no game reaches."""
 
@@ -63,7 +76,7 @@ def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     """
     now = game.clock[TICK]
     # 1. Launches
-    make_launches(game, params, launches)
+    make_launches(game, params, work, launches)
     # 2. Interest and income
     if is_last_of(now, params.interest_every):
         pay_interest(game, params, work)
@@ -77,10 +90,10 @@ def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     dying = mark_the_dying(game, params) if is_new_land else 0
     follow_peaks(game, params)
     if dying > 0:
-        bury_the_dead(game, work, dying)
+        bury_the_dead(game, params, work, dying)
     # 5. The end
     if is_new_land or now + 1 >= params.max_ticks:
-        end_the_game(game, params)
+        end_the_game(game, params, work)
     game.clock[LAND_CHANGED] = 0
     game.clock[TICK] = now + 1
 
@@ -89,12 +102,15 @@ def tick(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
 
 
 @njit
-def make_launches(game: Game, params: Params, launches: LaunchList) -> None:
+def make_launches(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
     """Make the launches of this tick one after another; each touches its own player's numbers alone.
 
     All ticks up to the next decision point are given the same list. One without launches from the second on
     would make the compiler write the whole tick twice: for the first, and for those that need not look.
     """
+    if has_allies(params):
+        make_launches_of_teams(game, params, work, launches)
+        return
     rows = launches.rows
     for i in range(launches.first, launches.end):
         if rows[i, LAUNCH_TICK] != game.clock[TICK]:
@@ -126,6 +142,51 @@ def launch(game: Game, params: Params, p: int, target: int, fraction: int) -> No
         add_to_set(game.fresh, p, target)
     set_pool(game, p, target, game.pools[p, target] + amount)
     game.clock[NEXT_DUE] = min(game.clock[NEXT_DUE], game.due[p])
+
+
+@njit
+def make_launches_of_teams(game: Game, params: Params, work: Work, launches: LaunchList) -> None:
+    """Make the launches of this tick where some may be donations; gifts arrive after all of them."""
+    rows, now = launches.rows, game.clock[TICK]
+    if launches.first == launches.end or rows[launches.first, LAUNCH_TICK] != now:
+        return
+    for p in range(len(game.troops)):
+        work.gifts[SHOWN, p], work.gifts[GIVEN, p] = game.troops[p], 0
+    for i in range(launches.first, launches.end):
+        p, target, fraction = rows[i, LAUNCH_SEAT], rows[i, LAUNCH_TARGET], rows[i, LAUNCH_FRACTION]
+        if are_allies_in(game, p, target):
+            donate(game, params, work, p, target, fraction)
+        else:
+            launch(game, params, p, target, fraction)
+    deliver_gifts(game, params, work)
+
+
+@njit
+def donate(game: Game, params: Params, work: Work, p: int, ally: int, fraction: int) -> None:
+    """Player ``p`` gives ``fraction`` 1024ths of the balance to ``ally``, at least one troop, for a tax."""
+    troops = game.troops[p]
+    if not may_donate(troops, work.gifts[SHOWN, ally], game.land[ally], params):
+        game.illegal[p] += 1
+        return
+    tax, wanted = tax_on(troops, params), wanted_of(troops, fraction)
+    amount = amount_sent(wanted, LEAST_GIFT, troops, params)
+    if wanted < LEAST_GIFT:
+        game.raised[p] += 1
+    game.troops[p] = troops - tax - amount
+    work.gifts[GIVEN, ally] += amount
+    game.ledger[TAX, p] += tax
+    game.ledger[DONATED, p] += amount
+
+
+@njit
+def deliver_gifts(game: Game, params: Params, work: Work) -> None:
+    """All that allies have given to a player arrives at once, up to the cap."""
+    for p in range(1, len(game.troops)):
+        given = work.gifts[GIVEN, p]
+        paid = min(given, room_under_cap(game.troops[p], game.land[p], params))
+        game.troops[p] += paid
+        game.ledger[RECEIVED, p] += given
+        game.ledger[CAPPED, p] += given - paid
 
 
 # ---- interest and income --------------------------------------------------------------------------
@@ -196,18 +257,6 @@ def due_in_word(game: Game, word: int) -> Any:
     for p in range(np.uint64(first), np.uint64(end)):
         due |= np.uint64(game.clock[TICK] >= game.due[p]) << (p & np.uint64(63))
     return due
-
-
-@njit
-def sort_by_key(items: Any, keys: Any, count: int) -> None:
-    """Sort the first ``count`` ``items`` by rising key: insertion sort, as there are few."""
-    for i in range(1, count):
-        item, key = items[i], keys[i]
-        j = i - 1
-        while j >= 0 and keys[j] > key:
-            items[j + 1], keys[j + 1] = items[j], keys[j]
-            j -= 1
-        items[j + 1], keys[j + 1] = item, key
 
 
 @njit
@@ -344,14 +393,20 @@ def follow_peaks(game: Game, params: Params) -> None:
 
 
 @njit
-def bury_the_dead(game: Game, work: Work, dying: int) -> None:
-    """All players marked as dying lose everything at once; pools against them now face neutral land."""
+def bury_the_dead(game: Game, params: Params, work: Work, dying: int) -> None:
+    """All players marked as dying lose everything at once; pools against them now face neutral land.
+
+    They have their places by now; with allies, once all of these are dead, too.
+    """
+    if has_allies(params):
+        place_teams_out(game, params, work)
     survivors = 0
     for p in range(1, len(game.alive)):
         survivors += game.alive[p] > 0
     for p in range(1, len(game.alive)):
         if game.alive[p] < 0:
-            game.place2[p] = place_doubled(survivors, dying)
+            if not has_allies(params):
+                game.place2[p] = place_doubled(survivors, dying)
             game.death_tick[p] = game.clock[TICK]
             lose_everything(game, work, p)
     for p in range(1, len(game.alive)):
@@ -394,8 +449,11 @@ def turn_pools_to_neutral(game: Game, dead: int) -> None:
 
 
 @njit
-def end_the_game(game: Game, params: Params) -> None:
+def end_the_game(game: Game, params: Params, work: Work) -> None:
     """The game ends with at most one player left, with one on nearly all land, or with time."""
+    if has_allies(params):
+        end_the_game_of_teams(game, params, work)
+        return
     living, largest = 0, 0
     for p in range(np.uint64(1), np.uint64(len(game.alive))):
         living += game.alive[p]
@@ -405,6 +463,20 @@ def end_the_game(game: Game, params: Params) -> None:
     if (living <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):
         game.clock[OVER] = 1
         place_the_living(game)
+
+
+@njit
+def end_the_game_of_teams(game: Game, params: Params, work: Work) -> None:
+    """The game ends with living members of at most one team, with one on nearly all land, or with time."""
+    sum_teams(game, work.teams)
+    left, largest = 0, 0
+    for team in range(1, params.num_teams + 1):
+        left += work.teams[LIVING, team] > 0
+        largest = max(largest, work.teams[LAND_OF_TEAM, team])
+    is_won = 100 * largest >= params.win_percent * game.clock[NUM_LAND]
+    if (left <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):
+        game.clock[OVER] = 1
+        place_teams_left(game, params, work)
 
 
 @njit
@@ -537,9 +609,3 @@ def cadence(land: int, params: Params) -> int:
     if land < params.cadence_land_large:
         return 2
     return 1
-
-
-@njit
-def place_doubled(better: int, equal: int) -> int:
-    """Return twice the mean of the places ``better`` + 1 .. ``better`` + ``equal``."""
-    return 2 * better + equal + 1

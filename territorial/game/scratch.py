@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config import GameConfig, interest_rates
+from territorial.config import GameConfig, interest_rates, team_table
 from territorial.config.rewards import kinds_of
 from territorial.game.board import (
     STRIP_BITS,
@@ -31,6 +31,12 @@ LOG_NUMBER, LOG_STRIP, LOG_BLOCK = range(3)
 """Columns of ``Work.log_blocks``."""
 POOLS_OUT, POOLS_IN = range(2)
 """Rows of ``Work.sums``: the troops that a player has in the field, and those of others against it."""
+LIVING, LAND_OF_TEAM, TROOPS_OF_TEAM, OUT = range(4)
+"""Rows of ``Work.teams``: living members, land and troops of all; 1 if it is out from this tick on."""
+MEMBERS, PART_END = range(2)
+"""Its rows while spawns are shared out: seats of a team, and where a part of the list of teams ends."""
+SHOWN, GIVEN = range(2)
+"""Rows of ``Work.gifts``: the troops before all launches of a tick, and what allies have given in it."""
 ANCHOR_ROW, ANCHOR_COLUMN, ANCHOR_SEAT = range(3)
 """Columns of ``Work.anchors``: the upper left corner of a spawn, and whose it is."""
 
@@ -65,7 +71,7 @@ class Work(NamedTuple):
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
     launches: npt.NDArray[np.int64]  # (P, 4) those decided on: see territorial.game.launches
-    before: npt.NDArray[np.int64]  # (4, P+1) as the environment step began: see territorial.game.rewards
+    before: npt.NDArray[np.int64]  # (5, P+1) as the environment step began: see territorial.game.rewards
     reward_kinds: npt.NDArray[
         np.int64
     ]  # (K, 2) parts of rewards: which, and whether it is the zero-sum variant
@@ -75,6 +81,11 @@ class Work(NamedTuple):
     longest: npt.NDArray[np.int64]  # (1,) max_ticks
     sums: npt.NDArray[np.int64]  # (2, P+1) POOLS_OUT, POOLS_IN
     anchors: npt.NDArray[np.int64]  # (P, 3) spawns being placed: ANCHOR_ROW ...
+    dealt_teams: npt.NDArray[np.int64]  # (P+1,) the team of each seat: see territorial.game.teams.deal_teams
+    teams: npt.NDArray[np.int64]  # (4, P+1) by team: LIVING ...
+    members: npt.NDArray[np.int64]  # (P+1,) those of one team, or places that are being sorted
+    team_sets: npt.NDArray[np.uint64]  # (P+1, K) by team: its members as a set of owners
+    gifts: npt.NDArray[np.int64]  # (2, P+1) SHOWN, GIVEN
     interest_rate: npt.NDArray[np.int64]  # (levels+1,) basis points by share of land
 
 
@@ -119,7 +130,7 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         due=np.zeros(owners, np.int64),
         keys=np.zeros(owners, np.uint64),
         launches=np.zeros((config.num_players, NUM_LAUNCH_COLUMNS), np.int64),
-        before=np.zeros((4, owners), np.int64),
+        before=np.zeros((5, owners), np.int64),
         reward_kinds=np.array(kinds_of(config.rewards), np.int64).reshape(-1, 2),
         reward_weights=np.array([weight for _, weight in config.rewards], np.float64),
         reward_parts=np.zeros((len(config.rewards), owners)),
@@ -127,5 +138,10 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         longest=np.array([config.max_ticks], np.int64),
         sums=np.zeros((2, owners), np.int64),
         anchors=np.zeros((config.num_players, 3), np.int64),
+        dealt_teams=team_table(config),
+        teams=np.zeros((4, owners), np.int64),
+        members=np.zeros(owners, np.int64),
+        team_sets=np.zeros((owners, -(-owners // STRIP_BITS)), np.uint64),
+        gifts=np.zeros((2, owners), np.int64),
         interest_rate=interest_rates(config),
     )

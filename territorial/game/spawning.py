@@ -18,6 +18,8 @@ from territorial.constants import (
     STREAM_MAP,
     STREAM_SPAWN,
     STREAM_SPAWN_ORDER,
+    STREAM_TEAM_ORDER,
+    STREAM_TEAM_SPAWN,
 )
 from territorial.game.board import (
     clear_cells,
@@ -28,10 +30,11 @@ from territorial.game.board import (
     num_strips,
     set_cell,
 )
-from territorial.game.rng import draw, draw_below
+from territorial.game.rng import draw, draw_below, sort_by_key
 from territorial.game.rules import NEVER
-from territorial.game.scratch import ANCHOR_COLUMN, ANCHOR_ROW, ANCHOR_SEAT
+from territorial.game.scratch import ANCHOR_COLUMN, ANCHOR_ROW, ANCHOR_SEAT, MEMBERS, PART_END, Work
 from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, cells_of
+from territorial.game.teams import deal_teams, has_allies, sort_by_draw
 from territorial.jit.decorators import ZERO, int64, njit
 from territorial.jit.simd import fill
 
@@ -74,11 +77,8 @@ def write_map(bank: MapBank, row: int, land: LandMask) -> None:
 
 
 @njit
-def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) -> None:
-    """Set game ``k`` up for its seed: map, spawns and starting numbers; nothing of an older game stays.
-
-    ``anchors``: int64 (P, 3), scratch for the spawns, see ``Work.anchors``.
-    """
+def begin_game(game: Game, params: Params, bank: MapBank, work: Work, k: int) -> None:
+    """Set game ``k`` up for its seed: map, teams, spawns, numbers; nothing of an older game stays."""
     map_id = k
     if len(bank.assigned) > 0:
         map_id = bank.assigned[k]
@@ -86,7 +86,8 @@ def begin_game(game: Game, params: Params, bank: MapBank, anchors: Any, k: int) 
         map_id = bank.picks[draw_below(len(bank.picks), game.seed[0], STREAM_MAP, 0, 0)]
     lay_out_land(game, bank, map_id)
     start_numbers(game, params)
-    place_spawns(game, params, anchors)
+    deal_teams(game.seed[0], work.dealt_teams, params.deals_at_random, work.due, work.keys, game.team)
+    place_spawns(game, params, work)
 
 
 @njit
@@ -129,13 +130,13 @@ def start_numbers(game: Game, params: Params) -> None:
 
 
 @njit
-def place_spawns(game: Game, params: Params, anchors: Any) -> None:
-    """Every seat gets a spawn; the places are found first and then assigned at random.
+def place_spawns(game: Game, params: Params, work: Work) -> None:
+    """Every seat gets a spawn; the places are found first and then assigned at random, or to teams.
 
     If the random places leave no room for the last of them, all are packed in reading order instead
     (that they fit so is checked when the maps are made).
     """
-    placed = 0
+    anchors, placed = work.anchors, 0
     while placed < params.num_players and find_anchor(game, params, anchors, placed):
         placed += 1
     if placed < params.num_players:
@@ -143,7 +144,11 @@ def place_spawns(game: Game, params: Params, anchors: Any) -> None:
             mark_spawn(game, anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN], True)
         for slot in range(params.num_players):
             first_free_anchor(game, params, anchors, slot)
-    hand_out(game, params, anchors)
+    if has_allies(params) and params.starts_together != 0:
+        share_out(game, params, work)
+    else:
+        hand_out(params, game.seed[0], anchors)
+    settle(game, params, anchors)
 
 
 @njit
@@ -228,16 +233,103 @@ def mark_spawn(game: Game, row: int, column: int, is_neutral: bool) -> None:
 
 
 @njit
-def hand_out(game: Game, params: Params, anchors: Any) -> None:
+def hand_out(params: Params, seed: Any, anchors: Any) -> None:
     """Give the places to the seats in random order (Fisher-Yates)."""
     for slot in range(params.num_players):
         anchors[slot, ANCHOR_SEAT] = slot + 1
     for j in range(params.num_players - 1, 0, -1):
-        i = draw_below(j + 1, game.seed[0], STREAM_SPAWN_ORDER, 0, j)
+        i = draw_below(j + 1, seed, STREAM_SPAWN_ORDER, 0, j)
         anchors[i, ANCHOR_SEAT], anchors[j, ANCHOR_SEAT] = anchors[j, ANCHOR_SEAT], anchors[i, ANCHOR_SEAT]
+
+
+@njit
+def settle(game: Game, params: Params, anchors: Any) -> None:
+    """Every seat owns the cells of its place."""
     for slot in range(params.num_players):
         for down in range(SPAWN_SIDE):
             for right in range(SPAWN_SIDE):
                 if is_in_spawn(down, right):
                     r, c = anchors[slot, ANCHOR_ROW] + down, anchors[slot, ANCHOR_COLUMN] + right
                     set_cell(cells_of(game, anchors[slot, ANCHOR_SEAT]), r, c)
+
+
+# ---- teams that start together: the map is cut until every team has a part of it -------------------
+
+
+@njit
+def share_out(game: Game, params: Params, work: Work) -> None:
+    """Give every team the places of one part of the map, and each of its members one of them."""
+    seed, order, sums = game.seed[0], work.due, work.teams
+    fill(sums, 0)
+    for p in range(1, len(game.team)):
+        sums[MEMBERS, game.team[p]] += 1
+    for i in range(params.num_teams):
+        order[i] = i + 1
+    sort_by_draw(seed, STREAM_TEAM_ORDER, order, work.keys, params.num_teams)
+    cut_map(params, work)
+    first = 0
+    for i in range(params.num_teams):
+        sort_anchors(params, work, first, first + sums[MEMBERS, order[i]], True)
+        give_to_members(game, work, order[i], first)
+        first += sums[MEMBERS, order[i]]
+
+
+@njit
+def cut_map(params: Params, work: Work) -> None:
+    """Sort the places so that those of each team lie side by side, in the order of teams of ``work.due``.
+
+    The teams from the i-th on that still share a part end before ``work.teams[PART_END, i]``. The first part
+    of more than one team is halved, until there is none.
+    """
+    order, sums, first, i = work.due, work.teams, 0, 0
+    sums[PART_END, 0] = params.num_teams
+    while i < params.num_teams:
+        end = sums[PART_END, i]
+        if end - i == 1:
+            first += sums[MEMBERS, order[i]]
+            i = end
+            continue
+        last = first
+        for j in range(i, end):
+            last += sums[MEMBERS, order[j]]
+        sort_anchors(params, work, first, last, is_high(work.anchors, first, last))
+        middle = i + (end - i) // 2
+        sums[PART_END, middle], sums[PART_END, i] = end, middle
+
+
+@njit
+def is_high(anchors: Any, first: int, end: int) -> bool:
+    """Return whether the box around the places [first, end) is at least as high as it is wide."""
+    top = bottom = anchors[first, ANCHOR_ROW]
+    left = right = anchors[first, ANCHOR_COLUMN]
+    for slot in range(first + 1, end):
+        r, c = anchors[slot, ANCHOR_ROW], anchors[slot, ANCHOR_COLUMN]
+        top, bottom, left, right = min(top, r), max(bottom, r), min(left, c), max(right, c)
+    return bottom - top >= right - left
+
+
+@njit
+def sort_anchors(params: Params, work: Work, first: int, end: int, by_row: bool) -> None:
+    """Sort the places [first, end) by row, then column, or by column, then row."""
+    anchors, keys, places, width = work.anchors, work.keys, work.members, params.width
+    for i in range(end - first):
+        r, c = anchors[first + i, ANCHOR_ROW], anchors[first + i, ANCHOR_COLUMN]
+        places[i] = r * width + c
+        keys[i] = np.uint64(places[i] if by_row else c * params.height + r)
+    sort_by_key(places, keys, end - first)
+    for i in range(end - first):
+        anchors[first + i, ANCHOR_ROW] = places[i] // width
+        anchors[first + i, ANCHOR_COLUMN] = places[i] % width
+
+
+@njit
+def give_to_members(game: Game, work: Work, team: int, first: int) -> None:
+    """Give the places from ``first`` on to the members of ``team``, in the order of their draws."""
+    count = 0
+    for p in range(1, len(game.team)):
+        if game.team[p] == team:
+            work.members[count] = p
+            count += 1
+    sort_by_draw(game.seed[0], STREAM_TEAM_SPAWN, work.members, work.keys, count)
+    for i in range(count):
+        work.anchors[first + i, ANCHOR_SEAT] = work.members[i]

@@ -121,6 +121,7 @@ class Game(NamedTuple):
     illegal: Annotated[Players, "count", "launches that were not legal and did nothing"]
     raised: Annotated[Players, "count", "launches below the need, raised to it"]
     bounced: Annotated[Players, "count", "pools refunded at the first step after they were opened"]
+    team: Annotated[Players, "number", "the team 1..N, G; without teams the seat's own number"]
     ledger: Ledger
     pools: Annotated[Pairs, "troops", "A[p][t], troops that p has in the field against t"]
     taken: Annotated[Pairs, "cells", "cells that p has taken from t so far"]
@@ -185,8 +186,10 @@ _LEDGER = {
     "paid_attack": ("troops", "spent in attacks on players"),
     "killed": ("troops", "fallen as a defender"),
     "cancelled": ("troops", "pools lost against an attacker's pool"),
-    "capped": ("troops", "refunds lost at the hard cap"),
+    "capped": ("troops", "refunds and gifts lost at the hard cap"),
     "destroyed": ("troops", "lost by dying"),
+    "received": ("troops", "given by allies, what was lost at the cap included"),
+    "donated": ("troops", "given to allies"),
 }
 BLOCKS: dict[str, FieldBlock] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(State, include_extras=True).items()
@@ -230,8 +233,9 @@ INTEREST, INCOME, TAX = LEDGER["interest"], LEDGER["income"], LEDGER["tax"]
 PAID_NEUTRAL, PAID_ATTACK = LEDGER["paid_neutral"], LEDGER["paid_attack"]
 KILLED, CANCELLED = LEDGER["killed"], LEDGER["cancelled"]
 CAPPED, DESTROYED = LEDGER["capped"], LEDGER["destroyed"]
-NUM_GAINS = 2
-"""The first entries of the ledger are gains, the others losses."""
+RECEIVED, DONATED = LEDGER["received"], LEDGER["donated"]
+GAINS = (INTEREST, INCOME, RECEIVED)
+"""The entries of the ledger that are gains; the others are losses."""
 
 
 # ---- what follows from the table -------------------------------------------------------------------
@@ -381,6 +385,15 @@ def digest(seed: int, position: Position) -> bytes:
     message.update(position.board[1:-1, 1:-1].tobytes())
     message.update(numbers[1:].tobytes())
     return message.digest()
+
+
+def with_new_fields(name: str, block: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
+    """Return a block that an earlier release made with the fields that it has by now, the new ones at zero.
+
+    ``axis``: that of the fields, 0 in a block of one game, 1 in that of a batch.
+    """
+    lacks = 0 if BLOCKS[name].is_field else len(_ENTRIES[name]) - block.shape[axis]
+    return np.pad(block, [(0, lacks * (i == axis)) for i in range(block.ndim)]) if lacks > 0 else block
 
 
 def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from territorial.config.validation import check_keywords, shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets import PairPolicy
-from territorial.observation.pair_columns import OWN, PAIRS, column
+from territorial.observation.pair_columns import OWN, PAIRS, TEAM_PAIRS, column
 
 LEGAL = column(PAIRS, "legal")
 KEYWORDS = ("size", "optimizer_class", "optimizer_kwargs")
@@ -33,7 +33,7 @@ class _Unchanged(BaseFeaturesExtractor):
     """Passes observations on: the network reads them as they are."""
 
     def __init__(self, observation_space: Any) -> None:
-        super().__init__(observation_space, len(OWN) + len(PAIRS))
+        super().__init__(observation_space, len(OWN) + observation_space["pairs"].shape[1])
 
     def forward(self, observations: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``observations``."""
@@ -46,9 +46,9 @@ class _LogitsAndValues(nn.Module):
     Masks are read from the column ``legal``, so that PPO, which knows no masks, launches what is legal alone.
     """
 
-    def __init__(self, size: str) -> None:
+    def __init__(self, size: str, *, teams: bool) -> None:
         super().__init__()
-        self.network = PairPolicy(size)
+        self.network = PairPolicy(size, teams=teams)
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the masked logits of actions, (N, 1 + 10 C), and values, (N, 1)."""
@@ -108,7 +108,8 @@ class _OfPairs(BasePolicy):
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         """Make the network instead of the usual layers, and the optimizer."""
-        self.mlp_extractor = _LogitsAndValues(self.size)
+        has_teams = self.observation_space["pairs"].shape[1] > len(PAIRS)
+        self.mlp_extractor = _LogitsAndValues(self.size, teams=has_teams)
         self.action_net, self.value_net = nn.Identity(), nn.Identity()
         self.action_dist = self.make_choice(self.action_space.n)
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
@@ -155,7 +156,7 @@ def check_spaces(observation_space: Any, action_space: Any) -> None:
     seen = observation_space.spaces if isinstance(observation_space, spaces.Dict) else {}
     shapes = {name: space.shape for name, space in seen.items()}
     pairs = shapes.get("pairs") or (0, 0)
-    if shapes.get("own") != (len(OWN),) or pairs[1:] != (len(PAIRS),):
+    if shapes.get("own") != (len(OWN),) or pairs[1:] not in ((len(PAIRS),), (len(PAIRS + TEAM_PAIRS),)):
         raise ValueError(
             f'the observation space is {shown(observation_space)}; it must be that of obs="pairs"'
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -17,7 +18,21 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, *, starts_at: in
 
     ``np.zeros`` begins 16 bytes after the beginning of a line where it asks the system for memory.
     """
+    return _aligned(np.zeros, shape, dtype, starts_at)
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return an array of ``shape`` that begins where a line does; what is in it is not defined."""
+    return _aligned(np.empty, shape, dtype, 0)
+
+
+def _aligned(
+    allocate: Callable[..., npt.NDArray[np.uint8]],
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike,
+    starts_at: int,
+) -> npt.NDArray[Any]:
     width, count = np.dtype(dtype).itemsize, prod(shape)
-    memory = np.zeros(count * width + LINE, np.uint8)
-    start = -(memory.ctypes.data + starts_at * width) % LINE
+    memory = allocate(count * width + LINE, np.uint8)
+    start = -(memory.__array_interface__["data"][0] + starts_at * width) % LINE
     return memory[start : start + count * width].view(dtype).reshape(shape)

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED, njit
 from territorial.jit.products import SIXTEEN
 
 FLOAT_BYTES = 4
 LINE = SIXTEEN * FLOAT_BYTES
 """Bytes of sixteen numbers."""
+NONE = np.float32(0)
+"""What stands where there is no number."""
 
 if JIT_ENABLED:
     import numba
@@ -108,7 +110,7 @@ else:
 
     def add_float_products(rows: int, vectors: int, *numbers: int) -> None:
         """Add products to a block of sums as ``add_products`` does, of one input at a time."""
-        sums, sums_step, weights, weights_step, inputs, inputs_step, count = numbers
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count, _ = numbers
         outputs = vectors * SIXTEEN
         table = np.array([memory(weights + i * weights_step, np.float32, outputs) for i in range(count)])
         for r in range(rows):
@@ -128,3 +130,29 @@ else:
         rows = np.array([memory(source + i * source_step, np.float32, SIXTEEN) for i in range(SIXTEEN)])
         for i in range(SIXTEEN):
             memory(to + i * to_step, np.float32, SIXTEEN)[:] = rows[:, i]
+
+
+@njit
+def turn_outputs(weights: int, weights_step: int, outputs: int, inputs: int, to: int, to_step: int) -> None:
+    """Write the weights of the next sixteen outputs input by input; zeros for those that are not there.
+
+    Args:
+        weights: the address of those of the first, one after the other.
+        weights_step: bytes from one output to the next.
+        outputs: how many there are from the first on.
+        inputs: how many weights each has.
+        to: the address of what is written.
+        to_step: bytes from one input to the next there.
+
+    """
+    if outputs >= SIXTEEN and inputs >= SIXTEEN:
+        i = 0
+        while i < inputs:
+            i = min(i, inputs - SIXTEEN)
+            put_turned(to + i * to_step, to_step, weights + i * FLOAT_BYTES, weights_step)
+            i += SIXTEEN
+        return
+    for i in range(inputs):
+        for o in range(SIXTEEN):
+            source = weights + o * weights_step + i * FLOAT_BYTES
+            put_float(to + i * to_step + o * FLOAT_BYTES, float_at(source) if o < outputs else NONE)

@@ -28,6 +28,8 @@ SIXTEEN = 16
 if JIT_ENABLED:
     import numba
 
+    from territorial.jit.simd import fetch_line
+
     HALF, NUMBER = ir.IntType(16), ir.IntType(32)
     SUMS, PRODUCTS, HALVES = (
         ir.VectorType(NUMBER, SIXTEEN),
@@ -204,9 +206,11 @@ if JIT_ENABLED:
         added: Callable[[Any, Any, Any, Any], Any]
         """Returns sums with products of weights and inputs."""
 
-    def add_to_block(builder: Any, block: BlockOfSums, rows: int, vectors: int, args: Any) -> None:
+    def add_to_block(
+        builder: Any, block: BlockOfSums, rows: int, vectors: int, args: Any, *, fetches: bool
+    ) -> None:
         """Add the products of inputs and weights to sums, which stay in registers; see ``add_products``."""
-        sums, sums_step, weights, weights_step, inputs, inputs_step, count = args
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count, ahead = args
         before, byte = builder.block, ir.IntType(8)
         sums, weights, inputs = (pointer_to(builder, address, byte) for address in (sums, weights, inputs))
         row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in range(rows)]
@@ -217,7 +221,10 @@ if JIT_ENABLED:
         builder.position_at_end(body)
         left, weight, given = (builder.phi(one.type) for one in (count, weights, inputs))
         now = [builder.phi(block.sums) for _ in places]
-        read = [block.weights(builder, _moved(builder, weight, v, byte)) for v in range(vectors)]
+        lines = [_moved(builder, weight, v, byte) for v in range(vectors)]
+        read = [block.weights(builder, line) for line in lines]
+        for line in lines if fetches else ():
+            fetch_line(builder, builder.gep(line, [ahead]))
         found = []
         for r in range(rows):
             both = block.inputs(builder, builder.gep(given, [builder.mul(inputs_step, _int(r))]))
@@ -266,12 +273,16 @@ if JIT_ENABLED:
             inputs: Any,
             inputs_step: Any,
             count: Any,
+            ahead: Any,
         ) -> Any:
+            fetches = getattr(ahead, "literal_value", None) != 0
+
             def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-                add_to_block(builder, block, rows.literal_value, vectors.literal_value, args[2:])
+                size = rows.literal_value, vectors.literal_value
+                add_to_block(builder, block, *size, args[2:], fetches=fetches)
                 return context.get_dummy_value()
 
-            return numba.types.void(rows, vectors, *[numba.types.int64] * 7), generate
+            return numba.types.void(rows, vectors, *[numba.types.int64] * 8), generate
 
         return add
 
@@ -280,7 +291,8 @@ if JIT_ENABLED:
 
     These two are literals, and their product is at most 16: so the sums stay in registers. The others are
     addresses, and bytes from one row to the next; of weights, from one pair of inputs to the next; and how
-    many pairs of inputs there are.
+    many pairs of inputs there are. ``ahead``: how many bytes behind the weights others lie that are read
+    next, and are fetched meanwhile; the literal 0: there are none.
     """
 
     @intrinsic
@@ -372,6 +384,7 @@ else:
         inputs: int,
         inputs_step: int,
         num_pairs: int,
+        ahead: int,
     ) -> None:
         """Add the products of inputs and weights to a block of sums, ``rows`` times ``vectors``."""
         outputs = vectors * SIXTEEN

@@ -93,19 +93,28 @@ if JIT_ENABLED:
     def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.not_(args[0])
 
-    def _pointer(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+    def pointer_in(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        """Return the address of entry ``i`` of an array, counted through all its axes, in machine code."""
         if isinstance(array_type, SizedArray):
             return builder.gep(address_of(context, builder, array_type, array), [i])
         if array_type.layout != "C":
             raise numba.errors.NumbaTypeError(f"{array_type} is not in C order, in which places are counted")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
 
+    def fetch_line(builder: Any, pointer: Any) -> None:
+        """Write what has the line at ``pointer`` brought into the second cache while other work goes on."""
+        number, to_read, second_cache, data = ir.IntType(32), 0, 2, 1
+        place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(prefetch, [place, *map(number, (to_read, second_cache, data))])
+
     @intrinsic
     def at(_context: Any, array: Any, i: Any) -> Any:
         """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.load(_pointer(context, builder, signature.args[0], *args))
+            return builder.load(pointer_in(context, builder, signature.args[0], *args))
 
         return array.dtype(array, numba.types.intp), generate
 
@@ -114,7 +123,7 @@ if JIT_ENABLED:
         """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            builder.store(args[2], _pointer(context, builder, signature.args[0], *args[:2]))
+            builder.store(args[2], pointer_in(context, builder, signature.args[0], *args[:2]))
             return context.get_dummy_value()
 
         return numba.types.void(array, numba.types.intp, array.dtype), generate
@@ -124,17 +133,30 @@ if JIT_ENABLED:
         """Return the eight words from entry ``place`` on, which must all be within the array."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _pointer(context, builder, signature.args[0], *args)
+            pointer = pointer_in(context, builder, signature.args[0], *args)
             return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
 
         return EIGHT_WORDS(words, numba.types.intp), generate
+
+    @intrinsic
+    def fetch(_context: Any, words: Any, place: Any) -> Any:
+        """Have the line with entry ``place`` brought into the caches while other work goes on.
+
+        It may be beyond the end of the array, where nothing happens.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            fetch_line(builder, pointer_in(context, builder, signature.args[0], *args))
+            return context.get_dummy_value()
+
+        return numba.types.void(words, numba.types.intp), generate
 
     @intrinsic
     def put(_context: Any, words: Any, place: Any, value: Any) -> Any:
         """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _pointer(context, builder, signature.args[0], *args[:2])
+            pointer = pointer_in(context, builder, signature.args[0], *args[:2])
             width = signature.args[0].dtype.bitwidth // 8
             builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=width)
             return context.get_dummy_value()
@@ -224,6 +246,9 @@ else:
     def eight(words: Any, place: int) -> Any:
         """Return the eight words from entry ``place`` on, which must all be within the array."""
         return words.reshape(-1)[place : place + EIGHT].copy()
+
+    def fetch(words: Any, place: int) -> None:
+        """There are no caches to bring a line into."""
 
     def put(words: Any, place: int, value: Any) -> None:
         """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""

@@ -15,6 +15,7 @@ from territorial.config.validation import whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
+from territorial.evaluation.teams import team_numbers
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
@@ -199,11 +200,13 @@ class League:
 
     # ---- how it came out ------------------------------------------------------------------------------
 
-    def record(self, players: Sequence[str | Player], places: Sequence[float]) -> None:
+    def record(
+        self, players: Sequence[str | Player], places: Sequence[float], teams: Sequence[int] = ()
+    ) -> None:
         """Count a game: who sat where, and the places of the seats, NaN for who lived when it was left.
 
-        ValueError for players who are not in the league; what has been evicted since the game began is
-        passed over.
+        ``teams``: the team of each seat; default (): no teams. ValueError for players who are not in the
+        league; what has been evicted since the game began is passed over.
         """
         texts = [self._text_of(str(player)) for player in players]
         if len(texts) != len(places):
@@ -213,11 +216,12 @@ class League:
         for text in dict.fromkeys(texts):
             self._check_player(text)
         kept = [i for i, text in enumerate(texts) if self._is_here(text)]
+        numbers = team_numbers(teams, len(texts))[kept]
         texts, marks = [texts[i] for i in kept], [float(places[i]) for i in kept]
         changing = {text: self.config.fading for text in texts if text.startswith("trainable:")}
-        self.payoff.record(texts, marks, fading=changing)
+        self.payoff.record(texts, marks, numbers.tolist(), fading=changing)
         if self.ratings is not None:
-            self.ratings.record(texts, marks)
+            self.ratings.record(texts, marks, numbers.tolist())
         self.num_games += 1
 
     def note(self, step: int, **more: Any) -> None:

@@ -132,7 +132,7 @@ class Cloning:
         self.data, self.settings = data, settings or CloneSettings()
         _check_data(data)
         torch.manual_seed(self.settings.seed)
-        self.policy = PairPolicy(self.settings.size)
+        self.policy = PairPolicy(self.settings.size, teams=data.manifest.recipe.has_teams)
         self.epochs = 0
         """Epochs that are done."""
         self._optimizer = torch.optim.Adam(self.policy.parameters(), fused=True)
@@ -258,7 +258,7 @@ def is_held_out(game: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
 def _check_data(data: Dataset) -> None:
     """Raise ValueError for a data set that nothing can be learned from."""
     manifest = data.manifest
-    if manifest.columns != current_columns():
+    if manifest.columns != current_columns(teams=manifest.recipe.has_teams):
         raise DatasetError(
             f"{str(data.folder)!r} has other columns than this release, so a policy cannot read it; "
             "make it again"

@@ -35,7 +35,7 @@ from territorial.nets.seat_rows import (
     seat_rows,
 )
 from territorial.nets.side_by_side import by_network
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, Column, ObsLayout, index
+from territorial.observation.layout import PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""
@@ -46,8 +46,6 @@ SIDE_OF_WORD = 8
 """Cells a side of squares whose cells are the bits of a word."""
 LISTED = "square_starts", "square_owners", "square_shares"
 """The names of what ``list_shares`` writes."""
-
-TABLES: Mapping[str, Sequence[Column]] = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
 
 
 @dataclass(frozen=True)
@@ -156,8 +154,9 @@ class EncodeOncePolicy(Policy):
             raise ValueError(f"size is {size!r}; it must be one of {', '.join(SIZES)}, or a Size")
         self.size = size if isinstance(size, Size) else SIZES[size]
         super().__init__(layout, config, hold_probability=hold_probability)
-        width, pair = self.size.width, 2 * len(BORDERS)
-        self.read_seat = _mlp(len(PLAYERS) + len(GLOBALS) + pair, width, width)
+        width, pair = self.size.width, 2 * len(layout.columns("borders"))
+        own = len(layout.columns("players")) + len(layout.columns("globals"))
+        self.read_seat = _mlp(own + pair, width, width)
         if self.size.grid:
             self.paint = nn.Linear(width, self.size.paint)
             self.ground = nn.Parameter(0.1 * torch.randn(2, self.size.paint))  # neutral and blocked cells
@@ -287,7 +286,7 @@ class EncodeOncePolicy(Policy):
         seen = self._with_board(_of_used_games(seen))
         count, device = len(seen["seat"]), seen["seat"].device
         of_row = seen["frame"].flatten() if "frame" in seen else torch.arange(count)
-        scales = {name: self._scale(name, device) for name in TABLES}
+        scales = {name: self._scale(name, device) for name in ("players", "borders", "globals")}
         known = seat_rows(seen, scales, of_row, every=self.size.grid > 0)
         seats = self.read_seat(known.tables)
         if self.size.grid:
@@ -387,7 +386,7 @@ class EncodeOncePolicy(Policy):
     def _scale(self, table: str, device: torch.device) -> Tensor:
         """Return the factors of the columns of a table on ``device``, to which they are copied once."""
         if (table, device) not in self._scales:
-            self._scales[table, device] = _scale(TABLES[table], self.config).to(device)
+            self._scales[table, device] = _scale(self.layout.columns(table), self.config).to(device)
         return self._scales[table, device]
 
     def _look(self, seen: Mapping[str, Tensor], seats: Tensor, views: GameViews) -> Tensor:

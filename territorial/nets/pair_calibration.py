@@ -81,5 +81,5 @@ def _rows_of(game: VecGame, num_candidates: int) -> list[tuple[np.ndarray, np.nd
 def _seen(game: VecGame, num_candidates: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of all living seats of the games as they stand."""
     games, seats = np.nonzero((game.state.alive[:, 1:] != 0) & (game.state.over[:, None] == 0))
-    seen = game.pairs(games, seats + 1, num_candidates, "int16")
+    seen = game.pairs(games, seats + 1, num_candidates, "int16", num_allies=0)
     return seen.own, seen.pairs

@@ -140,6 +140,11 @@ def _refusal(report: ExportReport, least: float) -> str:
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:
     """Return the description of a policy, whose shifts are still to be found."""
+    if policy.teams:
+        raise ValueError(
+            "teams is True; only a network made with teams=False can be exported, as the engine shows "
+            "networks no allies"
+        )
     return Description(
         own_columns=tuple((one.name, one.version) for one in OWN),
         pair_columns=tuple((one.name, one.version) for one in PAIRS),

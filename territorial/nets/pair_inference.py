@@ -20,7 +20,6 @@ from territorial.nets.pair_kernels import (
     JOINT,
     NUM_LAYERS,
     NUM_OWN,
-    NUM_PAIR,
     OWN_PART,
     PLACE,
     SCORE,
@@ -34,6 +33,7 @@ from territorial.nets.pair_kernels import (
     play_pairs,
 )
 from territorial.nets.pair_network import PairNetwork
+from territorial.observation.pair_columns import pair_columns
 from territorial.typing import Ints
 
 MOST_ROWS = 2048
@@ -47,7 +47,7 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
     has no gradients.
     """
     is_other = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
-    if is_other or not _are_read(own, pairs, mask):
+    if is_other or not _are_read(own, pairs, mask, len(pair_columns(teams=network.teams))):
         return None
     layers = _layers_of(network)
     if layers is None:
@@ -58,9 +58,9 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
     return torch.from_numpy(logits), torch.from_numpy(values)
 
 
-def _are_read(own: Tensor, pairs: Tensor, mask: Tensor) -> bool:
+def _are_read(own: Tensor, pairs: Tensor, mask: Tensor, columns: int) -> bool:
     states, candidates = pairs.shape[:2]
-    shapes = (states, NUM_OWN), (states, candidates, NUM_PAIR), (states, 1 + NUM_FRACTIONS * candidates)
+    shapes = (states, NUM_OWN), (states, candidates, columns), (states, 1 + NUM_FRACTIONS * candidates)
     is_read = _is_read(own, torch.float32) and _is_read(pairs, torch.float32) and _is_read(mask, torch.int8)
     return is_read and states <= MOST_ROWS and (own.shape, pairs.shape, mask.shape) == shapes
 

@@ -19,13 +19,13 @@ from territorial.jit.float_products import (
     add_float_products,
     float_at,
     put_float,
-    put_turned,
+    turn_outputs,
 )
 from territorial.jit.products import SIXTEEN, address_of
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.typing import Ints
 
-NUM_OWN, NUM_PAIR, THERE = len(OWN), len(PAIRS), column(PAIRS, "there")
+NUM_OWN, THERE = len(OWN), column(PAIRS, "there")
 LARGEST_INPUT, MASKED = np.float32(4.0), np.float32(-1e9)
 ZERO = np.float32(0)
 """Of the type of all else: arithmetic with Python's floats would be in float64."""
@@ -50,7 +50,7 @@ class PairScratch(NamedTuple):
     first_rows: npt.NDArray[np.int64]  # (CHUNK + 1,) where the candidates of each state begin
     places: npt.NDArray[np.int64]  # (CHUNK * C,) which of the C each is
     packed: npt.NDArray[np.float32]  # biases and weights of all layers
-    columns: npt.NDArray[np.float32]  # (CHUNK * C, 26)
+    columns: npt.NDArray[np.float32]  # (CHUNK * C, K)
     hidden: npt.NDArray[np.float32]  # (CHUNK * C, h)
     candidates: npt.NDArray[np.float32]  # (CHUNK * C, h)
     scores: npt.NDArray[np.float32]  # (CHUNK * C, 16)
@@ -67,7 +67,7 @@ def make_pair_scratch(layers: Ints, num_candidates: int) -> PairScratch:
     rows, h, c = CHUNK * num_candidates, int(layers[HIDDEN, OUTPUTS]), int(layers[SUMMARY, OUTPUTS])
     shapes = [
         (int(layers[NUM_LAYERS, PLACE]),),
-        (rows, NUM_PAIR),
+        (rows, int(layers[CANDIDATE, INPUTS])),
         (rows, h),
         (rows, h),
         (rows, SIXTEEN),
@@ -92,7 +92,7 @@ def play_pairs(
         layers: int64 (NUM_LAYERS + 1, 6), WEIGHTS ... of each, and where they end in ``packed``.
         scratch: of ``make_pair_scratch``.
         own: float32 (B, 35).
-        pairs: float32 (B, C, 26).
+        pairs: float32 (B, C, K), K being the inputs of CANDIDATE.
         mask: int8 (B, 1 + 10 * C), above 0 for legal actions.
         logits: float32 (B, 1 + 10 * C), written.
         values: float32 (B,), written.
@@ -121,6 +121,7 @@ def packed_sizes(layers: Ints) -> Ints:
 def pack(layer: Any, packed: int) -> None:
     """Write the biases of a layer, and its weights input by input, one strip of outputs after the other."""
     outputs, width = layer[OUTPUTS], padded(layer[OUTPUTS])
+    source_step = layer[STEP] * FLOAT_BYTES
     to = packed + layer[PLACE] * FLOAT_BYTES
     for o in range(width):
         is_there = layer[BIASES] != 0 and o < outputs
@@ -129,10 +130,8 @@ def pack(layer: Any, packed: int) -> None:
         strip = strip_at(first, width)
         at = to + (width + strip * layer[INPUTS] + first - strip) * FLOAT_BYTES
         step = strip_width(strip, width) * FLOAT_BYTES
-        if first + SIXTEEN <= outputs:
-            turn_weights(layer, first, at, step)
-        else:
-            turn_last(layer, first, at, step)
+        source = layer[WEIGHTS] + first * source_step
+        turn_outputs(source, source_step, outputs - first, layer[INPUTS], at, step)
 
 
 @formula
@@ -154,27 +153,6 @@ def strip_width(strip: int, width: int) -> int:
     return STRIP if strip + STRIP <= width else SIXTEEN
 
 
-@njit
-def turn_weights(layer: Any, first: int, to: int, step: int) -> None:
-    """Write the weights of sixteen outputs from ``first`` on, input by input."""
-    source_step = layer[STEP] * FLOAT_BYTES
-    source, i = layer[WEIGHTS] + first * source_step, 0
-    while i < layer[INPUTS]:
-        i = min(i, layer[INPUTS] - SIXTEEN)
-        put_turned(to + i * step, step, source + i * FLOAT_BYTES, source_step)
-        i += SIXTEEN
-
-
-@njit
-def turn_last(layer: Any, first: int, to: int, step: int) -> None:
-    """Write the same where there are fewer than sixteen outputs: zeros for the others."""
-    for i in range(layer[INPUTS]):
-        for o in range(SIXTEEN):
-            source = layer[WEIGHTS] + ((first + o) * layer[STEP] + i) * FLOAT_BYTES
-            value = float_at(source) if first + o < layer[OUTPUTS] else ZERO
-            put_float(to + i * step + o * FLOAT_BYTES, value)
-
-
 # ---- layers ----------------------------------------------------------------------------------------
 
 
@@ -188,7 +166,7 @@ def read_states(scratch: PairScratch, own: Any, pairs: Any) -> None:
         scratch.first_rows[i] = count
         for c in range(pairs.shape[1]):
             if pairs[i, c, THERE] > ZERO:
-                for k in range(NUM_PAIR):
+                for k in range(pairs.shape[2]):
                     scratch.columns[count, k] = min(max(pairs[i, c, k], -LARGEST_INPUT), LARGEST_INPUT)
                 scratch.places[count] = c
                 count += 1
@@ -296,17 +274,17 @@ def add_all_products(
         line = wide * FLOAT_BYTES
         if wide == STRIP:
             while left >= 4:
-                add_float_products(4, 4, to, nbytes, at, line, read, step, count)
+                add_float_products(4, 4, to, nbytes, at, line, read, step, count, 0)
                 to, read, left = to + 4 * nbytes, read + 4 * step, left - 4
             while left > 0:
-                add_float_products(1, 4, to, nbytes, at, line, read, step, count)
+                add_float_products(1, 4, to, nbytes, at, line, read, step, count, 0)
                 to, read, left = to + nbytes, read + step, left - 1
         else:
             while left >= 8:
-                add_float_products(8, 1, to, nbytes, at, line, read, step, count)
+                add_float_products(8, 1, to, nbytes, at, line, read, step, count, 0)
                 to, read, left = to + 8 * nbytes, read + 8 * step, left - 8
             while left > 0:
-                add_float_products(1, 1, to, nbytes, at, line, read, step, count)
+                add_float_products(1, 1, to, nbytes, at, line, read, step, count, 0)
                 to, read, left = to + nbytes, read + step, left - 1
         place += wide
 

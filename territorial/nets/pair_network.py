@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from territorial.config.validation import hint, shown
+from territorial.config.validation import hint, shown, true_or_false
 from territorial.constants import NUM_FRACTIONS
-from territorial.observation.pair_columns import OWN, PAIRS, column
+from territorial.observation.pair_columns import OWN, PAIRS, column, pair_columns
 
 LARGEST_INPUT = 4.0
 """Columns count as at most this, and as at least so much below zero, here and in the engine."""
@@ -60,20 +60,21 @@ class PairNetwork(nn.Module):
 
     Args:
         size: one of ``PAIR_SIZES``.
+        teams: True for observations of games with teams, which have one column more.
 
     """
 
-    def __init__(self, size: str = "standard") -> None:
+    def __init__(self, size: str = "standard", *, teams: bool = False) -> None:
         super().__init__()
         if size not in PAIR_SIZES:
             raise ValueError(
                 f"size is {shown(size)}{hint(str(size), PAIR_SIZES)}; it must be one of "
                 f"{', '.join(PAIR_SIZES)}"
             )
-        self.size = size
+        self.size, self.teams = size, true_or_false("teams", teams)
         h, c = PAIR_SIZES[size].candidate, PAIR_SIZES[size].context
         self.own = nn.Linear(len(OWN), h)
-        self.candidate = nn.Linear(len(PAIRS), h, bias=False)
+        self.candidate = nn.Linear(len(pair_columns(teams=self.teams)), h, bias=False)
         self.hidden = nn.Linear(h, h)
         self.context = nn.Linear(len(OWN) + 2 * h, c)
         self.summary = nn.Linear(c, c)

@@ -24,6 +24,7 @@ class PairPolicy(PairNetwork):
 
     Args:
         size: "small" or "standard", which has some 67,000 weights; default "standard".
+        teams: True for observations of games with teams, whose rows have the column ``ally``; default False.
 
     Raises:
         ValueError: for another size.
@@ -39,15 +40,16 @@ class PairPolicy(PairNetwork):
 
     """
 
-    def __init__(self, size: str = "standard") -> None:
-        super().__init__(size)
+    def __init__(self, size: str = "standard", *, teams: bool = False) -> None:
+        super().__init__(size, teams=teams)
 
     def forward(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the masked logits, float32 (B, 1 + 10 C), and the values, float32 (B,), of B states.
 
         Args:
             own: (B, 35), the columns of own; float32.
-            pairs: (B, C, 26), the columns of pairs, zero where no candidate is there.
+            pairs: (B, C, 26), the columns of pairs, zero where no candidate is there; with teams
+                (B, C + D, 27), and so on.
             action_mask: (B, 1 + 10 C), above 0 for legal actions, of which holding is one.
 
         """
@@ -98,6 +100,7 @@ class PairPolicy(PairNetwork):
 
         Raises:
             ExportError: where fewer choices stay; it has the report, and nothing is written.
+            ValueError: for a network of games with teams, as the engine shows networks no allies.
 
         """
         return export(
@@ -117,7 +120,7 @@ class PairPolicy(PairNetwork):
             path: the file to write, ``.safetensors`` by custom; it is there whole or not at all.
 
         """
-        write_weights(self, self.size, path)
+        write_weights(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairPolicy:
@@ -132,8 +135,8 @@ class PairPolicy(PairNetwork):
 
         """
         try:
-            size, weights = read_weights(path)
-            policy = cls(size)
+            size, teams, weights = read_weights(path)
+            policy = cls(size, teams=teams)
             policy.load_state_dict(weights)
         except (ValueError, RuntimeError) as error:
             raise ValueError(

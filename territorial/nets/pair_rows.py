@@ -17,12 +17,13 @@ class PairRows(PairPolicy):
 
     Args:
         size: that of the policy.
+        teams: whether it is one for games with teams.
         has_two_parts: True: actions are those of the format "pairs_multi_discrete"; False: of "pairs".
 
     """
 
-    def __init__(self, size: str = "standard", *, has_two_parts: bool = False) -> None:
-        super().__init__(size)
+    def __init__(self, size: str = "standard", *, teams: bool = False, has_two_parts: bool = False) -> None:
+        super().__init__(size, teams=teams)
         self.has_two_parts = has_two_parts
 
     def forward(  # type: ignore[override]  # ``FrozenPolicies`` hands rows over by name

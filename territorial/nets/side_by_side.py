@@ -8,10 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from territorial.jit.products import SIXTEEN
+from territorial.nets.product_kernels import SIX, write_products
 
 DEPENDENT = {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output}
 
@@ -57,6 +61,14 @@ BROADCAST = frozenset(
 """The same, where a tensor that is no weight must have more axes than weights: the first has the rows."""
 
 
+MOST_ROWS = 48
+"""Rows of a network, on average, up to which a kernel multiplies them: PyTorch takes as long for more."""
+FEWEST_ROWS = 3
+"""Rows from which on it does so with weights of any size, which it has to turn first."""
+SMALL_WEIGHTS = 2**14
+"""How many weights it turns for fewer rows."""
+
+
 class NotSideBySideError(RuntimeError):
     """Raised for an operation with weights of which it is not known how it goes by rows."""
 
@@ -81,6 +93,13 @@ class SideBySide(Tensor):
     def turned(self) -> Sequence[Tensor]:
         """All members, which are matrices, as their transposes."""
         return [member.t() for member in self.members]
+
+    @cached_property
+    def places(self) -> npt.NDArray[np.int64] | None:
+        """(N,): the addresses of all members; None if a kernel cannot read one of them."""
+        if not all(one.is_cpu and one.dtype is torch.float32 and one.is_contiguous() for one in self.members):
+            return None
+        return np.array([one.data_ptr() for one in self.members])
 
     @classmethod
     def of(cls, members: Sequence[Tensor], sizes: Sizes) -> SideBySide:
@@ -154,18 +173,42 @@ def _is_plain(rows: Any, weights: SideBySide) -> bool:
 
 def _products(rows: Tensor, weights: SideBySide, biases: SideBySide | None = None) -> Tensor:
     """Return what a linear layer makes of rows; each product is written to where it belongs."""
-    result = rows.new_empty(*rows.shape[:-1], len(weights.members[0]))
-    each = math.prod(rows.shape[1:-1])
-    counts = [each * count for count in _sizes_of(len(rows), weights.sizes)]
-    own = rows.reshape(-1, rows.shape[-1]).split_with_sizes(counts)
-    places = result.view(-1, result.shape[-1]).split_with_sizes(counts)
+    (length, *within), inputs, outputs = rows.shape[:-1], rows.shape[-1], weights.members[0].shape[0]
+    result = rows.new_empty(length, *within, outputs)
+    each = math.prod(within)
+    counts = [each * count for count in _sizes_of(length, weights.sizes)]
+    own, places = rows.reshape(-1, inputs), result.view(-1, outputs)
+    if _are_few(each * length, weights) and _written(own, counts, weights, biases, places):
+        return result
+    parts = own.split_with_sizes(counts), weights.turned, places.split_with_sizes(counts)
     if biases is None:
-        for part, weight, out in zip(own, weights.turned, places, strict=True):
+        for part, weight, out in zip(*parts, strict=True):
             torch.mm(part, weight, out=out)
     else:
-        for part, weight, bias, out in zip(own, weights.turned, biases.members, places, strict=True):
+        for part, weight, out, bias in zip(*parts, biases.members, strict=True):
             torch.addmm(bias, part, weight, out=out)
     return result
+
+
+def _are_few(rows: int, weights: SideBySide) -> bool:
+    """Return whether the kernel takes less time than PyTorch to multiply so many rows of all networks."""
+    networks = len(weights.members)
+    is_small = weights.members[0].numel() <= SMALL_WEIGHTS
+    return rows <= MOST_ROWS * networks and (is_small or rows >= FEWEST_ROWS * networks)
+
+
+def _written(
+    rows: Tensor, counts: Sequence[int], weights: SideBySide, biases: SideBySide | None, out: Tensor
+) -> bool:
+    """Write products by the kernel; return whether it can read these rows and weights."""
+    starts = np.zeros(len(counts), np.int64) if biases is None else biases.places
+    if weights.places is None or starts is None or not rows.is_cpu:
+        return False
+    turned = np.empty((rows.shape[1], SIXTEEN), np.float32)
+    scratch = np.empty((1 + SIX, SIXTEEN), np.float32)
+    read = rows.contiguous().numpy()
+    write_products(read, np.array(counts), weights.places, starts, turned, scratch, out.numpy())
+    return True
 
 
 def _is_norm(rows: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 0) -> bool:

@@ -2,7 +2,7 @@
 
 The packer, the decoders, the spaces, the feature vector, the documentation and the command line read
 these tables. Columns are addressed by name and only ever appended; ``OBS_VERSION`` moves when anything
-here changes.
+else here changes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, fields
 from math import prod
 from typing import Any
 
-from territorial.config.validation import whole_number
+from territorial.config import GameConfig
+from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 
 OBS_VERSION = 1
@@ -114,7 +115,7 @@ PLAYERS: tuple[Column, ...] = (
         "rank",
         "place",
         "players",
-        "place by land, then troops; equals share a place; eliminated players keep theirs",
+        "place by land, then troops, with teams that of the team; equals share a place; who is out keeps it",
     ),
     Column("pools_out", "troops", "troops", "own troops in the field, all targets together"),
     Column("pools_in", "troops", "troops", "other players' troops in the field against this one"),
@@ -145,7 +146,24 @@ GLOBALS: tuple[Column, ...] = (
     Column("alive_share", "ratio", "1", "share of the players still alive"),
 )
 
+TABLES: Mapping[str, tuple[Column, ...]] = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
+"""The columns of every game by the names of their arrays; games with teams have those of TEAM_TABLES, too."""
+
+TEAM_TABLES: Mapping[str, tuple[Column, ...]] = {
+    "players": (Column("team", "number", "players", "team of the seat, 1..N; there with teams only"),),
+    "borders": (
+        Column("ally", "0 or 1", "1", "1 if p and t are two seats of one team; there with teams only"),
+    ),
+    "globals": (),
+}
+"""The columns that games with teams have after all others, by the names of their arrays."""
+
 LARGEST_NEED = 4.0
+
+
+def columns(table: str, *, teams: bool) -> tuple[Column, ...]:
+    """Return the columns of ``table`` (players, borders or globals) in games with or without ``teams``."""
+    return TABLES[table] + TEAM_TABLES[table] if teams else TABLES[table]
 
 
 def index(table: tuple[Column, ...], name: str) -> int:
@@ -162,7 +180,8 @@ class ObsLayout:
 
     Letters: H rows, W columns, P players, F frames in a stack. B bit planes hold the owner codes 0..P and
     the code P + 1 of blocked cells; D is the most cells that a delta lists. C, K, G are columns of the tables
-    ``PLAYERS``, ``BORDERS`` and ``GLOBALS``. Errors name the field, its value and its range.
+    ``PLAYERS``, ``BORDERS`` and ``GLOBALS``; with ``teams`` the first two have one more each. Errors name the
+    field, its value and its range.
     """
 
     height: int
@@ -170,14 +189,31 @@ class ObsLayout:
     num_players: int
     frames: int = 1
     version: int = OBS_VERSION
+    teams: bool = False
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
+        object.__setattr__(self, "teams", true_or_false("teams", self.teams))
         if self.version != OBS_VERSION:
             raise ValueError(
                 f"the layout is of version {self.version!r}; this release reads version {OBS_VERSION}"
             )
+
+    @classmethod
+    def of(cls, config: GameConfig, frames: int = 1) -> ObsLayout:
+        """Return the layout of the observations of games of ``config``."""
+        return cls(
+            height=config.height,
+            width=config.width,
+            num_players=config.num_players,
+            frames=frames,
+            teams=config.teams is not None,
+        )
+
+    def columns(self, table: str) -> tuple[Column, ...]:
+        """Return the columns of ``table``: players, borders or globals."""
+        return columns(table, teams=self.teams)
 
     @property
     def num_planes(self) -> int:
@@ -210,9 +246,9 @@ class ObsLayout:
             "2": len(TERRAIN),
             "P": self.num_players,
             "P+1": self.num_players + 1,
-            "C": len(PLAYERS),
-            "K": len(BORDERS),
-            "G": len(GLOBALS),
+            "C": len(self.columns("players")),
+            "K": len(self.columns("borders")),
+            "G": len(self.columns("globals")),
             "ceil((P+2)/8)": -(-(self.num_players + 2) // 8),
         }
         return tuple(sizes[letter] for letter in array_called(name).shape)
@@ -223,14 +259,18 @@ class ObsLayout:
         return prod(self.shape(name)) * widths[array_called(name).dtype]
 
     def to_dict(self) -> dict[str, int]:
-        """Return the fields as plain numbers, for a file or another process; ``from_dict`` reads them."""
-        return asdict(self)
+        """Return the fields as plain numbers, for a file or another process; ``from_dict`` reads them.
+
+        ``teams`` is only there where it is true, so that other layouts are read by releases without it.
+        """
+        values = asdict(self)
+        return values if self.teams else {name: values[name] for name in values if name != "teams"}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ObsLayout:
         """Return the layout of ``to_dict``; ValueError for missing and for unknown fields."""
         known = {field.name for field in fields(cls)}
-        if set(values) != known:
+        if set(values) | {"teams"} != known:
             raise ValueError(f"the layout has the fields {sorted(values)}; it must have {sorted(known)}")
         return cls(**values)
 

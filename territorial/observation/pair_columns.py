@@ -1,4 +1,4 @@
-"""The columns of the form "pairs", as data: of an agent itself, and of each owner that it can attack.
+"""The columns of the form "pairs", as data: of an agent itself, and of each owner that it can name.
 
 docs/observation.md defines them under "Pairs" and has its tables from here; ``observation.pairs`` computes
 them. Columns are addressed by name and only ever appended. One whose value changes for any state gets the
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from territorial.constants import MAX_CANDIDATES as MAX_CANDIDATES
+from territorial.constants import NUM_ALLIES as NUM_ALLIES
 from territorial.constants import NUM_CANDIDATES as NUM_CANDIDATES
 
 UNIT = 4096
@@ -130,8 +131,16 @@ PAIRS: tuple[PairColumn, ...] = (
     _gap("force", "gap(log(T[q] + out[q]) - log(T[p] + out[p]))"),
 )
 
+TEAM_PAIRS: tuple[PairColumn, ...] = (PairColumn("ally", "4096 for an ally, else 0; there with teams only"),)
+"""The columns that pairs have after all others in games with teams."""
+
 PAIR_TABLES: Mapping[str, tuple[PairColumn, ...]] = {"own": OWN, "pairs": PAIRS}
 """The tables by the names of their arrays."""
+
+
+def pair_columns(*, teams: bool) -> tuple[PairColumn, ...]:
+    """Return the columns of pairs in games with or without ``teams``."""
+    return PAIRS + TEAM_PAIRS if teams else PAIRS
 
 
 def column(table: tuple[PairColumn, ...], name: str) -> int:

@@ -1,5 +1,7 @@
 """The form "pairs" in whole numbers: 35 of a seat itself, and 26 of each owner that it can attack.
 
+With teams those have one number more, and living allies have rows, too.
+
 docs/observation.md defines every number under "Pairs", ``pair_columns`` lists them. They are read from the
 game itself, so that nothing else has to be observed. ``sum_up`` finds once a game what several seats need;
 ``see_pairs`` then shows one seat.
@@ -18,9 +20,10 @@ import numpy.typing as npt
 from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.game.legality import is_affordable, largest_need, need_at_front
+from territorial.game.legality import is_affordable, largest_need, may_donate, need_at_front
 from territorial.game.rules import attack_cost, opening_rate, rate_for_land, rate_over_cap
 from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
 from territorial.observation.pair_columns import (
     GAP,
@@ -33,6 +36,7 @@ from territorial.observation.pair_columns import (
     PAIRS,
     UNIT,
     column,
+    pair_columns,
 )
 
 LOG_BITS = LOG_UNIT.bit_length() - 1
@@ -134,6 +138,7 @@ _LOST = column(PAIRS, "lost")
 _TAKEN = column(PAIRS, "taken")
 _ITS_NEIGHBOURS = column(PAIRS, "neighbours")
 _FORCE = column(PAIRS, "force")
+_ALLY = column(pair_columns(teams=True), "ally")
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -299,19 +304,64 @@ def see_pairs(
     """Write what seat ``p`` sees and return how many candidates it has; ``totals`` are those of ``sum_up``.
 
     ``own``: int16 (N,). ``pairs``: int16 (C, K), and ``owners``: int64 (C,), the candidates' owner codes.
-    Rows beyond the candidates are left as they are. Of an eliminated seat ``own`` is all 0.
+    Rows beyond the candidates are left as they are. Of an eliminated seat ``own`` is all 0. Allies are no
+    candidates: see ``see_allies``.
     """
     if game.alive[p] == 0:
         for i in range(len(own)):
             own[i] = 0
         return 0
     see_own(game, params, interest_rates, totals, p, own)
-    count = find_candidates(game, p, owners)
+    count = find_candidates(game, params, p, owners)
     for c in range(count):
         if owners[c] == NEUTRAL:
             see_neutral(game, params, totals, p, pairs[c])
         else:
             see_player(game, params, totals, p, owners[c], pairs[c])
+    return count
+
+
+@njit
+def see_allies(game: Game, params: Params, totals: PairTotals, p: int, pairs: Any, owners: Any) -> int:
+    """Write the rows of the largest living allies of ``p`` and return how many there are, as ``see_pairs``.
+
+    ``pairs``: int16 (D, K), with the columns of games with teams, and ``owners``: int64 (D,), their codes.
+    """
+    count = find_allies(game, params, p, owners)
+    for d in range(count):
+        see_player(game, params, totals, p, owners[d], pairs[d])
+        pairs[d, _ALLY] = UNIT
+        pairs[d, _LEGAL] = UNIT if may_give(game, params, p, owners[d]) else 0
+        pairs[d, _NEED] = pairs[d, _PRICE] = 0
+    return count
+
+
+@njit
+def may_give(game: Game, params: Params, p: int, ally: int) -> bool:
+    """Return whether ``p`` may donate to a living ally."""
+    return may_donate(game.troops[p], game.troops[ally], game.land[ally], params)
+
+
+@njit
+def find_allies(game: Game, params: Params, p: int, owners: Any) -> int:
+    """Write the owner codes of the largest living allies of ``p``, and return how many are written.
+
+    The ones with more land come first; of equals those with more troops; then the way round.
+    """
+    count = 0
+    if not has_allies(params) or game.alive[p] == 0:
+        return count
+    for q in range(1, len(game.alive)):
+        if game.alive[q] == 0 or not are_allies_in(game, p, q):
+            continue
+        i = count
+        while i > 0 and is_larger(game, p, q, owners[i - 1]):
+            if i < len(owners):
+                owners[i] = owners[i - 1]
+            i -= 1
+        if i < len(owners):
+            owners[i] = q
+        count = min(count + 1, len(owners))
     return count
 
 
@@ -397,8 +447,11 @@ def players_beside(game: Game, p: int, word: int) -> Any:
 
 
 @njit
-def find_candidates(game: Game, p: int, owners: Any) -> int:
-    """Write the owner codes of the candidates of ``p`` in their order, and return how many there are."""
+def find_candidates(game: Game, params: Params, p: int, owners: Any) -> int:
+    """Write the owner codes of the candidates of ``p`` in their order, and return how many there are.
+
+    Allies are none: these are owners that can be attacked.
+    """
     count = first = 0
     if game.fronts[p, NEUTRAL] > 0:
         owners[0] = NEUTRAL
@@ -408,6 +461,8 @@ def find_candidates(game: Game, p: int, owners: Any) -> int:
         while beside != ZERO:
             q = 64 * word + lowest_bit(beside)
             beside &= beside - ONE
+            if not may_attack(game, params, p, q):
+                continue
             i = count
             while i > first and comes_before(game, p, q, owners[i - 1]):
                 if i < len(owners):
@@ -427,10 +482,23 @@ def comes_before(game: Game, p: int, q: int, other: int) -> bool:
         ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
     if ahead == 0:
         ahead = game.land[q] - game.land[other]
+    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
+
+
+@njit
+def is_larger(game: Game, p: int, q: int, other: int) -> bool:
+    """Return whether ``p`` is shown the ally ``q`` before ``other``: by land, troops, and the way round."""
+    ahead = game.land[q] - game.land[other]
     if ahead == 0:
-        players = len(game.alive) - 1
-        ahead = target_of_owner(other, p, players) - target_of_owner(q, p, players)
-    return ahead > 0
+        ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
+    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
+
+
+@njit
+def is_nearer(game: Game, p: int, q: int, other: int) -> bool:
+    """Return whether ``q`` comes before ``other`` on the way round from ``p``."""
+    players = len(game.alive) - 1
+    return target_of_owner(q, p, players) < target_of_owner(other, p, players)
 
 
 @njit
@@ -473,6 +541,8 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
     out[_TAKEN] = part(game.taken[p, q], land)
     out[_ITS_NEIGHBOURS] = its[NEIGHBOURS]
     out[_FORCE] = gap(its[LOG_FORCE] - mine[LOG_FORCE])
+    if len(out) > _ALLY:
+        out[_ALLY] = 0
 
 
 @njit

@@ -12,7 +12,7 @@ from territorial.constants import NEUTRAL
 from territorial.game.board import num_blocks, num_groups, num_strips
 from territorial.game.change_log import forget_changes
 from territorial.game.fronts import mark_all
-from territorial.game.legality import is_affordable, largest_need, need_at_front
+from territorial.game.legality import is_affordable, largest_need, may_donate, need_at_front
 from territorial.game.rules import (
     BASIS_POINTS,
     cadence,
@@ -24,6 +24,7 @@ from territorial.game.rules import (
 )
 from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work
 from territorial.game.state import NUM_LAND, TICK, Game
+from territorial.game.teams import are_allies_in, has_allies, list_members, rank_of_team_doubled, sum_teams
 from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, put_at
@@ -33,7 +34,9 @@ from territorial.observation.layout import (
     LARGEST_NEED,
     NEW_GAME,
     PLAYERS,
+    TABLES,
     ObsLayout,
+    columns,
     index,
 )
 from territorial.observation.packing import (
@@ -100,11 +103,15 @@ def allocate_buffers(layout: ObsLayout, num_games: int) -> Buffers:
 
 def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
     """Return the buffers as people know them: read-only views, as every step builds on the last."""
-    planes = buffers.boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
-    arrays: list[Any] = [planes, *(array.view() for array in buffers[2:])]
+    arrays: list[Any] = [planes_of(buffers.boards, layout), *(array.view() for array in buffers[2:])]
     for array in arrays:
         array.flags.writeable = False
     return Observations(*arrays)
+
+
+def planes_of(boards: npt.NDArray[np.uint64], layout: ObsLayout) -> npt.NDArray[np.uint8]:
+    """Return the bit planes in the words of ``boards``, as a view without what pads rows and words."""
+    return boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
 
 
 _ALIVE = index(PLAYERS, "alive")
@@ -127,6 +134,7 @@ _PEAK_RATIO = index(PLAYERS, "peak_ratio")
 _TICKS_TO_STEP = index(PLAYERS, "ticks_to_step")
 _CADENCE = index(PLAYERS, "cadence")
 _ILLEGAL = index(PLAYERS, "illegal")
+_TEAM = index(columns("players", teams=True), "team")
 
 _FRONT = index(BORDERS, "front")
 _POOL = index(BORDERS, "pool")
@@ -134,6 +142,7 @@ _LOG_FRONT = index(BORDERS, "log_front")
 _LOG_POOL = index(BORDERS, "log_pool")
 _TAKEN = index(BORDERS, "taken")
 _NEED = index(BORDERS, "need")
+_ALLY = index(columns("borders", teams=True), "ally")
 
 _TICK = index(GLOBALS, "tick")
 _TICKS_TO_INTEREST = index(GLOBALS, "ticks_to_interest")
@@ -169,6 +178,8 @@ def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: in
         buffers.delta_count[k] = pack_board(game, params, frames_of(buffers, k))
     for p in range(1, len(game.alive)):
         buffers.players[k, p - 1, _ALIVE] = 1  # no player is skipped
+    if buffers.players.shape[2] > _TEAM:
+        observe_teams(game, buffers.players[k], buffers.borders[k])
     observe_tables(game, params, work, buffers, k)
 
 
@@ -219,8 +230,18 @@ def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: 
     """Write the tables and masks of ``game`` into entry ``k``."""
     observe_globals(game, params, buffers.globals[k])
     observe_borders(game, buffers.borders[k])
-    observe_launches(game, params, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
+    observe_launches(game, params, work, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
     observe_players(game, params, work, buffers.players[k])
+
+
+@njit
+def observe_teams(game: Game, players: Any, borders: Any) -> None:
+    """Write who is in which team and whose ally, which stays the same all game long."""
+    owners = len(game.team)
+    for p in range(1, owners):
+        players[p - 1, _TEAM] = game.team[p]
+        for t in range(1, owners):
+            write_border(borders, _ALLY, p * owners + t, are_allies_in(game, p, t))
 
 
 @njit
@@ -267,12 +288,14 @@ def write_border(out: Any, column: int, pair: int, value: float) -> None:
 
 
 @njit
-def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks: Any) -> None:
+def observe_launches(game: Game, params: Params, work: Work, players: Any, needs: Any, masks: Any) -> None:
     """Write what a launch against each neighbour needs, and which launches are legal.
 
     ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
     """
     owners, words = len(game.alive), game.bordering.shape[1]
+    if has_allies(params):
+        list_members(game, work.team_sets)
     for p in range(1, owners):
         if was_dead(game, p, players):
             continue
@@ -281,6 +304,9 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
         carry = ONE  # holding is always legal
         for word in range(words):
             targets, allowed = at(game.bordering, p * words + word), ZERO
+            if has_allies(params):
+                allowed = gifts_allowed(game, params, work.team_sets, p, word)
+                targets &= ~work.team_sets[game.team[p], word]
             while targets != ZERO:
                 pair = p * owners + 64 * word + lowest_bit(targets)
                 need = need_at_front(at(game.fronts, pair), at(game.pools, pair), params)
@@ -290,6 +316,18 @@ def observe_launches(game: Game, params: Params, players: Any, needs: Any, masks
             write_bytes(masks[p - 1], BYTES_A_WORD * word, allowed << ONE | carry)
             carry = allowed >> TOP_BIT
         write_bytes(masks[p - 1], BYTES_A_WORD * words, carry)
+
+
+@njit
+def gifts_allowed(game: Game, params: Params, members: Any, p: int, word: int) -> Any:
+    """Return a word of the set of allies that ``p`` may give to; ``members``: of teams, ``list_members``."""
+    allies, allowed = members[game.team[p], word], ZERO
+    while allies != ZERO:
+        ally = 64 * word + lowest_bit(allies)
+        if ally != p and may_donate(game.troops[p], game.troops[ally], game.land[ally], params):
+            allowed |= allies & (~allies + ONE)
+        allies &= allies - ONE
+    return allowed
 
 
 @njit
@@ -307,9 +345,13 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
     for p in range(np.uint64(1), np.uint64(len(game.troops))):
         total += game.troops[p]
     sum_pools(game, work.sums)
+    if has_allies(params):
+        sum_teams(game, work.teams)
     for p in range(1, len(game.troops)):
         row = out[p - 1]
         row[_ILLEGAL] = game.illegal[p]
+        if has_allies(params):  # that of a dead player changes until its team is out
+            row[_RANK] = place_now(game, params, work, p)
         if was_dead(game, p, out):
             continue
         land, troops = game.land[p], game.troops[p]
@@ -321,13 +363,24 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
         row[_INTEREST] = rate_now(game, params, work, p) * 100 / BASIS_POINTS
         row[_LAND_SHARE] = land / game.clock[NUM_LAND]
         row[_TROOPS_SHARE] = troops / max(1, total)
-        row[_RANK] = (game.place2[p] if game.place2[p] != 0 else rank_doubled(game, p)) / 2
+        if not has_allies(params):
+            row[_RANK] = place_now(game, params, work, p)
         row[_POOLS_OUT], row[_POOLS_IN] = pools_out, pools_in
         row[_LOG_POOLS_OUT], row[_LOG_POOLS_IN] = log2_of(pools_out), log2_of(pools_in)
         row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
         wait = max(0, game.next_step[p] - game.clock[TICK])
         row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
         row[_CADENCE] = cadence(land, params)
+
+
+@njit
+def place_now(game: Game, params: Params, work: Work, p: int) -> float:
+    """Return the place of ``p``, or the one that it would have now; with teams ``sum_teams`` was called."""
+    if game.place2[p] != 0:
+        return game.place2[p] / 2
+    if has_allies(params):
+        return rank_of_team_doubled(params, work.teams, game.team[p]) / 2
+    return rank_doubled(game, p) / 2
 
 
 @njit
@@ -371,9 +424,9 @@ def log2_of(amount: int) -> float:
 
 def column(tables: Observations, table: str, name: str) -> npt.NDArray[np.float32]:
     """Return the column ``name`` of ``table`` (players, borders or globals) for all games, as a view."""
-    columns = {"players": PLAYERS, "borders": BORDERS, "globals": GLOBALS}
-    if table not in columns:
-        raise KeyError(f"no table {table!r}; there are {', '.join(columns)}")
-    position = index(columns[table], name)
+    if table not in TABLES:
+        raise KeyError(f"no table {table!r}; there are {', '.join(TABLES)}")
+    has_teams = tables.players.shape[-1] > len(PLAYERS)
+    position = index(columns(table, teams=has_teams), name)
     array: npt.NDArray[np.float32] = getattr(tables, table)
     return array[:, position] if table == "borders" else array[..., position]

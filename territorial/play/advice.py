@@ -103,7 +103,7 @@ def _advice_of_network(network: Network, seat: int) -> Advise:
     scratch, num_candidates = make_network_scratch(), int(network.row()[NUM_CANDIDATES])
 
     def advise(game: VecGame) -> list[Option]:
-        seen = game.pairs([0], [seat], num_candidates, "int16")
+        seen = game.pairs([0], [seat], num_candidates, "int16", num_allies=0)
         targets = seen.targets[0][seen.targets[0] > 0]
         rows = Rows(seen.own, seen.pairs, np.array([len(targets)]))
         logits = np.zeros((1, 1 + num_candidates, 1 + FRACTION_OUTPUTS), np.int64)

@@ -244,6 +244,7 @@ class Session:
             "number": self.situations.newest.number + 1,
             "seat": self.seat,
             "openings": [opening._asdict() for opening in self._now.openings],
+            "allies": [ally._asdict() for ally in self._now.allies],
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
             "is_paused": self._is_paused,
             "has_resigned": self._has_resigned,
@@ -333,4 +334,4 @@ class Session:
 def _header(config: GameConfig, source: LiveGame, title: str) -> dict[str, Any]:
     """Return the header of the film of a game."""
     kind = config.map if isinstance(config.map, str) else None
-    return film_header(config, source.names, title, terrain=source.terrain, map_kind=kind)
+    return film_header(config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams)

@@ -13,10 +13,11 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
-from territorial.observation.pair_columns import OWN, PAIRS
+from territorial.game.legality import are_allies
+from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.play.mirror import Mirror
 
-PLANES = ("own", "free", "others", "blocked", "troops a cell", "attacked")
+KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")
 """The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
 DIGITS = 3
 
@@ -37,9 +38,11 @@ def sight_of(game: VecGame, seat: int) -> Look:
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
         seen = game.pairs([0], [seat])
-        count = int((seen.targets[0] > 0).sum())
-        owners = owner_of_target(seen.targets[0, :count], seat, game.config.num_players)
-        legal = np.flatnonzero(is_legal & (sizes > 0))
+        is_there = seen.targets[0] > 0
+        owners = owner_of_target(seen.targets[0, is_there], seat, game.config.num_players)
+        team = game.state.team[0]
+        allies = are_allies(seat, np.arange(len(team)), team[seat], team)
+        legal = np.flatnonzero(is_legal & ((sizes > 0) | allies))
         return {
             "legal": legal.tolist(),
             "num_legal": 1 + NUM_FRACTIONS * len(legal),
@@ -48,7 +51,7 @@ def sight_of(game: VecGame, seat: int) -> Look:
             "fronts": sizes[owners].tolist(),
             "needs": needs[owners].tolist(),
             "own": _named(OWN, seen.own[0]),
-            "pairs": _named(PAIRS, seen.pairs[0, :count].T),
+            "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
             "planes": _planes(mirror.of(game), seat),
         }
 
@@ -65,7 +68,7 @@ def _planes(game: VecGame, seat: int) -> dict[str, Any]:
     pooled = NumpyDecoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
     levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
     return {
-        "names": PLANES,
+        "names": (*KINDS, *(("allies",) if game.layout.teams else ()), *FIELDS),
         "height": levels.shape[1],
         "width": levels.shape[2],
         "data": [base64.b64encode(level.tobytes()).decode() for level in levels],

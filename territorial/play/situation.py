@@ -10,7 +10,8 @@ from territorial.config import GameConfig
 from territorial.constants import FRACTIONS, NEUTRAL
 from territorial.engine.vec_game import VecGame
 from territorial.game.amounts import amount_sent, wanted_of
-from territorial.game.legality import largest_need
+from territorial.game.legality import are_allies, largest_need
+from territorial.typing import Bools
 
 
 class Opening(NamedTuple):
@@ -24,6 +25,17 @@ class Opening(NamedTuple):
     """Troops that a launch comes to at least, however small its fraction."""
     reason: str
     """Why a launch is not legal; empty if it is."""
+
+
+class Ally(NamedTuple):
+    """A living player of the player's own team."""
+
+    owner: int
+    """Its seat."""
+    attackers: int
+    """Troops in the field against it."""
+    reason: str
+    """Why a donation is not legal; empty if it is."""
 
 
 class Situation(NamedTuple):
@@ -44,6 +56,8 @@ class Situation(NamedTuple):
     """Owner code and troops of the player's pools, the largest first."""
     attackers: list[tuple[int, int]]
     """Seat and troops of the pools against the player, the largest first."""
+    allies: list[Ally]
+    """Those that live, the most attacked first; empty in games without teams."""
 
 
 def situation_of(game: VecGame, seat: int) -> Situation:
@@ -51,7 +65,7 @@ def situation_of(game: VecGame, seat: int) -> Situation:
     state = game.state
     tick, is_over = int(state.tick[0]), bool(state.over[0])
     if not seat:
-        return Situation(tick, False, is_over, None, 0, 0, [], [], [], [])
+        return Situation(tick, False, is_over, None, 0, 0, [], [], [], [], [])
     pools, troops = state.pools[0], int(state.troops[0, seat])
     return Situation(
         tick=tick,
@@ -64,6 +78,7 @@ def situation_of(game: VecGame, seat: int) -> Situation:
         openings=_openings(game, seat, troops),
         attacks=_largest_first(pools[seat]),
         attackers=_largest_first(pools[:, seat]),
+        allies=_allies(game, seat, troops),
     )
 
 
@@ -76,12 +91,29 @@ def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
     sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
     most = int(largest_need(troops, game.config))
     found = []
-    for owner in np.flatnonzero(sizes).tolist():
+    for owner in np.flatnonzero(sizes * ~_is_ally(game, seat)).tolist():
         need = int(needs[owner])
         reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
         least = int(amount_sent(0, need, troops, game.config))
         found.append(Opening(owner, int(sizes[owner]), least, reason))
     return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))
+
+
+def _is_ally(game: VecGame, seat: int) -> Bools:
+    """Return (P + 1,) bool, by owner code: whether it is an ally of ``seat``."""
+    team = game.state.team[0]
+    allies: Bools = are_allies(seat, np.arange(len(team)), team[seat], team)
+    return allies
+
+
+def _allies(game: VecGame, seat: int, troops: int) -> list[Ally]:
+    state, is_legal = game.state, game.fronts(0)[2][seat]
+    refused = "has all the troops that its land can hold" if troops else "you have no troops at home"
+    found = [
+        Ally(owner, int(state.pools[0, :, owner].sum()), "" if is_legal[owner] else refused)
+        for owner in np.flatnonzero(_is_ally(game, seat) & (state.alive[0] != 0)).tolist()
+    ]
+    return sorted(found, key=lambda ally: (-ally.attackers, ally.owner))
 
 
 def _largest_first(pools: Any) -> list[tuple[int, int]]:
@@ -91,7 +123,7 @@ def _largest_first(pools: Any) -> list[tuple[int, int]]:
 
 
 def why_not(situation: Situation, seat: int, target: int | None) -> str:
-    """Return why ``seat`` cannot launch against the owner code ``target``; empty if it can.
+    """Return why ``seat`` cannot launch against the owner code ``target``, or give to it; empty if it can.
 
     None as a target: why it cannot decide at all.
     """
@@ -106,5 +138,6 @@ def why_not(situation: Situation, seat: int, target: int | None) -> str:
     if target == seat:
         return "this is your own land"
     reasons = {opening.owner: opening.reason for opening in situation.openings}
+    reasons |= {ally.owner: ally.reason for ally in situation.allies}
     what = "free land" if target == NEUTRAL else f"P{target}"
     return reasons.get(target, f"{what} is too far: your land does not touch it")

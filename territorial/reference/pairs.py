@@ -79,6 +79,8 @@ PAIR_COLUMNS = (
     "neighbours",
     "force",
 )
+TEAM_PAIR_COLUMNS = ("ally",)
+"""What games with teams have after these."""
 
 ONE = 4096
 MOST_RATIO = 4 * ONE
@@ -90,7 +92,7 @@ MOST_COUNTED = 2**48
 
 @dataclass(frozen=True)
 class PairsObservation:
-    """What a seat observes: whole numbers, in 4096ths but for the targets, C rows in pairs and targets."""
+    """What a seat observes: whole numbers, in 4096ths but for targets; C + D rows of pairs and targets."""
 
     own: list[int]
     pairs: list[list[int]]
@@ -98,12 +100,12 @@ class PairsObservation:
 
     @property
     def mask(self) -> list[int]:
-        """The mask of ``action_format="pairs"``: 1 + 10 * C entries, hold first."""
+        """The mask of ``action_format="pairs"``: 1 + 10 * (C + D) entries, hold first."""
         return [1] + [is_legal for is_legal in self._legal_rows for _ in range(NUM_FRACTIONS)]
 
     @property
     def masks_of_parts(self) -> tuple[list[int], list[int]]:
-        """The masks of ``action_format="pairs_multi_discrete"``: 1 + C entries and 10."""
+        """The masks of ``action_format="pairs_multi_discrete"``: 1 + C + D entries and 10."""
         return [1, *self._legal_rows], [1] * NUM_FRACTIONS
 
     @property
@@ -112,35 +114,49 @@ class PairsObservation:
         return [int(row[legal] > 0) for row in self.pairs]
 
 
-def observe(game: ReferenceGame, p: int, num_candidates: int = 8) -> PairsObservation:
+def observe(
+    game: ReferenceGame, p: int, num_candidates: int = 8, num_allies: int | None = None
+) -> PairsObservation:
     """Return what seat p observes of the game as it stands."""
     if p not in game.seats:
         raise ValueError(f"seat is {p}; it must be from 1 to {game.config.num_players}")
-    return _observe(Quantities(game), p, num_candidates)
+    return _observe(Quantities(game), p, num_candidates, num_allies)
 
 
-def observe_all(game: ReferenceGame, num_candidates: int = 8) -> list[PairsObservation]:
+def observe_all(
+    game: ReferenceGame, num_candidates: int = 8, num_allies: int | None = None
+) -> list[PairsObservation]:
     """Return what each seat observes, those of 1..P in order; takes hardly longer than one of them."""
     w = Quantities(game)
-    return [_observe(w, p, num_candidates) for p in game.seats]
+    return [_observe(w, p, num_candidates, num_allies) for p in game.seats]
 
 
-def _observe(w: Quantities, p: int, num_candidates: int) -> PairsObservation:
+def _observe(w: Quantities, p: int, num_candidates: int, num_allies: int | None) -> PairsObservation:
     if num_candidates < 1:
         raise ValueError(f"num_candidates is {num_candidates}; it must be at least 1")
+    num_allies = (4 if w.has_teams else 0) if num_allies is None else num_allies
     if not w.is_living[p]:
-        return _padded([0] * len(OWN_COLUMNS), [], [], num_candidates)
-    shown = candidates(w, p)[:num_candidates]
-    rows = [pair_row(w, p, q) for q in shown]
-    return _padded(own_row(w, p), rows, [target_of(w, p, q) for q in shown], num_candidates)
+        rows, targets = _padded(w, [], [], num_candidates + num_allies)
+        return PairsObservation([0] * len(OWN_COLUMNS), rows, targets)
+    rows, targets = [], []
+    for shown, count in ((candidates(w, p), num_candidates), (allies(w, p), num_allies)):
+        shown = shown[:count]
+        some = _padded(w, [pair_row(w, p, q) for q in shown], [target_of(w, p, q) for q in shown], count)
+        rows, targets = rows + some[0], targets + some[1]
+    return PairsObservation(own_row(w, p), rows, targets)
 
 
 def _padded(
-    own: list[int], rows: list[list[int]], targets: list[int], num_candidates: int
-) -> PairsObservation:
-    missing = num_candidates - len(rows)
-    nothing = [[0] * len(PAIR_COLUMNS) for _ in range(missing)]
-    return PairsObservation(own, rows + nothing, targets + [0] * missing)
+    w: Quantities, rows: list[list[int]], targets: list[int], count: int
+) -> tuple[list[list[int]], list[int]]:
+    missing = count - len(rows)
+    nothing = [[0] * len(pair_columns(w)) for _ in range(missing)]
+    return rows + nothing, targets + [0] * missing
+
+
+def pair_columns(w: Quantities) -> tuple[str, ...]:
+    """Return the columns of pairs in this game."""
+    return PAIR_COLUMNS + TEAM_PAIR_COLUMNS if w.has_teams else PAIR_COLUMNS
 
 
 # ---------------------------------------------------------------------- actions
@@ -169,10 +185,16 @@ def choice_of_parts(row: int, fraction: int, targets: Sequence[int]) -> tuple[in
 
 
 def candidates(w: Quantities, p: int) -> list[int]:
-    """Return the owner codes of all candidates: neutral land, then players by front, troops and land."""
-    players = [q for q in w.living if w.n[p][q] > 0]
+    """Return the owner codes of all candidates: neutral land, then enemies by front, troops and land."""
+    players = [q for q in w.living if w.n[p][q] > 0 and w.team[q] != w.team[p]]
     players.sort(key=lambda q: (-w.n[p][q], -w.T[q], -w.L[q], (q - p) % w.P))
     return [NEUTRAL] * (w.n[p][NEUTRAL] > 0) + players
+
+
+def allies(w: Quantities, p: int) -> list[int]:
+    """Return all living allies, by land and troops."""
+    players = [q for q in w.living if q != p and w.team[q] == w.team[p]]
+    return sorted(players, key=lambda q: (-w.L[q], -w.T[q], (q - p) % w.P))
 
 
 def target_of(w: Quantities, p: int, q: int) -> int:
@@ -221,7 +243,7 @@ class Quantities:
         self.L, self.peak, self.taken, self.next_step = game.land, game.peak, game.taken, game.next_step
         self.T = [min(troops, MOST_TROOPS) for troops in game.troops]
         self.A = [[min(pool, MOST_TROOPS) for pool in row] for row in game.pools]
-        self.is_living = game.alive
+        self.is_living, self.team, self.has_teams = game.alive, game.team, game.config.teams is not None
         self.living = game.living()
 
         self.n = front_sizes(game)
@@ -358,13 +380,16 @@ def _own_late(w: Quantities, p: int) -> dict[str, int]:
 
 
 def pair_row(w: Quantities, p: int, q: int) -> list[int]:
-    """Return the columns of pairs for candidate q of a living seat p."""
+    """Return the columns of pairs for candidate or ally q of a living seat p."""
     values = _pair_front(w, p, q)
     if q == NEUTRAL:
         values["price"] = part(w.config.neutral_cost * w.n[p][NEUTRAL], w.T[p])
-        return [values.get(name, 0) for name in PAIR_COLUMNS]
-    values |= {**_pair_strength(w, p, q), **_pair_place(w, p, q), **_pair_war(w, p, q)}
-    return [values[name] for name in PAIR_COLUMNS]
+        return [values.get(name, 0) for name in pair_columns(w)]
+    values |= {**_pair_strength(w, p, q), **_pair_place(w, p, q), **_pair_war(w, p, q), "ally": 0}
+    if w.team[q] == w.team[p]:
+        may_give = w.T[p] >= 1 and w.T[q] < w.hard[q]
+        values |= {"legal": ONE if may_give else 0, "need": 0, "price": 0, "ally": ONE}
+    return [values[name] for name in pair_columns(w)]
 
 
 def _pair_front(w: Quantities, p: int, q: int) -> dict[str, int]:

@@ -20,9 +20,11 @@ from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
 from territorial.render.board import Owners, check_owner
-from territorial.render.figures import Standing, standings
+from territorial.render.figures import Standing, num_living, standings
 from territorial.render.labels import find_places
 from territorial.render.palette import is_light, owner_colors, xterm_colors
+from territorial.render.team_colors import Teams, checked_teams
+from territorial.typing import Ints
 
 ColorDepth = Literal["24bit", "256", "none"]
 COLOR_DEPTHS: tuple[ColorDepth, ...] = ("24bit", "256", "none")
@@ -64,6 +66,7 @@ class TextRenderer:
         columns: characters of a line at most, from 20.
         lines: lines at most, from 8; None: as many as it takes.
         colors: "24bit", "256" or "none"; None: what :func:`color_depth` finds.
+        teams: the team 1..N of each seat: lines of teams stand above those of players; None: there are none.
 
     """
 
@@ -75,13 +78,16 @@ class TextRenderer:
         columns: int = 80,
         lines: int | None = None,
         colors: ColorDepth | None = None,
+        teams: Sequence[int] | None = None,
     ) -> None:
         self._num_players = whole_number("num_players", num_players, 1, MAX_PLAYERS)
         self._names = names
         self._columns = whole_number("columns", columns, 20)
         self._lines = None if lines is None else whole_number("lines", lines, 8)
         self._depth = color_depth() if colors is None else colors
-        self._paint = _paint_of(self._num_players, self._depth, "water")  # terrain has no line below
+        self._teams = checked_teams(teams, self._num_players)
+        # Terrain has no line below.
+        self._paint = _paint_of(self._num_players, self._depth, "water", self._teams)
 
     def draw(
         self,
@@ -91,13 +97,17 @@ class TextRenderer:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
+        gifts: Ints | None = None,
     ) -> str:
-        """Return the text, lines parted by newlines; the arguments are those of ``Renderer.draw``."""
+        """Return the text, lines parted by newlines; the arguments are those of ``Renderer.draw``.
+
+        Text does not show ``gifts``.
+        """
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
-        alive = int((cells > 0).sum())
-        heading = f"{alive} alive" if tick is None else f"tick {tick}  {alive} alive"
-        rows = standings(cells, balances, int((owner != BLOCKED).sum()), self._names)
-        leaders = self._leaders(rows)
+        alive = num_living(cells, self._teams)
+        heading = alive if tick is None else f"tick {tick}  {alive}"
+        rows = standings(cells, balances, int((owner != BLOCKED).sum()), self._names, teams=self._teams)
+        leaders = [line for teams in (True, False) for line in self._leaders(rows, is_of_teams=teams)]
         room = None if self._lines is None else self._lines - 1 - len(leaders)
         board = render_ansi(
             owner,
@@ -106,24 +116,24 @@ class TextRenderer:
             lines=room,
             colors=self._depth,
             terrain=terrain,
+            teams=self._teams,
         )
         return "\n".join([heading, board, *leaders])
 
     def close(self) -> None:
         """Nothing: text needs no closing."""
 
-    def _leaders(self, rows: Sequence[Standing]) -> list[str]:
-        """Return as many seats with land as fit into some lines."""
-        entries = [self._entry(row) for row in rows if row.has_land]
+    def _leaders(self, rows: Sequence[Standing], *, is_of_teams: bool) -> list[str]:
+        """Return as many seats, or teams, with land as fit into some lines."""
+        entries = [self._entry(row) for row in rows if row.has_land and is_of_teams == (row.seat == 0)]
         per_line = max(1, self._columns // _ENTRY)
         lines = ["".join(entries[i : i + per_line]).rstrip() for i in range(0, len(entries), per_line)]
         return lines[:_MOST_STANDINGS]
 
     def _entry(self, row: Standing) -> str:
         name = row.name[:_NAME_LENGTH]
-        return (
-            f"{self._paint.mark(row.seat)}{row.seat:>4} {name:{_NAME_LENGTH}}{row.share:>6}{row.troops:>6}  "
-        )
+        who = f"{self._paint.mark(row.seat)}{row.seat:>4}" if row.seat else " " * 5
+        return f"{who} {name:{_NAME_LENGTH}}{row.share:>6}{row.troops:>6}  "
 
 
 def render_ansi(
@@ -134,19 +144,22 @@ def render_ansi(
     lines: int | None = None,
     colors: ColorDepth | None = None,
     terrain: Terrain = "water",
+    teams: Sequence[int] | None = None,
 ) -> str:
     """Return (H, W) uint8 owner codes as text, lines parted by newlines, with seat numbers on it in colour.
 
     The board is scaled down to ``columns`` characters a line and to ``lines``, and never up. ``colors`` is
-    "24bit", "256" or "none"; None: what :func:`color_depth` finds. ``terrain`` as in ``render_board``.
+    "24bit", "256" or "none"; None: what :func:`color_depth` finds. ``terrain`` and
+    ``teams`` as in ``render_board``.
     """
     check_owner(owner, num_players)
     columns = whole_number("columns", columns, 1)
     lines = None if lines is None else whole_number("lines", lines, 1)
-    paint = _paint_of(num_players, color_depth() if colors is None else colors, terrain)
+    allied = checked_teams(teams, num_players)
+    paint = _paint_of(num_players, color_depth() if colors is None else colors, terrain, allied)
     text = _text_of(_scaled_down(owner, columns, lines))
     if paint.has_colors:
-        _write_numbers(text, num_players)
+        _write_numbers(text, num_players, allied)
     return "\n".join(paint.lines(text))
 
 
@@ -181,10 +194,10 @@ def _text_of(cells: Owners) -> _Text:
     return _Text(np.where(upper == lower, " ", _UPPER_HALF), upper, lower)
 
 
-def _write_numbers(text: _Text, num_players: int) -> None:
+def _write_numbers(text: _Text, num_players: int, teams: Teams | None) -> None:
     """Write the number of every seat where there is room for it."""
     cells = np.stack([text.upper, text.lower], axis=1).reshape(-1, text.upper.shape[1])
-    is_dark = ~is_light(owner_colors(num_players))
+    is_dark = ~is_light(owner_colors(num_players, teams=teams))
     places = find_places(np.where(cells == _NOTHING, NEUTRAL, cells).astype(np.uint8), num_players)
     for seat in np.flatnonzero(places.row[1:] >= 0) + 1:
         number = str(seat)
@@ -201,11 +214,11 @@ def _write_numbers(text: _Text, num_players: int) -> None:
 class _Paint:
     """Turns owner codes into what a terminal understands."""
 
-    def __init__(self, num_players: int, depth: ColorDepth, terrain: Terrain) -> None:
+    def __init__(self, num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> None:
         if depth not in COLOR_DEPTHS:
             raise ValueError(f"colors is {depth!r}; it must be one of {', '.join(COLOR_DEPTHS)}")
         self.has_colors = depth != "none"
-        rgb = owner_colors(num_players, terrain)
+        rgb = owner_colors(num_players, terrain, teams)
         rgb[_WHITE] = 255
         codes = [NEUTRAL, BLOCKED, _BLACK, _WHITE, *range(1, num_players + 1)]
         if depth == "24bit":
@@ -239,5 +252,5 @@ class _Paint:
 
 
 @lru_cache(maxsize=8)
-def _paint_of(num_players: int, depth: ColorDepth, terrain: Terrain) -> _Paint:
-    return _Paint(num_players, depth, terrain)
+def _paint_of(num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> _Paint:
+    return _Paint(num_players, depth, terrain, teams)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
-from territorial.render.palette import Colors, owner_colors
+from territorial.render.palette import owner_colors
+from territorial.render.team_colors import Colors, Teams, checked_teams
 
 Owners = npt.NDArray[np.uint8]
 Image = npt.NDArray[np.uint8]
@@ -20,16 +22,27 @@ _ABOVE, _BELOW, _LEFT, _RIGHT = 1, 2, 4, 8  # sides of a cell on which another o
 _SIDES = 16
 
 
-def render_board(owner: Owners, num_players: int, scale: int = 3, terrain: Terrain = "water") -> Image:
+def render_board(
+    owner: Owners,
+    num_players: int,
+    scale: int = 3,
+    terrain: Terrain = "water",
+    teams: Sequence[int] | None = None,
+) -> Image:
     """Return the (H * scale, W * scale, 3) uint8 RGB picture of (H, W) uint8 owner codes.
 
     Every cell is a square of ``scale`` pixels, 1 to 64. The sides of cells are darker where the owner
     changes, those of neutral land excepted: a border with it is a single line, one between players
-    double. ``terrain`` says what blocked cells are: "water" or "mountains". Raises ValueError for
-    arguments out of range.
+    double. ``terrain`` says what blocked cells are: "water" or "mountains". ``teams``, the team 1..N of each
+    seat, gives allies colours of one family. Raises ValueError for arguments out of range.
     """
     check_owner(owner, num_players)
-    tiles = _tiles(num_players, whole_number("scale", scale, 1, LARGEST_SCALE), terrain)
+    tiles = _tiles(
+        num_players,
+        whole_number("scale", scale, 1, LARGEST_SCALE),
+        terrain,
+        checked_teams(teams, num_players),
+    )
     height, width = owner.shape
     image = np.empty((height, scale, width, 3 * scale), np.uint8)
     index = _tile_index(owner, num_players)
@@ -68,9 +81,9 @@ def _tile_index(owner: Owners, num_players: int) -> npt.NDArray[np.uint16]:
 
 
 @lru_cache(maxsize=8)
-def _tiles(num_players: int, scale: int, terrain: Terrain) -> Colors:
+def _tiles(num_players: int, scale: int, terrain: Terrain, teams: Teams | None) -> Colors:
     """Return all squares there can be, by lines: (scale, (P + 2) * 16, 3 * scale) uint8."""
-    colors = owner_colors(num_players, terrain)[[*range(num_players + 1), BLOCKED]]
+    colors = owner_colors(num_players, terrain, teams)[[*range(num_players + 1), BLOCKED]]
     dark = (colors.astype(np.uint16) * 9 // 16).astype(np.uint8)[:, None, None]
     tiles = np.empty((num_players + 2, _SIDES, scale, scale, 3), np.uint8)
     tiles[:] = colors[:, None, None, None]

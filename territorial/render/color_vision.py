@@ -28,6 +28,9 @@ VIEWS: dict[str, list[list[float]]] = {
     ],
 }
 
+LUMA = np.array([299, 587, 114])
+"""Parts of red, green and blue in how light a colour is, in thousandths (ITU-R BT.601)."""
+
 _XYZ_FROM_LINEAR = np.array(
     [
         [0.4124564, 0.3575761, 0.1804375],

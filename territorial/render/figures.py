@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.render.team_colors import Teams
+from territorial.typing import Ints
+
 
 class Standing(NamedTuple):
-    """One line of the standings."""
+    """One line of the standings: a seat, or a team, whose members follow."""
 
     seat: int
-    """1..P."""
+    """1..P; 0: the line of a team."""
     name: str
     share: str
     """Of the land, such as 12.3%."""
@@ -27,29 +30,66 @@ def standings(
     num_land: int,
     names: Sequence[str] | None = None,
     limit: int | None = None,
+    teams: Teams | None = None,
 ) -> list[Standing]:
-    """Return the first ``limit`` seats, most land first, then most troops.
+    """Return the first ``limit`` lines, most land first, then most troops.
 
     ``land`` and ``troops`` hold the (P,) cells and balances of seats 1..P, ``num_land`` the land cells of
-    the map; ``names`` has one entry for each seat.
+    the map; ``names`` has one entry for each seat. With ``teams``, the team 1..N of each seat, a line for
+    every team has its sums, and those of its members are below it.
     """
     if land.ndim != 1 or land.shape != troops.shape or (names is not None and len(names) != len(land)):
         raise ValueError(
             f"land has shape {land.shape} and troops {troops.shape}; they, and names if given, "
             "must have one entry for each seat"
         )
-    order = np.lexsort((-troops, -land))[:limit].tolist()
-    cells, balances = land.tolist(), troops.tolist()
-    return [
+    lines = [
         Standing(
             i + 1,
             "" if names is None else names[i],
-            percent(cells[i], num_land),
-            short(balances[i]),
-            cells[i] > 0,
+            percent(int(land[i]), num_land),
+            short(int(troops[i])),
+            bool(land[i]),
         )
-        for i in order
+        for i in in_order(land, troops)
     ]
+    return (lines if teams is None else _by_team(lines, land, troops, num_land, teams))[:limit]
+
+
+def in_order(land: Ints, troops: Ints) -> list[int]:
+    """Return numbers from 0 in the order of the standings: most land first, then most troops."""
+    order: list[int] = np.lexsort((-troops, -land)).tolist()
+    return order
+
+
+def team_sums(teams: Teams, values: Ints) -> Ints:
+    """Return (N,), the sums of the (P,) ``values`` over the members of every team."""
+    sums = np.zeros(max(teams), np.int64)
+    np.add.at(sums, np.array(teams) - 1, values)
+    return sums
+
+
+def _by_team(lines: list[Standing], land: Ints, troops: Ints, num_land: int, teams: Teams) -> list[Standing]:
+    """Return lines of teams, each above those of its members, which stay in the order of ``lines``."""
+    cells, balances = team_sums(teams, land), team_sums(teams, troops)
+    grouped = []
+    for i in in_order(cells, balances):
+        is_in = bool(cells[i])
+        share = percent(int(cells[i]), num_land) if is_in else "out"
+        grouped.append(Standing(0, team_name(i + 1), share, short(int(balances[i])) if is_in else "", is_in))
+        grouped += [line for line in lines if teams[line.seat - 1] == i + 1]
+    return grouped
+
+
+def team_name(team: int) -> str:
+    """Return what pictures, tables and pages call a team."""
+    return f"team {team}"
+
+
+def num_living(land: Ints, teams: Teams | None = None) -> str:
+    """Return how many players live, and with ``teams`` how many of these, as pictures have it."""
+    alive = f"{int((land > 0).sum())} alive"
+    return alive if teams is None else f"{alive}  {int((team_sums(teams, land) > 0).sum())} teams"
 
 
 def percent(part: int, whole: int) -> str:

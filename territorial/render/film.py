@@ -17,10 +17,12 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
+from territorial.render.team_colors import Teams, checked_teams
 from territorial.replay import Frame
 from territorial.typing import Ints
 
-FILM_VERSION = 3
+FILM_VERSION, TEAM_FILM_VERSION = 3, 4
+"""Of films of games without and with teams, which have donations as well."""
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
@@ -41,19 +43,22 @@ def film_header(
     *,
     terrain: str = "water",
     map_kind: str | None = None,
+    teams: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return what a film of a game of ``config`` begins with.
 
     ``names`` has one entry per seat, ``terrain`` says what blocked cells are, "water" or "mountains", and
-    ``map_kind`` what map it is; None: one of its own. Colours are lists of P + 2 texts "#rrggbb": neutral,
-    seats 1..P, blocked; ``border_colors`` are those of the sides of cells where the owner changes. Raises
-    ValueError for a wrong number of names and for another terrain.
+    ``map_kind`` what map it is; None: one of its own. ``teams`` is the team 1..N of each seat; None: none.
+    Colours are lists of P + 2 texts "#rrggbb": neutral, seats 1..P, blocked; ``border_colors`` are those of
+    the sides of cells where the owner changes. Raises
+    ValueError for a wrong number of names or teams and for another terrain.
     """
+    allied = checked_teams(teams, config.num_players)
     if len(names) != config.num_players:
         raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
-    return {
+    header = {
         "format": "territorial-film",
-        "version": FILM_VERSION,
+        "version": FILM_VERSION if allied is None else TEAM_FILM_VERSION,
         "title": title,
         "map": map_kind or "a map of its own",
         "height": config.height,
@@ -62,9 +67,10 @@ def film_header(
         "names": list(names),
         "max_ticks": config.max_ticks,
         "win_percent": config.win_percent,
-        "colors": _hex_colors(_cell_colors(config.num_players, terrain)),
-        "border_colors": _hex_colors(_border_colors(config.num_players, terrain)),
+        "colors": _hex_colors(_cell_colors(config.num_players, terrain, allied)),
+        "border_colors": _hex_colors(_border_colors(config.num_players, terrain, allied)),
     }
+    return header if allied is None else header | {"teams": list(allied)}
 
 
 def _codes(num_players: int) -> npt.NDArray[np.uint8]:
@@ -72,15 +78,15 @@ def _codes(num_players: int) -> npt.NDArray[np.uint8]:
     return np.array([*range(num_players + 1), BLOCKED], np.uint8)
 
 
-def _cell_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
-    return owner_colors(num_players, terrain)[_codes(num_players)]
+def _cell_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
+    return owner_colors(num_players, terrain, teams)[_codes(num_players)]
 
 
-def _border_colors(num_players: int, terrain: Any) -> npt.NDArray[np.uint8]:
+def _border_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
     """The colours of borders, read off a picture in which every owner borders on neutral land."""
     codes = _codes(num_players)
     board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
-    return render_board(board, num_players, 1, terrain)[:, 0]
+    return render_board(board, num_players, 1, terrain, teams)[:, 0]
 
 
 def _hex_colors(colors: npt.NDArray[np.uint8]) -> list[str]:
@@ -96,6 +102,7 @@ class FilmWriter:
     def __init__(self, header: dict[str, Any]) -> None:
         self._shape = (header["height"], header["width"])
         self._num_players: int = header["num_players"]
+        self._teams: list[int] | None = header.get("teams")
         self._is_code = np.zeros(256, np.bool_)
         self._is_code[_codes(self._num_players)] = True
         self._waiting = _block(json.dumps(header, separators=(",", ":")).encode())
@@ -113,8 +120,8 @@ class FilmWriter:
         """Return the bytes that show ``frame``, those of the header before the first one.
 
         Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or
-        types, and codes, troops or attacks out of range. So it does for a tick that does not come after
-        the last, and land that is not the number of cells on the board.
+        types, and codes, troops, attacks or gifts out of range. So it does for a tick that does not come
+        after the last, and land that is not the number of cells on the board.
         """
         self._check(frame)
         changed = np.flatnonzero(frame.owner != self._owner)
@@ -127,7 +134,10 @@ class FilmWriter:
         troops = frame.troops.astype(np.int64)
         runs = _runs(changed, codes, self._shape[1])
         attacks = _pool_changes(pools - self._pools)
-        numbers = np.concatenate([head, told.ravel(), _unsigned(troops - self._troops), runs, attacks])
+        parts = [head, told.ravel(), _unsigned(troops - self._troops), runs, attacks]
+        if self._teams is not None:
+            parts.append(self._checked_gifts(frame, self._teams))
+        numbers = np.concatenate(parts)
         self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
         self._troops, self._alive, self._pools = troops, alive, pools
         self._num_frames += 1
@@ -217,6 +227,23 @@ class FilmWriter:
             )
         pools[number] = troops
         return pools
+
+    def _checked_gifts(self, frame: Frame, teams: Sequence[int]) -> Ints:
+        """Return the numbers that say who gave how many troops to whom since the frame before."""
+        gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
+        if gifts.ndim != 2 or gifts.shape[1] != 3:
+            raise ValueError(
+                f"gifts of the frame at tick {frame.tick} has shape {gifts.shape}; it must be (N, 3)"
+            )
+        for row, (giver, receiver, troops) in enumerate(gifts.tolist()):
+            is_pair = 1 <= giver <= self._num_players and 1 <= receiver <= self._num_players
+            are_allies = is_pair and giver != receiver and teams[giver - 1] == teams[receiver - 1]
+            if not (are_allies and 1 <= troops <= LARGEST_TROOPS):
+                raise ValueError(
+                    f"gifts[{row}] of the frame at tick {frame.tick} is {[giver, receiver, troops]}; it must "
+                    f"be two allies, and troops, 1 to {LARGEST_TROOPS}"
+                )
+        return np.concatenate([[len(gifts)], gifts.ravel()])
 
 
 def _told(frame: Frame, seats: Ints) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy.typing as npt
 
@@ -14,8 +14,11 @@ from territorial.render.ansi import TextRenderer
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
 from territorial.render.screen import Screen
+from territorial.replay.gifts import givers_and_receivers, teams_in
+from territorial.typing import Ints
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
+"""What the option ``render_mode`` of environments may be, beside None."""
 RENDER_FPS = 20
 """Pictures a second: of "human", and of recordings made by wrappers."""
 
@@ -33,6 +36,7 @@ class Drawer(Protocol[Drawn]):
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
+        gifts: Ints | None = None,
     ) -> Drawn:
         """Return or show what the game looks like."""
 
@@ -41,14 +45,18 @@ class Drawer(Protocol[Drawn]):
 
 
 def make_drawer(
-    render_mode: str, num_players: int, names: Sequence[str], fps: float
+    render_mode: str,
+    num_players: int,
+    names: Sequence[str],
+    fps: float,
+    teams: Sequence[int] | None = None,
 ) -> Drawer[Image | str | None]:
     """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
     if render_mode == "human":
-        return Screen(num_players, names=names, fps=fps)
+        return Screen(num_players, names=names, fps=fps, teams=teams)
     if render_mode == "ansi":
-        return TextRenderer(num_players, names=names)
-    return Renderer(num_players, names=names)
+        return TextRenderer(num_players, names=names, teams=teams)
+    return Renderer(num_players, names=names, teams=teams)
 
 
 class Drawers:
@@ -56,7 +64,7 @@ class Drawers:
 
     def __init__(self, render_mode: str | None) -> None:
         self.render_mode = render_mode
-        self._of_game: dict[int, tuple[list[str], Drawer[Image | str | None]]] = {}
+        self._of_game: dict[int, tuple[object, Drawer[Image | str | None]]] = {}
 
     def draw(self, game: VecGame, k: int) -> Image | str | None:
         """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
@@ -65,10 +73,11 @@ class Drawers:
             raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
         if not game.has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
-        names = list(shown_names(game.seats_of(k)))
-        if k not in self._of_game or self._of_game[k][0] != names:
+        names, teams = shown_names(game.seats_of(k)), teams_in(game, k)
+        if k not in self._of_game or self._of_game[k][0] != (names, teams):
             self.close(k)
-            self._of_game[k] = names, make_drawer(self.render_mode, len(names), names, RENDER_FPS)
+            drawer = make_drawer(self.render_mode, len(names), names, RENDER_FPS, teams)
+            self._of_game[k] = (names, teams), drawer
         return draw_game(self._of_game[k][1], game, k)
 
     def close(self, k: int | None = None) -> None:
@@ -78,11 +87,14 @@ class Drawers:
 
 
 def draw_game(drawer: Drawer[Drawn], game: VecGame, k: int = 0) -> Drawn:
-    """Let ``drawer`` draw game ``k`` as it stands and return what it returns."""
+    """Let ``drawer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]
     land, troops = state.land[k, 1:], state.troops[k, 1:]
-    return drawer.draw(owner, land, troops, tick=int(state.tick[k]), terrain=game.terrain_name(k))
+    drawn: dict[str, Any] = {"tick": int(state.tick[k]), "terrain": game.terrain_name(k)}
+    if game.config.has_allies:
+        drawn["gifts"] = givers_and_receivers(game, k)
+    return drawer.draw(owner, land, troops, **drawn)
 
 
 def render_game(
@@ -104,5 +116,6 @@ def render_game(
         scale=scale,
         labels=labels,
         panel=panel,
+        teams=teams_in(game, k),
     )
     return draw_game(renderer, game, k)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from territorial.render.board import Image, Owners
 from territorial.render.figures import short
-from territorial.render.palette import Colors, is_light
+from territorial.render.palette import is_light
+from territorial.render.team_colors import Colors
 from territorial.render.text import SMALLEST, Color, capital_height, draw_text, text_width
 from territorial.typing import Ints
 

@@ -42,7 +42,14 @@ def replay_html(replay: Replay) -> str:
 def _film_of(replay: Replay) -> bytes | None:
     """Return the film of ``replay``; None, as soon as that is known, if it is larger than LARGEST_FILM."""
     title = f"{replay.config.num_players} players, seed {replay.seed}"
-    header = film_header(replay.config, replay.names, title, terrain=replay.terrain, map_kind=replay.map_kind)
+    header = film_header(
+        replay.config,
+        replay.names,
+        title,
+        terrain=replay.terrain,
+        map_kind=replay.map_kind,
+        teams=replay.teams,
+    )
     writer, pieces, size = FilmWriter(header), list[bytes](), 0
     for frame in replay.frames(usual_distance(replay.config)):
         pieces.append(writer.write(frame))

@@ -1,7 +1,8 @@
-"""Colours of a board: 32 that tell seats apart at a glance, a rule for more, and the terrain."""
+"""Colours of a board: 32 that tell seats apart at a glance, rules for more and for teams, and the terrain."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy.typing as npt
 
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
-
-Colors = npt.NDArray[np.uint8]
+from territorial.render.color_vision import LUMA
+from territorial.render.team_colors import Colors, checked_teams, team_colors
 
 NEUTRAL_COLOR = (232, 228, 214)
 TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
@@ -40,36 +41,41 @@ _XYZ_FROM_LINEAR = np.array(
     ]
 )
 _WHITE = np.array([0.95047, 1.0, 1.08883])
-_LUMA = np.array([299, 587, 114])
-"""Parts of red, green and blue in how light a colour is, in thousandths (ITU-R BT.601)."""
 
 
-def player_colors(num_players: int) -> Colors:
+def player_colors(num_players: int, teams: Sequence[int] | None = None) -> Colors:
     """Return a (num_players, 3) uint8 array of the RGB colours of seats 1, 2 ...
 
-    A seat's colour does not depend on how many there are.
+    ``teams``: the team 1..N of each seat; allies have colours of one family of hues. Without teams, or with
+    teams of one, a seat's colour does not depend on how many there are.
     """
     if not 0 <= num_players <= MAX_PLAYERS:
         raise ValueError(f"num_players is {num_players}; it must be from 0 to {MAX_PLAYERS}")
+    allied = checked_teams(teams, num_players)
+    if allied is not None:
+        return team_colors(allied, (NEUTRAL_COLOR, *TERRAIN_COLORS.values())).copy()
     if num_players <= len(_SEATS):
         return _unpack(_SEATS)[:num_players]
     return _all_player_colors()[:num_players].copy()
 
 
-def owner_colors(num_players: int, terrain: Terrain = "water") -> Colors:
-    """Return a (256, 3) uint8 array, the RGB colour of each owner code; unused codes are black."""
+def owner_colors(num_players: int, terrain: Terrain = "water", teams: Sequence[int] | None = None) -> Colors:
+    """Return a (256, 3) uint8 array, the RGB colour of each owner code; unused codes are black.
+
+    ``teams`` as in ``player_colors``.
+    """
     if terrain not in TERRAIN_COLORS:
         raise ValueError(f"terrain is {terrain!r}; it must be one of {', '.join(TERRAIN_COLORS)}")
     colors = np.zeros((256, 3), np.uint8)
     colors[NEUTRAL] = NEUTRAL_COLOR
-    colors[1 : num_players + 1] = player_colors(num_players)
+    colors[1 : num_players + 1] = player_colors(num_players, teams)
     colors[BLOCKED] = TERRAIN_COLORS[terrain]
     return colors
 
 
 def is_light(colors: Colors) -> npt.NDArray[np.bool_]:
     """Return (n,) bool: on which of (n, 3) RGB colours black is read better than white."""
-    light: npt.NDArray[np.bool_] = colors @ _LUMA > 110_000
+    light: npt.NDArray[np.bool_] = colors @ LUMA > 110_000
     return light
 
 
@@ -125,7 +131,7 @@ def _candidates() -> Colors:
     """RGB colours on a grid, those as dark as ink or as light as paper left out."""
     levels = np.arange(8, 256, 16, dtype=np.uint8)
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
-    luma = grid @ _LUMA
+    luma = grid @ LUMA
     kept: Colors = grid[(luma > 60_000) & (luma < 225_000)]
     return kept
 

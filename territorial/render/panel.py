@@ -11,6 +11,7 @@ import numpy.typing as npt
 from territorial.render.board import Image
 from territorial.render.figures import Standing, standings
 from territorial.render.palette import player_colors
+from territorial.render.team_colors import Teams
 from territorial.render.text import SMALLEST, Color, capital_height, draw_text, fitting
 
 PAPER = (24, 28, 36)
@@ -42,9 +43,9 @@ def panel_width(size: int) -> int:
     return _WIDTH * size
 
 
-def panel_size(height: int, num_players: int) -> int:
-    """Return 2, the size of lines, or 1 where those of all seats do not fit into ``height`` else."""
-    return 2 if 2 * (_MARGIN + (num_players + _NUM_HEADINGS) * _LINE) <= height else 1
+def panel_size(height: int, num_lines: int) -> int:
+    """Return 2, the size of lines, or 1 where ``num_lines`` of that size do not fit into ``height``."""
+    return 2 if 2 * (_MARGIN + (num_lines + _NUM_HEADINGS) * _LINE) <= height else 1
 
 
 def standings_panel(
@@ -56,26 +57,31 @@ def standings_panel(
     title: str = "",
     names: Sequence[str] | None = None,
     size: int = 2,
+    teams: Teams | None = None,
 ) -> Image:
     """Return a (height, 192 * size, 3) uint8 picture of the standings, the leader on top.
 
     ``land`` and ``troops`` hold the (P,) cells and balances of seats 1..P, ``num_land`` the land
     cells of the map. Each line, 11 * ``size`` pixels high, shows a seat's number, its colour, its name if
-    ``names`` are given, its share of the land and its troops; seats without land are faint. Lines that do
-    not fit below are left out.
+    ``names`` are given, its share of the land and its troops; seats without land are faint. With ``teams``,
+    the team 1..N of each seat, members stand below a line of their team. Lines that do not fit below are
+    left out.
     """
     room = max(0, (height - _MARGIN * size) // (_LINE * size))
-    rows = standings(land, troops, num_land, names, limit=max(0, room - _NUM_HEADINGS))
+    rows = standings(land, troops, num_land, names, max(0, room - _NUM_HEADINGS), teams)
     lines = [
         _PanelRow("", title, "", "", INK),
         _PanelRow("", "player", "land", "troops", FAINT),
         *map(_row, rows),
     ]
     panel, letters = blank(height, panel_width(size)), letter_size(size)
-    for i, line in enumerate(lines[:room]):
-        _write_row(panel, _baseline(i, size), line, size, letters, is_title=i == 0)
-    colors = player_colors(len(land))
+    is_wide = [True, False, *(not row.seat for row in rows)]
+    for i, (line, has_room) in enumerate(zip(lines[:room], is_wide, strict=False)):
+        _write_row(panel, _baseline(i, size), line, size, letters, is_wide=has_room)
+    colors = player_colors(len(land), teams)
     for i, row in enumerate(rows, start=_NUM_HEADINGS):
+        if not row.seat:
+            continue
         below, left = _baseline(i, size), _SWATCH_AT * size
         panel[below - _SWATCH * size : below, left : left + _SWATCH * size] = colors[row.seat - 1]
     return panel
@@ -93,14 +99,15 @@ def _baseline(line: int, size: int) -> int:
 
 
 def _row(row: Standing) -> _PanelRow:
-    return _PanelRow(str(row.seat), row.name, row.share, row.troops, INK if row.has_land else FAINT)
+    return _PanelRow(str(row.seat or ""), row.name, row.share, row.troops, INK if row.has_land else FAINT)
 
 
 def _write_row(
-    panel: Image, baseline: int, row: _PanelRow, size: int, letters: int, *, is_title: bool
+    panel: Image, baseline: int, row: _PanelRow, size: int, letters: int, *, is_wide: bool
 ) -> None:
-    left = (_SWATCH_AT if is_title else _NAME) * size
-    name = fitting(row.name, letters, _WIDTH * size - left if is_title else _NAME_WIDTH * size)
+    """Write a line; ``is_wide``: one of a title or a team, which begins where others have their colour."""
+    left = (_SWATCH_AT if is_wide else _NAME) * size
+    name = fitting(row.name, letters, _WIDTH * size - left if not row.land else _NAME_WIDTH * size)
     draw_text(panel, baseline, left, name, row.color, letters)
     for right, text in ((_SEAT, row.seat), (_LAND, row.land), (_TROOPS, row.troops)):
         draw_text(panel, baseline, right * size, text, row.color, letters, "right")

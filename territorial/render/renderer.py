@@ -11,9 +11,12 @@ from territorial.config.map_names import Terrain
 from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS
 from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
+from territorial.render.figures import num_living
+from territorial.render.gifts import draw_gifts
 from territorial.render.labels import Places, draw_labels, find_places
 from territorial.render.palette import player_colors
 from territorial.render.panel import beside, panel_size, standings_panel
+from territorial.render.team_colors import checked_teams
 from territorial.typing import Ints
 
 PICTURE_SIDE = 768
@@ -40,6 +43,7 @@ class Renderer:
             the next below.
         labels: whether seats and troops stand on the board.
         panel: whether the standings stand beside it.
+        teams: the team 1..N of each seat: allies have colours of one family and stand together; None: none.
 
     """
 
@@ -51,6 +55,7 @@ class Renderer:
         scale: int | None = None,
         labels: bool = True,
         panel: bool = True,
+        teams: Sequence[int] | None = None,
     ) -> None:
         self._num_players = whole_number("num_players", num_players, 1, MAX_PLAYERS)
         self._names = None if names is None else [str(name) for name in names]
@@ -61,7 +66,8 @@ class Renderer:
         self._scale = None if scale is None else whole_number("scale", scale, 1, LARGEST_SCALE)
         self._has_labels = true_or_false("labels", labels)
         self._has_panel = true_or_false("panel", panel)
-        self._colors = player_colors(self._num_players)
+        self._teams = checked_teams(teams, self._num_players)
+        self._colors = player_colors(self._num_players, self._teams)
         self._places: Places | None = None
 
     def draw(
@@ -72,30 +78,37 @@ class Renderer:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
+        gifts: Ints | None = None,
     ) -> Image:
         """Return a new picture, uint8 (h, w, 3).
 
         ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked. ``land`` and
         ``troops`` (P,) are the cells and balances of seats 1..P; ``tick`` stands above the standings;
-        ``terrain`` says what blocked cells are, "water" or "mountains".
+        ``terrain`` says what blocked cells are, "water" or "mountains". ``gifts`` (N, 2) or more are the
+        donations that are shown: giver, receiver.
         """
         cells, balances = self._per_seat("land", land), self._per_seat("troops", troops)
         scale = fitting_scale(owner.shape) if self._scale is None else self._scale
-        picture = render_board(owner, self._num_players, scale, terrain)
-        if self._has_labels:
+        picture = render_board(owner, self._num_players, scale, terrain, self._teams)
+        has_gifts = gifts is not None and len(gifts) > 0
+        if self._has_labels or has_gifts:
             self._places = find_places(owner, self._num_players, self._places)
+        if self._places is not None and gifts is not None and has_gifts:
+            draw_gifts(picture, self._places, scale, self._colors, gifts)
+        if self._places is not None and self._has_labels:
             draw_labels(picture, self._places, scale, self._colors, balances, self._names)
         if not self._has_panel:
             return picture
-        alive, height = int((cells > 0).sum()), max(picture.shape[0], _LEAST_PANEL)
+        alive, height = num_living(cells, self._teams), max(picture.shape[0], _LEAST_PANEL)
         panel = standings_panel(
             height,
             cells,
             balances,
             int((owner != BLOCKED).sum()),
-            title=f"{alive} alive" if tick is None else f"tick {tick}  {alive} alive",
+            title=alive if tick is None else f"tick {tick}  {alive}",
             names=self._names,
-            size=panel_size(height, self._num_players),
+            size=panel_size(height, self._num_players + max(self._teams or (0,))),
+            teams=self._teams,
         )
         return beside(picture, panel)
 

@@ -17,6 +17,7 @@ from territorial.config.map_names import Terrain
 from territorial.render.ansi import ColorDepth, TextRenderer, color_depth
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
+from territorial.typing import Ints
 
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 _CLEAR = "\x1b[2J"
@@ -37,8 +38,9 @@ class Screen:
         *,
         names: Sequence[str] | None = None,
         fps: float = 20,
+        teams: Sequence[int] | None = None,
     ) -> None:
-        self._arguments: dict[str, Any] = {"num_players": num_players, "names": names}
+        self._arguments: dict[str, Any] = {"num_players": num_players, "names": names, "teams": teams}
         self._pause = 1 / fps
         self._due = 0.0
         self._place: _Window | _Terminal | _Nowhere | None = None
@@ -51,13 +53,14 @@ class Screen:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
+        gifts: Ints | None = None,
     ) -> None:
         """Show a picture; the arguments are those of ``Renderer.draw``."""
         if self._place is None:
             self._place = _find_place(self._arguments)
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = time.monotonic() + self._pause
-        self._place.show(owner, land, troops, tick=tick, terrain=terrain)
+        self._place.show(owner, land, troops, tick=tick, terrain=terrain, gifts=gifts)
 
     def close(self) -> None:
         """End the show; another picture would begin a new one."""

@@ -20,6 +20,7 @@ SCRIPTS = (
     "board.js",
     "labels.js",
     "attacks.js",
+    "gifts.js",
     "overlay.js",
     "tip.js",
     "standings.js",

@@ -12,6 +12,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
+from territorial.replay.gifts import GiftLog, teams_in
 from territorial.typing import Ints
 
 
@@ -31,6 +32,8 @@ class Frame(NamedTuple):
     """(P,) when eliminated players died; no meaning for others. None: at the first frame without them."""
     attacks: Ints | None = None
     """(N, 3) troops in the field: seat, owner code of its target, troops, by seat and target. None: none."""
+    gifts: Ints | None = None
+    """(N, 3) donations since the frame before: giver, receiver, troops, by seats. None: no allies."""
 
 
 class FrameSource(Protocol):
@@ -43,6 +46,10 @@ class FrameSource(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """What the P seats are called."""
+
+    @property
+    def teams(self) -> tuple[int, ...] | None:
+        """The team 1..N of each seat; None if no seat has an ally."""
 
     @property
     def terrain(self) -> str:
@@ -60,8 +67,8 @@ class FrameSource(Protocol):
         """Yield the game from its first tick on, ``every`` so many ticks, and as it ends."""
 
 
-def frame_of(game: VecGame, k: int = 0) -> Frame:
-    """Return game ``k`` of a batch as it stands."""
+def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
+    """Return game ``k`` of a batch as it stands, with the donations that ``gifts`` has; they are taken."""
     state = game.state
     return Frame(
         tick=int(state.tick[k]),
@@ -71,6 +78,7 @@ def frame_of(game: VecGame, k: int = 0) -> Frame:
         alive=state.alive[k, 1:] != 0,
         death_tick=state.death_tick[k, 1:].astype(np.int64),
         attacks=_attacks(state.pools[k]),
+        gifts=None if gifts is None else gifts.take(),
     )
 
 
@@ -112,6 +120,11 @@ class LiveGame:
         return self._game.config
 
     @property
+    def teams(self) -> tuple[int, ...] | None:
+        """The team 1..N of each seat; None if no seat has an ally."""
+        return teams_in(self._game, self._k)
+
+    @property
     def terrain(self) -> str:
         """What blocked cells are: "water" or "mountains"."""
         return self._game.terrain_name(self._k)
@@ -127,12 +140,18 @@ class LiveGame:
         ``every`` is in ticks; a step is ``decision_every`` of them.
         """
         every, k, tick = whole_number("every", every, 1), self._k, self._game.state.tick
-        yield frame_of(self._game, k)
+        gifts = GiftLog(self._game, k) if self._game.config.has_allies else None
+        yield frame_of(self._game, k, gifts)
         shown = int(tick[k])
         while not self._game.state.over[k]:
-            info = self._game.step(None if self._actions is None else self._actions(self._game))[-1]
+            actions = None if self._actions is None else self._actions(self._game)
+            if gifts is not None:
+                gifts.before_launches()
+            info = self._game.step(actions)[-1]
             if info["was_reset"][k]:
                 return
+            if gifts is not None:
+                gifts.add_last_step()
             if tick[k] // every > shown // every or info["ended"][k]:
-                yield frame_of(self._game, k)
+                yield frame_of(self._game, k, gifts)
                 shown = int(tick[k])

@@ -23,6 +23,7 @@ from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
 from territorial.game.launches import LAUNCH_TICK
+from territorial.game.teams import teams_of
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
@@ -39,6 +40,7 @@ from territorial.replay.file_format import (
     unpack_launches,
 )
 from territorial.replay.frames import Frame, frame_of
+from territorial.replay.gifts import GiftLog, play_and_log
 from territorial.replay.player import ReplayPlayer, begin, play_to
 
 SUFFIX = ".replay"
@@ -189,6 +191,11 @@ class Replay(ShownInNotebooks):
         return self.config.map
 
     @property
+    def teams(self) -> tuple[int, ...] | None:
+        """The team 1..N of each seat; None if no seat has an ally."""
+        return tuple(teams_of(self.config, self.seed)[1:].tolist()) if self.config.has_allies else None
+
+    @property
     def num_land(self) -> int:
         """Land cells of the map, M in the rules."""
         return self.land.num_land
@@ -239,9 +246,14 @@ class Replay(ShownInNotebooks):
         last = self.num_ticks if end is None else whole_number("end", end, 0, self.num_ticks)
         start, every = whole_number("start", start, 0, last), whole_number("every", every, 1)
         game = begin(self)
+        play_to(game, self, start)
+        gifts = GiftLog(game) if self.config.has_allies else None
         for tick in (*range(start, last, every), last):
-            play_to(game, self, tick)
-            yield frame_of(game)
+            if gifts is None:
+                play_to(game, self, tick)
+            else:
+                play_and_log(game, self, tick, gifts)
+            yield frame_of(game, 0, gifts)
 
     def verify(self) -> None:
         """Play the game again and compare it at all checkpoints; DivergedError names the first to differ."""

@@ -12,12 +12,16 @@ and a long run is, say,
 Half of the games are driven by ``VecGame.tick``, with launches of any fraction and several a seat. The
 others are driven by ``VecGame.step``, so that what the engine keeps from tick to tick is looked at as
 well; those are compared after every environment step, which is one tick where ``decision_every`` is 1.
+
+With ``--with-teams`` the same games are played by teams of all sizes, with balances near the cap in half of
+them, so that gifts often meet it.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import itertools
 import multiprocessing.pool
 import random
@@ -30,11 +34,13 @@ import numpy as np
 
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
-from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, STREAM_EPISODE, STREAM_MAP
+from territorial.config.land_mask import LandMask
+from territorial.config.teams import DEALS, SPAWNS
+from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from territorial.reference import H, ReferenceGame
-from territorial.reference.game import LEDGER_KEYS
+from territorial.reference.game import DONATION_KEYS, LEDGER_KEYS
 from territorial.testing.invariants import slow_fronts
 
 Alter = Callable[[ReferenceGame], None]
@@ -100,13 +106,20 @@ class DrawnGame:
     """Chance that a seat launches at a decision (and once more, and so on, with tick)."""
     ticks: int
     """The comparison stops after so many ticks."""
+    with_teams: bool = False
+
+    @property
+    def is_near_cap(self) -> bool:
+        """Whether many balances are about as large as the cap lets them be."""
+        return self.with_teams and self.seed % 2 == 0
 
 
 def repeat_command(setting: DrawnGame) -> str:
     """Return the command that plays this game alone."""
-    if setting != setting_of(setting.seed):
+    if setting != setting_of(setting.seed, setting.with_teams):
         return "the test that made this setting by hand"
-    return f"python -m territorial.testing.differential --seed {setting.seed} --ticks 1"
+    teams = " --with-teams" if setting.with_teams else ""
+    return f"python -m territorial.testing.differential --seed {setting.seed} --ticks 1{teams}"
 
 
 def config_call(config: GameConfig) -> str:
@@ -123,12 +136,12 @@ def changed(config: GameConfig) -> frozenset[str]:
 # ---- from a seed to a setting ---------------------------------------------------------------------
 
 
-def setting_of(seed: int) -> DrawnGame:
-    """Return the setting of a seed."""
+def setting_of(seed: int, with_teams: bool = False) -> DrawnGame:
+    """Return the setting of a seed; ``with_teams`` changes nothing else of it but some troops."""
     rng = random.Random(seed)
     config = random_config(rng)
     mode = rng.choice(("tick", "step"))
-    return DrawnGame(
+    setting = DrawnGame(
         seed=seed,
         config=config,
         mode=mode,
@@ -137,7 +150,32 @@ def setting_of(seed: int) -> DrawnGame:
         has_position=rng.random() < 0.3,
         eagerness=rng.choice((0.05, 0.2, 0.5)) if config.num_players < 60 else 0.03,
         ticks=rng.choice((60, 200, 400)) if config.num_players < 60 else 40,
+        with_teams=with_teams,
     )
+    if not with_teams:
+        return setting
+    rng = random.Random(f"teams {seed}")
+    fields = random_teams(rng, config.num_players)
+    if setting.is_near_cap:
+        fields["starting_troops"] = max(1, SPAWN_CELLS * config.hard_cap - rng.randint(0, 100))
+    return dataclasses.replace(setting, config=config.replace(**fields))
+
+
+def random_teams(rng: random.Random, num_players: int) -> dict[str, Any]:
+    """Return fields that make teams: of any size, or dealt; P teams of one are among them."""
+    num_teams = rng.randint(2, min(num_players, rng.choice((2, 4, num_players))))
+    fields: dict[str, Any] = {
+        "teams": num_teams,
+        "team_deal": rng.choice(DEALS),
+        "team_spawns": rng.choice(SPAWNS),
+        "rewards": {"land": 1.0, "team_land": 0.5, "placement": 1.0},
+    }
+    if rng.random() < 0.4:
+        others = (rng.randint(1, num_teams) for _ in range(num_players - num_teams))
+        listed = [*range(1, num_teams + 1), *others]
+        rng.shuffle(listed)
+        fields |= {"teams": listed, "team_deal": DEALS[0]}
+    return fields
 
 
 def random_config(rng: random.Random) -> GameConfig:
@@ -214,10 +252,34 @@ def random_rules(rng: random.Random) -> dict[str, Any]:
 # ---- playing both ---------------------------------------------------------------------------------
 
 
-def compare_game(seed: int, alter: Alter | None = None) -> ComparedGame:
+def compare_game(seed: int, alter: Alter | None = None, with_teams: bool = False) -> ComparedGame:
     """Play the game of ``seed`` with both; raise Mismatch where they differ."""
-    setting = setting_of(seed)
-    return Pair(setting, alter).play()
+    return Pair(setting_of(seed, with_teams), alter).play()
+
+
+class CountedGame(ReferenceGame):
+    """A reference game that counts its launches, and whether gifts met the cap."""
+
+    def __init__(self, config: GameConfig, land: LandMask, seed: int) -> None:
+        super().__init__(config, land, seed)
+        self.counted = {"legal launches": 0, "donations": 0, "ticks in which gifts met the cap": 0}
+
+    def send(self, p: int, t: int, fraction: int) -> None:
+        """Count it."""
+        super().send(p, t, fraction)
+        self.counted["legal launches"] += 1
+
+    def donate(self, p: int, t: int, fraction: int) -> None:
+        """Count it."""
+        super().donate(p, t, fraction)
+        self.counted["legal launches"] += 1
+        self.counted["donations"] += 1
+
+    def deliver_gifts(self) -> None:
+        """Count the tick if some of them is lost."""
+        before = sum(self.ledger["capped"])
+        super().deliver_gifts()
+        self.counted["ticks in which gifts met the cap"] += sum(self.ledger["capped"]) > before
 
 
 class Pair:
@@ -240,11 +302,11 @@ class Pair:
         self.ticks = 0
         self.events: dict[str, int] = {}
 
-    def new_twin(self, k: int, episode: int) -> ReferenceGame:
+    def new_twin(self, k: int, episode: int) -> CountedGame:
         """Return the reference game of game ``k`` as it begins, its seed and map worked out here."""
         seed = H(self.batch_seed, STREAM_EPISODE, k, episode)
         map_id = H(seed, STREAM_MAP, 0, 0) % self.config.num_maps
-        return ReferenceGame(self.config, self.engine.maps[map_id], seed)
+        return CountedGame(self.config, self.engine.maps[map_id], seed)
 
     def play(self) -> ComparedGame:
         """Play all games side by side and return what they were like; Mismatch where they differ."""
@@ -290,15 +352,14 @@ class Pair:
     ) -> None:
         """Play one environment step of the reference game and compare it with what the engine gave back."""
         rewards, terminated, truncated, ended, was_reset = results
-        was_over, was_alive, before = twin.over, twin.alive[1:], twin.tick
+        was_over, was_in, before = twin.over, twin.living_teams(), twin.tick
         expected = [0.0] * self.config.num_players
         if not was_over:
             expected = twin.environment_step(self.twin_launches(actions))
             self.ticks += twin.tick - before
             self.altered(k)
         is_last = [
-            not was_over and alive and (twin.over or not twin.alive[p])
-            for p, alive in enumerate(was_alive, start=1)
+            not was_over and team in was_in and (twin.over or not twin.is_in(team)) for team in twin.team[1:]
         ]
         is_replaced = self.setting.autoreset == "same_step" and twin.over
         pairs = [
@@ -340,6 +401,8 @@ class Pair:
             while self.rng.random() < self.setting.eagerness:
                 targets = np.flatnonzero(legal[p]).tolist()
                 is_legal = targets and self.rng.random() < 0.8
+                if is_legal and self.setting.with_teams and self.rng.random() < 0.4:
+                    targets = self.with_allies_first(k, p, targets)
                 target = self.rng.choice(targets) if is_legal else self.rng.randint(0, players)
                 chosen.append((p, target, self.rng.randint(1, self.rng.choice((32, 256, 1024)))))
         self.rng.shuffle(chosen)
@@ -355,11 +418,18 @@ class Pair:
             if self.rng.random() < self.setting.eagerness:
                 targets = np.flatnonzero(legal[p]).tolist()
                 if targets and self.rng.random() < 0.8:
+                    if self.setting.with_teams and self.rng.random() < 0.4:
+                        targets = self.with_allies_first(k, p, targets)
                     target = self.rng.choice(targets)
                     actions[p - 1, WHAT] = target_of_owner(target, p, players)
                 else:
                     actions[p - 1, WHAT] = self.rng.randint(0, players + 1)
         return actions
+
+    def with_allies_first(self, k: int, p: int, targets: list[int]) -> list[int]:
+        """Return those of ``targets`` that are allies of seat ``p``, or all if none is."""
+        team = self.twins[k].team
+        return [target for target in targets if team[target] == team[p]] or targets
 
     def twin_launches(self, actions: object) -> list[tuple[int, int, int]]:
         """Return the launches that actions mean: ego index 2 is oneself, 3 the next seat, and round."""
@@ -381,6 +451,9 @@ class Pair:
         owner = self.random_owner(twin)
         land = [int((owner == p).sum()) for p in range(config.num_players + 1)]
         troops = [rng.choice((0, rng.randint(0, 500), rng.randint(0, 200 * land[p] + 1))) for p in seats]
+        if self.setting.is_near_cap:
+            caps = [config.hard_cap * land[p] for p in seats]
+            troops = [max(0, cap - rng.randint(0, rng.choice((20, 2000)))) for cap in caps]
         peak = [land[p] + rng.choice((0, 0, rng.randint(0, 3 * land[p] + 4))) for p in seats]
         horizon = min(config.max_ticks, 3000) // config.decision_every
         tick = rng.randint(0, max(0, horizon - 1)) * config.decision_every
@@ -389,7 +462,7 @@ class Pair:
             (p, t): rng.randint(0, rng.choice((20, 400, 10_000)))
             for p in seats
             for t in [0, *seats]
-            if p != t and rng.random() < 0.4
+            if twin.team[p] != twin.team[t] and rng.random() < 0.4
         }
         self.engine.set_position(
             k, owner, tick=tick, troops=troops, pools=pools, peak=peak, next_step=next_step
@@ -429,6 +502,15 @@ class Pair:
         if found:
             raise Mismatch(self.setting, twin.tick, k, found)
 
+    @property
+    def ledger_keys(self) -> tuple[str, ...]:
+        """The entries of the ledger that may be other than 0."""
+        return (*LEDGER_KEYS, *DONATION_KEYS) if self.setting.with_teams else LEDGER_KEYS
+
+    def counts_of_launches(self, twin: CountedGame) -> dict[str, int]:
+        """Return how many launches there were, and with teams how many gave, and met the cap."""
+        return twin.counted if self.setting.with_teams else {"legal launches": twin.counted["legal launches"]}
+
     def count_events(self, k: int) -> None:
         """Add what happened in game ``k``, so that a run can tell that its games were not dull."""
         twin = self.twins[k]
@@ -441,10 +523,11 @@ class Pair:
             "living without land": sum(
                 alive and not land for alive, land in zip(twin.alive[1:], twin.land[1:], strict=True)
             ),
+            **self.counts_of_launches(twin),
             "illegal": sum(twin.illegal),
             "raised": sum(twin.raised),
             "bounced": sum(twin.bounced),
-            **{key: sum(twin.ledger[key]) for key in LEDGER_KEYS},
+            **{key: sum(twin.ledger[key]) for key in self.ledger_keys},
         }
         for name, count in happened.items():
             self.events[name] = self.events.get(name, 0) + count
@@ -460,7 +543,7 @@ def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
     if twin.over:
         place2[1:] = [round(2 * place) for place in twin.placements()]
     for p in twin.seats:
-        if not twin.alive[p]:
+        if not twin.is_in(twin.team[p]):
             place2[p] = round(2 * twin.place_of_dead(p))
     return {
         "seed": twin.seed,
@@ -480,7 +563,8 @@ def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
         "illegal": twin.illegal,
         "raised": twin.raised,
         "bounced": twin.bounced,
-        **{key: twin.ledger[key] for key in LEDGER_KEYS},
+        "team": twin.team,
+        **{key: twin.ledger[key] for key in (*LEDGER_KEYS, *DONATION_KEYS)},
         "due": [
             step if any(pools) else NEVER for step, pools in zip(twin.next_step, twin.pools, strict=True)
         ],
@@ -531,13 +615,15 @@ class Comparison(NamedTuple):
     mismatches: list[str]
 
 
-def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False) -> Comparison:
+def run(
+    ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False, with_teams: bool = False
+) -> Comparison:
     """Compare the games of ``first_seed``, + 1, ... until there are ``ticks`` ticks; stops at a mismatch."""
     done, seed, started = 0, first_seed, time.perf_counter()
     events: dict[str, int] = {}
     changed_fields: set[str] = set()
     mismatches: list[str] = []
-    with outcomes(first_seed, processes) as results:
+    with outcomes(first_seed, processes, with_teams) as results:
         for seed, result in zip(itertools.count(first_seed), results, strict=False):
             if isinstance(result, str):
                 mismatches.append(result)
@@ -556,10 +642,10 @@ def run(ticks: int, first_seed: int = 0, processes: int = 1, show: bool = False)
     )
 
 
-def outcome_or_message(seed: int) -> ComparedGame | str:
+def outcome_or_message(seed: int, with_teams: bool = False) -> ComparedGame | str:
     """Return the outcome of a seed, or the message of its mismatch."""
     try:
-        return compare_game(seed)
+        return compare_game(seed, with_teams=with_teams)
     except Mismatch as mismatch:
         return str(mismatch)
 
@@ -567,21 +653,22 @@ def outcome_or_message(seed: int) -> ComparedGame | str:
 class outcomes:  # noqa: N801 - used as a function in a with statement
     """The outcomes of the seeds from ``first_seed`` on, in order, worked out by ``processes`` processes."""
 
-    def __init__(self, first_seed: int, processes: int) -> None:
+    def __init__(self, first_seed: int, processes: int, with_teams: bool) -> None:
         self.seeds = itertools.count(first_seed)
+        self.play = functools.partial(outcome_or_message, with_teams=with_teams)
         self.processes = processes
         self.pool: multiprocessing.pool.Pool | None = None
 
     def __enter__(self) -> Iterator[ComparedGame | str]:
         if self.processes == 1:
-            return map(outcome_or_message, self.seeds)
+            return map(self.play, self.seeds)
         self.pool = multiprocessing.get_context("spawn").Pool(self.processes)
         return self.in_parallel(self.pool)
 
     def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[ComparedGame | str]:
         """Yield the outcomes in order."""
         while True:  # in portions, as a pool would read an endless iterator to its end
-            yield from pool.imap(outcome_or_message, itertools.islice(self.seeds, 200))
+            yield from pool.imap(self.play, itertools.islice(self.seeds, 200))
 
     def __exit__(self, *_exception: object) -> None:
         if self.pool is not None:
@@ -594,8 +681,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--ticks", type=int, default=10_000, help="stop after so many ticks")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first game")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--with-teams", action="store_true", help="games of teams")
     options = parser.parse_args(arguments)
-    report = run(options.ticks, options.seed, options.processes, show=True)
+    report = run(options.ticks, options.seed, options.processes, show=True, with_teams=options.with_teams)
     if report.mismatches:
         sys.stderr.write(report.mismatches[0] + "\n")
         return 1

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
-from territorial.game.state import NUM_GAINS
+from territorial.game.state import DONATED, GAINS, RECEIVED
+from territorial.game.teams import teams_of
 from territorial.reference.formulas import largest_need, launch_need
 from territorial.typing import Ints
 
@@ -46,7 +47,8 @@ def troops_balance(game: VecGame, k: int) -> str:
     That is: of games begun in the usual way, with the config's starting troops.
     """
     ledger, state = game.blocks.ledger[k], game.state
-    gains, losses = ledger[:NUM_GAINS].sum(axis=0), ledger[NUM_GAINS:].sum(axis=0)
+    gains = ledger[list(GAINS)].sum(axis=0)
+    losses = ledger.sum(axis=0) - gains
     start = np.full(ledger.shape[1], game.config.starting_troops)
     start[0] = 0
     have, should = state.troops[k] + state.pools[k].sum(axis=1), start + gains - losses
@@ -54,6 +56,8 @@ def troops_balance(game: VecGame, k: int) -> str:
         have, should = have[:1], should[:1]
     if (ledger < 0).any() or ledger[:, 0].any():
         return "the ledger has entries below zero, or of nobody"
+    if ledger[RECEIVED].sum() != ledger[DONATED].sum():
+        return f"{ledger[DONATED].sum()} troops were donated and {ledger[RECEIVED].sum()} received"
     return _differing("troops of seat", have, should)
 
 
@@ -69,12 +73,35 @@ def land_counts(game: VecGame, k: int) -> str:
 
 
 def nothing_is_negative(game: VecGame, k: int) -> str:
-    """No troops and no pools below zero, and no player has a pool against itself."""
+    """No troops and no pools below zero, and no player has a pool against itself or an ally."""
     state = game.state
     if (state.troops[k] < 0).any() or (state.pools[k] < 0).any():
         return "troops or pools below zero"
     if state.pools[k, 0].any() or state.pools[k].diagonal().any():
         return "a pool of nobody, or against oneself"
+    if state.pools[k][_are_allies(game, k)].any():
+        return "a pool between allies"
+    return ""
+
+
+def teams_are_dealt(game: VecGame, k: int) -> str:
+    """The teams are those that the config and the seed of the game deal."""
+    return _differing("team of seat", game.state.team[k], teams_of(game.config, int(game.state.seed[k])))
+
+
+def places_are_those_of_teams(game: VecGame, k: int) -> str:
+    """A place is known when the last member of the team has died, or the game has ended; allies share it."""
+    state = game.state
+    for team in range(1, game.config.num_teams + 1):
+        is_member = state.team[k] == team
+        places = state.place2[k][is_member]
+        if (places != places[0]).any():
+            return f"seats of team {team} have different places"
+        is_known = not state.alive[k][is_member].any()
+        if (places[0] > 0) != is_known and not state.over[k]:
+            return (
+                f"the place of team {team} is {places[0] / 2:g}, and it is {'out' if is_known else 'not out'}"
+            )
     return ""
 
 
@@ -118,17 +145,19 @@ def fronts_are_right(game: VecGame, k: int) -> str:
     state, config = game.state, game.config
     is_there = state.alive[k] != 0
     possible = np.outer(is_there, is_there | (np.arange(len(is_there)) == 0))
+    allies, troops = _are_allies(game, k), state.troops[k]
     slow = np.where(possible, slow_fronts(state.owner[k, 1:-1, 1:-1], config.num_players), 0)
     if not np.array_equal(sizes, slow):
         p, t = np.argwhere(sizes != slow)[0].tolist()
         return (
             f"the front of seat {p} against owner {t} has {slow[p, t]} cells, the engine says {sizes[p, t]}"
         )
-    wanted = slow_needs(slow, state.pools[k], config)
+    wanted = slow_needs(np.where(allies, 0, slow), state.pools[k], config)
     if not np.array_equal(needs, wanted):
         return "what launches need is not what fronts and pools give"
     affordable = np.array([largest_need(config, troops) for troops in state.troops[k].tolist()])
-    slow_legal = (slow > 0) & (wanted <= affordable[:, None])
+    gifts = np.outer(is_there & (troops > 0), is_there & (troops < config.hard_cap * state.land[k]))
+    slow_legal = np.where(allies, gifts, (slow > 0) & (wanted <= affordable[:, None]))
     return "" if np.array_equal(is_legal, slow_legal) else "legal launches are not those"
 
 
@@ -136,6 +165,8 @@ INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
     "troops balance": troops_balance,
     "land is counted": land_counts,
     "nothing is negative": nothing_is_negative,
+    "teams are dealt": teams_are_dealt,
+    "places are those of teams": places_are_those_of_teams,
     "the dead have nothing": the_dead_have_nothing,
     "the living are large enough": the_living_are_large_enough,
     "pools are remembered": pools_are_remembered,
@@ -169,6 +200,13 @@ def slow_needs(sizes: Ints, pools: Ints, config: GameConfig) -> Ints:
     for p, t in np.argwhere(sizes > 0).tolist():
         needs[p, t] = launch_need(config, int(sizes[p, t]), int(pools[p, t]))
     return needs
+
+
+def _are_allies(game: VecGame, k: int) -> npt.NDArray[np.bool_]:
+    """Return which owners are two seats of one team, bool (P+1, P+1)."""
+    team = game.state.team[k]
+    same: npt.NDArray[np.bool_] = team[:, None] == team
+    return same & ~np.eye(len(team), dtype=bool)
 
 
 def _members(words: npt.NDArray[np.uint64], owners: int) -> npt.NDArray[np.bool_]:

@@ -39,14 +39,14 @@ def test_its_commands_work_one_after_the_other_and_the_second_goes_on(tmp_path, 
 
 
 def test_the_bot_in_python_is_that_of_the_example():
-    (bot,) = re.findall(r"^class Patient.*?(?=^\S)", blocks("python")[1], re.DOTALL | re.MULTILINE)
+    (bot,) = re.findall(r"^class Patient.*?(?=^\S)", blocks("python")[2], re.DOTALL | re.MULTILINE)
     assert bot in (ROOT / "examples/python_bot.py").read_text(encoding="utf-8")
 
 
 def test_its_style_plays_the_games_of_the_bot_in_python():
     in_python, as_data = {"__name__": "page"}, {"__name__": "page"}
-    exec(blocks("python")[1], in_python)
-    exec(blocks("python")[2], as_data)
+    exec(blocks("python")[2], in_python)
+    exec(blocks("python")[3], as_data)
     config = territorial.GameConfig(height=24, width=24, num_players=3, map="open")
     digests = []
     for seat in (in_python["Patient"](), as_data["patient"]):

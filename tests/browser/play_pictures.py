@@ -2,6 +2,7 @@
 """Makes the pictures of docs/playing.md: moments of a game, as Chromium shows the page that plays it.
 
 python -m tests.browser.play_pictures docs/images
+python -m tests.browser.play_pictures docs/images teams     that of a game of teams alone
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from territorial.render.web import page
 from tests.play.sessions import served
 
 CONFIG = territorial.GameConfig(max_ticks=3000)
-SEATS = ("agent", "upstart-1", *territorial.LINEUPS["mixed-1"].seats[2:])
+SEATS = ("agent", "champion-1", *territorial.LINEUPS["mixed-1"].seats[2:])
+TEAMS = CONFIG.replace(num_players=12, height=128, width=160, teams=3, team_spawns="together")
+TEAM_SEATS = ("agent", "champion-1", *territorial.LINEUPS["mixed-1"].seats[2:12])
 SEED = 7
 MOMENTS = (200, 500, 900)
 WINDOWS = ((1100, 700), (390, 844))
@@ -33,11 +36,14 @@ ATTACK = "page.game.attack(page.game.now.openings.filter((one) => !one.reason).m
 
 
 def main(argv: list[str]) -> int:
-    """Write the pictures into the one argument, a folder, and return the exit code."""
-    if len(argv) != 1 or chromium.find() is None:
+    """Write the pictures into the first argument, a folder, and return the exit code."""
+    if argv[1:] not in ([], ["teams"]) or not argv or chromium.find() is None:
         sys.stderr.write(f"{__doc__}\nIt needs {' or '.join(chromium.NAMES)}.\n")
         return 2
     folder = Path(argv[0])
+    write_picture_of_teams(folder)
+    if argv[1:]:
+        return 0
     names = ("you", *shown_names(SEATS)[1:])
     with tempfile.TemporaryDirectory() as made, chromium.Browser() as browser:
         game = served(
@@ -49,7 +55,7 @@ def main(argv: list[str]) -> int:
             seed=SEED,
             names=names,
             title=f"you, seed {SEED}",
-            advisor="upstart-1",
+            advisor="champion-1",
         )
         with game as played:
             tab = browser.open(played.server.url, width=1100, height=700)
@@ -59,20 +65,21 @@ def main(argv: list[str]) -> int:
             for tick in MOMENTS[:-1]:
                 play_to(tab, tick)
                 sheet.take(f"playing-{tick}")
-            play_to(tab, 700)
-            picture(tab, folder / "play-page.png")
             toggle_panels(tab)
             hold_until_it_attacks(tab)
             picture(tab, folder / "play-panels.png")
             toggle_panels(tab)
-            tab.resize(390, 844)
-            tab.evaluate("page.setTheme('dark')")
-            play_to(tab, 900)
-            picture(tab, folder / "play-phone.png")
+            play_to(tab, 700)
+            picture(tab, folder / "play-page.png")
+            play_to(tab, MOMENTS[-1])
             sheet.take(f"playing-{MOMENTS[-1]}")
-            tab.resize(1100, 700)
-            tab.evaluate("page.setTheme('light'), page.game.setPace(1000)")
-            tab.wait_for("element('ending').open")
+            tab.resize(*WINDOWS[1])
+            tab.evaluate("page.setTheme('dark')")
+            picture(tab, folder / "play-phone.png")
+            tab.resize(*WINDOWS[0])
+            tab.evaluate("page.setTheme('light')")
+            tab.evaluate("page.game.setPace(1000)")
+            tab.wait_for("document.querySelector('#ending h2').textContent.startsWith('The end')")
             tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
             picture(tab, folder / "play-end.png")
             tab.evaluate("element('ending').close(), page.game.watchAgain()")
@@ -81,6 +88,30 @@ def main(argv: list[str]) -> int:
                 sheet.take(f"watching-{tick}")
             sheet.write(folder / "play-moments.png")
     return 0
+
+
+def write_picture_of_teams(folder: Path) -> None:
+    """Write a picture of a game of four teams, soon after the player gave to an ally."""
+    names = ("you", *shown_names(TEAM_SEATS)[1:])
+    with tempfile.TemporaryDirectory() as made, chromium.Browser() as browser:
+        game = served(
+            Path(made) / "game.replay",
+            page(is_played=True),
+            has_page=False,
+            config=TEAMS,
+            seats=TEAM_SEATS,
+            seed=SEED,
+            names=names,
+            title=f"you, seed {SEED}",
+        )
+        with game as played:
+            tab = browser.open(played.server.url, width=1100, height=820)
+            tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
+            tab.evaluate("page.setTheme('light')")
+            play_to(tab, MOMENTS[1])
+            tab.evaluate("page.game.give()")
+            tab.wait_for(f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
+            picture(tab, folder / "play-teams.png")
 
 
 class MomentSheet:

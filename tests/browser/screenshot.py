@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the picture of docs/watching.md: the page as Chromium shows it, in the middle of a game.
+"""Makes the pictures of docs/watching.md: the page as Chromium shows it, in the middle of a game.
 
 python -m tests.browser.screenshot docs/images/watch.png
+python -m tests.browser.screenshot docs/images/watch-teams.png teams
 """
 
 from __future__ import annotations
@@ -10,27 +11,45 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
+
 from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import full_game
+from benchmarks.media.browser.films import FULL, full_game
+from territorial.render.film import film_header, write_film
 from territorial.render.web import write_page
+from territorial.replay import LiveGame
+from tests.replay.team_games import begin
 
 TICK = 1500
+TEAMS = FULL.replace(teams=4, team_spawns="together")
+
+
+def film_of_teams() -> bytes:
+    """Return the film of a game of four teams, of which every other player gives to its allies."""
+    game = begin(TEAMS, seed=0)
+    live = LiveGame(game)
+    header = film_header(TEAMS, live.names, "four teams of eight", map_kind=str(TEAMS.map), teams=live.teams)
+    return b"".join(write_film(header, (frame for frame in live.frames() if frame.tick <= 2 * TICK)))
 
 
 def main(argv: list[str]) -> int:
-    """Write the picture to the one argument and return the exit code."""
-    if len(argv) != 1 or chromium.find() is None:
+    """Write the picture to the first argument and return the exit code."""
+    if argv[1:] not in ([], ["teams"]) or not argv or chromium.find() is None:
         sys.stderr.write(f"{__doc__}\nIt needs {' or '.join(chromium.NAMES)}.\n")
         return 2
     with tempfile.TemporaryDirectory() as folder, chromium.Browser() as browser:
         path = Path(folder) / "game.html"
-        write_page(path, full_game()[1])
-        tab = browser.open(path.as_uri(), width=980, height=650)
+        write_page(path, film_of_teams() if argv[1:] else full_game()[1])
+        tab = browser.open(path.as_uri(), width=1040, height=650)
         tab.wait_for("page.film.isComplete")
         tab.evaluate(f"page.setTheme('light'), page.play(false), page.seek({TICK})")
         tab.wait_for(f"element('clock').textContent.startsWith('tick {TICK:,} ')")
         tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         tab.screenshot(argv[0])
+        if argv[1:]:  # its colours are few
+            Image.open(argv[0]).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                argv[0], optimize=True
+            )
     sys.stdout.write(f"picture: {argv[0]}\n")
     return 0
 

@@ -347,7 +347,7 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
     frames, _ = small_game()
     frame = frames[len(frames) // 3]
     settle(small, f"page.seek({frame.tick})")
-    kinds = {0: "free land", 255: "nobody can go here", 3: "P3 turtle"}
+    kinds = {0: "free land", 255: "water or mountains", 3: "P3 turtle"}
     for code in (code for code in kinds if (frame.owner == code).any()):
         row, column = middle_of(frame.owner, code)
         small.mouse("mouseMoved", *place_of(small, row, column))
@@ -504,11 +504,11 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
-    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 4}
+    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 5}
     text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
     assert (
         text
-        == "Nothing can be shown: this page shows films of versions 1 to 3, and this is territorial-film 4."
+        == "Nothing can be shown: this page shows films of versions 1 to 4, and this is territorial-film 5."
     )
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from territorial.constants import BLOCKED, FRACTIONS
 from territorial.render.web import page
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
-from tests.play.sessions import FREE, SMALL, now, served, wait_for
+from tests.play.sessions import FREE, NAMES, SMALL, now, served, wait_for
 
 pytestmark = [
     pytest.mark.browser,
@@ -142,7 +143,8 @@ def hold_until_legal(tab, owner=FREE):
 def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     tab, game = play()
     assert text_of(tab, "#me b") == "P1 Ada"
-    assert text_of(tab, "#me .facts") == "12 cells, 512 troops, tick 0, your turn"
+    assert text_of(tab, "#me .facts") == "12 cells, 512 troops"
+    assert text_of(tab, "#me .when") == "tick 0, your turn"
     x, y = spot_of(tab, FREE)
     tab.mouse("mouseMoved", x, y)
     tab.wait_for("element('tip').textContent === 'free land: click to send 128 troops'")
@@ -153,6 +155,7 @@ def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     land = int((board_of(tab) == 1).sum())
     assert land > 12
     assert text_of(tab, "#me .facts").startswith(f"{land} cells, ")
+    assert text_of(tab, "#me .when") == "tick 40, your turn"
     assert tab.evaluate("document.querySelector('.row.is-own').dataset.seat") == "1"
     replay = replay_of(game)
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
@@ -181,9 +184,19 @@ def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
 
 def test_blocked_cells_cannot_be_attacked(play):
     tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
+    reason = "water or mountains: nobody can go there"
     tab.click(*spot_of(tab, BLOCKED))
-    tab.wait_for("element('said').textContent.endsWith('nobody can go here.')")
+    tab.wait_for(f"element('said').textContent === '{reason}.'")
+    assert text_of(tab, "#tip") == reason
     assert num_posts(tab) == 0
+
+
+def test_a_target_that_is_out_is_said_to_be_out(play):
+    tab, _ = play()
+    tab.evaluate("page.game.target = 3, page.game.setShare(6)")
+    assert text_of(tab, "#send") == f"P3 {NAMES[2]}: too far: your land does not touch it"
+    tab.evaluate("page.film.alive[page.film.length - 1][3] = 0, page.game.setShare(6)")
+    assert text_of(tab, "#send") == f"P3 {NAMES[2]}: out of the game"
 
 
 def line_at(tab, row, column):
@@ -208,6 +221,68 @@ def test_legal_targets_are_outlined(play):
     settle(tab)
     row, column = np.argwhere(board_of(tab) == 1)[-1]
     assert line_at(tab, row + 1, column + 0.5)[:3] == [0, 0, 0]  # only around own land
+
+
+def test_small_land_has_a_ring_around_it(play):
+    """So that the player finds it among all others."""
+    tab, _ = play(config=territorial.GameConfig(height=128, width=128, num_players=4, map="open"))
+    settle(tab)
+    middle = tab.evaluate("centerOf(page.board, 128, 1)")
+    ring = f"({middle['row']} + RING_RADIUS / page.view.scale)"
+    color = bytes.fromhex(tab.evaluate("page.palette.texts[1]")[1:])
+    assert line_at(tab, ring, middle["column"]) == [*color, 255]
+    tab.evaluate("page.view.zoom(6)")  # now it is large
+    settle(tab)
+    assert line_at(tab, ring, middle["column"])[3] == 0
+
+
+def test_who_clicks_goes_on_with_the_keys_of_the_game(play):
+    tab, _ = play()
+    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#hold")))
+    tick = tab.evaluate("page.game.now.tick")
+    tab.press(" ", "Space")
+    tab.wait_for("page.game.now.is_paused")
+    tab.press(" ", "Space")
+    tab.wait_for("!page.game.now.is_paused")
+    assert tab.evaluate("page.game.now.tick") == tick  # space has not held once more
+    choose = "pace.value = 'step', pace.dispatchEvent(new Event('change', { bubbles: true }))"
+    tab.click(*middle_of(tab, "#pace"))
+    assert tab.evaluate("document.activeElement === element('pace')")
+    tab.evaluate(f"[pace = element('pace')] && ({choose})")
+    assert tab.evaluate("document.activeElement === document.body")
+    pass_tick(tab, lambda: tab.press("h"))
+    for _ in range(40):
+        if tab.evaluate("document.activeElement === element('pace')"):
+            break
+        tab.press("Tab")
+    tab.evaluate(f"[pace = element('pace')] && ({choose})")
+    assert tab.evaluate("document.activeElement === element('pace')")  # by keyboard, it keeps the focus
+
+
+def test_titles_name_keys_that_there_are(play):
+    tab, _ = play()
+    seen = "[...document.querySelectorAll('[title]')].filter((one) => one.offsetParent)"
+    titles = f"{seen}.map(({{ title }}) => title)"
+    for _ in ("playing", "watching again"):
+        named = re.findall(r"\((.+?)\)", " ".join(tab.evaluate(titles)))
+        assert len(named) > 5
+        keys = {" " if key == "space" else key if len(key) > 1 else key.lower() for key in named}
+        assert keys <= set(tab.evaluate("Object.keys(KEYS)")) | {"left arrow", "right arrow"}
+        if tab.evaluate("Boolean(page.game)"):
+            assert not keys & set("0123456789")  # these are fractions
+            tab.press("b")
+            tab.wait_for("!page.overlay.hasNames")
+        tab.evaluate("page.game?.watchAgain()")
+
+
+def test_a_picture_is_copied_and_that_is_said(play):
+    tab, _ = play()
+    tab.evaluate("navigator.clipboard.write = async (items) => { window.copied = items.length; }")
+    tab.click(*middle_of(tab, "#picture"))
+    tab.wait_for("window.copied === 1 && element('said').textContent === 'The picture has been copied.'")
+    assert tab.evaluate(
+        "element('link').offsetParent === null"
+    )  # whose moments a game that is played has not
 
 
 def test_the_buttons_do_what_their_keys_do(play, replay_of):
@@ -274,6 +349,8 @@ def test_the_pace_can_be_changed(play):
     tab.evaluate("element('pace').value = 'step', element('pace').dispatchEvent(new Event('change'))")
     tab.wait_for("page.game.now.pace === 'step'")
     assert now(game.session)["pace"] == "step"
+    tab.evaluate("KEYS[']'](), KEYS[']'](), 0")  # twice before there is an answer
+    tab.wait_for("page.game.now.pace === 40 && element('pace').value === '40'")
 
 
 def test_to_resign_is_asked_once(play):
@@ -373,6 +450,29 @@ def test_what_is_touched_is_large_enough(play, width, height):
         assert max(shown) <= height  # without scrolling
 
 
+@pytest.mark.parametrize(("width", "height"), [(1100, 700), (1366, 650), (1440, 900)])
+def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
+    tab, _ = play(
+        config=territorial.GameConfig(max_ticks=300),
+        seats=("agent", *["novice"] * 31),
+        names=("Ada", *["novice"] * 31),
+    )
+    tab.resize(width, height)
+    tab.wait_for(f"innerWidth === {width}")
+    tab.evaluate("page.game.target = 9, page.game.now.openings.length = 1")
+    tab.evaluate(
+        "for (let n = 2; n < 18; n++) page.game.now.openings.push({ owner: n, cells: 9, reason: '' })"
+    )
+    tab.evaluate("page.game.setShare(6), page.game.draw(true)")
+    settle(tab)
+    chart = "element('land')"
+    assert tab.evaluate(f"!{chart}.offsetParent || {chart}.getBoundingClientRect().bottom <= innerHeight")
+    assert tab.evaluate("element('standings').offsetHeight") >= 120
+    assert tab.evaluate("element('openings').children.length") == 17  # all can be reached by keyboard
+    right = "page.view.box.getBoundingClientRect().left + page.view.x + 256 * page.view.scale"
+    assert tab.evaluate(f"{right} <= element('zoom').getBoundingClientRect().left")
+
+
 # ---- together --------------------------------------------------------------------------------------
 
 
@@ -438,7 +538,7 @@ def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
     assert replay.names[0] == "Ada"
-    assert replay.seats[1] == "upstart-1"
+    assert replay.seats[1] == "champion-1"
     assert SMALL.num_players == len(replay.seats)
 
 

@@ -18,7 +18,7 @@ from numba.core import event
 
 import territorial
 from territorial import cli
-from territorial.cli import machine, warm
+from territorial.cli import machine, options, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.options import config_of
 from territorial.cli.poster import Thinned, round_step
@@ -140,7 +140,7 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
     assert len({picture.tobytes() for picture in pictures[:21]}) > 15
 
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
-    seats = territorial.LINEUPS["mixed-1"].seats[::8]
+    seats = options.USUAL_SEATS[::8]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[4])
     renderer = Renderer(4, names=shown_names(seats), scale=10)
@@ -158,7 +158,7 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
 def test_play_plays_the_game_of_its_seed(capsys):
     result = json.loads(run(capsys, "demo", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
-    seats = territorial.LINEUPS["mixed-1"].seats[::8]
+    seats = options.USUAL_SEATS[::8]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[9])
     while not game.state.over[0]:
@@ -273,7 +273,8 @@ def test_info_tells_versions_bots_and_defaults(capsys):
         assert text in out
     result = json.loads(run(capsys, "info", "--json")[1])
     assert result["config_digest"] == territorial.GameConfig().hexdigest
-    assert set(result["bots"]) == {*territorial.bots.NAMES, *territorial.bots.LEARNED}
+    library = territorial.bots
+    assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
     assert len(result["line_ups"]["mixed-1"]) == 32
     assert result["env_options"]["agent_death"] == "remove"
     assert "decisions after which agents are truncated; at least 1; None: never" in out
@@ -406,7 +407,6 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
         (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
         (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
         (["fly"], ["VERB", "fly", "play"]),
-        ([], ["VERB"]),
     ],
 )
 def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, parts):

@@ -11,7 +11,7 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, clone, doctor, league, warm
+from territorial.cli import bench, clone, completion, doctor, league, warm
 from territorial.testing import Report
 
 HOME = str(Path(territorial.__file__).parents[1])
@@ -36,6 +36,7 @@ ARGUMENTS = {
     "doctor": ["territorial:parallel_env"],
     "warmup": [],
     "info": [],
+    "completion": ["bash"],
 }
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 needs_signals = pytest.mark.skipif(
@@ -62,6 +63,7 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(clone, "dataset_in", lambda _: None)
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
+    monkeypatch.setattr(completion, "script_for", lambda shell: f"completes for {shell}")
     monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: Report("an environment", [], {}, {}))
     monkeypatch.setattr(sys, "path", [*sys.path])
 

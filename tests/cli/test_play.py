@@ -5,6 +5,7 @@ import json
 import pytest
 
 from territorial import cli
+from territorial.bots.network_bot import Network
 from territorial.bots.style import Style
 from territorial.cli import options, play
 from territorial.play.server import PlayServer
@@ -24,12 +25,19 @@ def test_the_champion_sits_beside_the_person_in_the_usual_line_up():
     table = table_of()
     assert len(table.seats) == 32
     assert table.seats[0] == "agent"
-    assert isinstance(table.seats[1], Style)
-    assert table.names[:3] == ("person", play.CHAMPION, "metronome")
+    assert isinstance(table.seats[1], Network)
+    assert table.names[:3] == ("person", options.CHAMPION, "metronome")
     assert (table.policies, table.frames) == ({}, None)
 
 
+def test_there_is_one_champion_wherever_the_person_sits():
+    for arguments in ([], ["--seat", "5"], ["--spectate"], ["--num-players", "8"]):
+        assert table_of(*arguments).names.count(options.CHAMPION) == 1, arguments
+    assert options.CHAMPION not in table_of("--opponent", "turtle").names
+
+
 def test_a_line_up_of_ones_own_has_no_champion():
+    assert options.CHAMPION not in table_of("--seats", options.DEFAULT_LINEUP).names
     assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
 
 
@@ -56,7 +64,7 @@ def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
 
 
 def test_the_champion_advises_a_person_unless_it_is_to_be_another():
-    assert table_of(*SMALL).advisor.name == play.CHAMPION
+    assert table_of(*SMALL).advisor.name == options.CHAMPION
     assert table_of(*SMALL, "--advisor", "turtle").advisor == "turtle-1"
     assert table_of(*SMALL, "--spectate").advisor is None
 

@@ -18,12 +18,13 @@ import pytest
 
 import territorial
 from territorial import cli
+from territorial.cli import options
 from territorial.engine.seats import shown_names
 from territorial.replay import DivergedError, Replay, frame_of
 from tests.render.film_reader import read_film
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
-SEATS = territorial.LINEUPS["mixed-1"].seats[::8]
+SEATS = options.USUAL_SEATS[::8]
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -1,5 +1,6 @@
 """Random observations, and a decoder in plain Python written from the text of the format."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -7,11 +8,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from territorial import GameConfig
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
 
 SMALL = ObsLayout(height=18, width=70, num_players=7, frames=3)
 CONFIG = GameConfig(height=18, width=70, num_players=7)
+SMALL_TEAMS = replace(SMALL, teams=True)
+CONFIG_TEAMS = replace(CONFIG, teams=3)
 POOL, DENSITY = index(BORDERS, "pool"), index(PLAYERS, "density")
+ALLY = index(columns("borders", teams=True), "ally")
 
 
 @st.composite
@@ -22,7 +26,14 @@ def layouts(draw, max_side=80):
         width=draw(st.sampled_from([16, 17, 23, 63, 64, 65, 72]) | st.integers(16, max_side)),
         num_players=draw(st.sampled_from([2, 6, 7, 30, 31, 250]) | st.integers(2, 250)),
         frames=draw(st.integers(1, 5)),
+        teams=draw(st.booleans()),
     )
+
+
+def config_of(layout):
+    """A configuration of games that are observed so."""
+    teams = 2 if layout.teams else None
+    return GameConfig(height=layout.height, width=layout.width, num_players=layout.num_players, teams=teams)
 
 
 def random_boards(layout, num_games, rng):
@@ -62,12 +73,16 @@ def batch(layout=SMALL, num_games=3, num_entries=5, seed=0):
 
 
 def random_tables(layout, num_games, rng, hard_cap):
-    """Players and borders of which only density and pools are not zero; densities near all steps."""
+    """Players and borders of which only density, pools and allies are not zero; densities near all steps."""
     players = np.zeros((num_games, *layout.shape("players")), np.float32)
     steps = rng.integers(0, 300, players.shape[:2]) * hard_cap / 255
     players[..., DENSITY] = np.nextafter(steps.astype(np.float32), rng.choice([0, 1e9], players.shape[:2]))
     borders = np.zeros((num_games, *layout.shape("borders")), np.float32)
     borders[:, POOL, 1:] = rng.integers(0, 3, borders[:, POOL, 1:].shape) // 2
+    if layout.teams:
+        team = rng.integers(1, 4, players.shape[:2])
+        others = ~np.eye(layout.num_players, dtype=bool)
+        borders[:, ALLY, 1:, 1:] = (team[:, :, None] == team[:, None]) & others
     return players, borders
 
 
@@ -121,12 +136,18 @@ def slow_onehot(codes, seat, layout):
 
 
 def slow_semantic(codes, seat, layout, players, borders, hard_cap):
-    """Exact planes (4 * F + 2, H, W) of one entry: whole numbers, densities as levels of 0..255."""
+    """Exact planes (S * F + 2, H, W) of one entry: whole numbers, densities as levels of 0..255."""
     num_players = layout.num_players
     planes = []
     for frame in codes:
         neutral, own, blocked = frame == 0, frame == seat, frame == num_players + 1
-        planes += [own, neutral, ~(neutral | own | blocked), blocked]
+        others = ~(neutral | own | blocked)
+        if layout.teams:
+            allies = [t for t in range(1, num_players + 1) if borders[ALLY, seat, t]]
+            allied = np.isin(frame, allies)
+            planes += [own, neutral, others & ~allied, blocked, allied]
+        else:
+            planes += [own, neutral, others, blocked]
     levels, attacked = [0] * (num_players + 2), [0] * (num_players + 2)
     for p in range(1, num_players + 1):
         levels[p] = int(255 * min(1, Fraction(float(players[p - 1, DENSITY])) / hard_cap))

@@ -1,6 +1,7 @@
 """Boards as each agent sees them, against a decoder in plain Python, on boards of all shapes."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.decode.support import (
     SMALL,
     arguments,
     batch,
+    config_of,
     layouts,
     pack,
     random_tables,
@@ -61,8 +63,8 @@ def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
 @settings(max_examples=30)
 def test_semantic_and_pooled_are_those_of_the_slow_decoder(layout, seed, factor):
     if 12 * layout.num_players > layout.height * layout.width:
-        layout = ObsLayout(height=layout.height, width=layout.width, num_players=20, frames=layout.frames)
-    config = GameConfig(height=layout.height, width=layout.width, num_players=layout.num_players)
+        layout = replace(layout, num_players=20)
+    config = config_of(layout)
     boards, planes, seats, games = batch(layout, seed=seed)
     players, borders = random_tables(layout, len(planes), np.random.default_rng(seed), config.hard_cap)
     decoder = Decoder(layout, config)

@@ -13,6 +13,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.bots import NAMES
 from territorial.config.map_names import KINDS
+from territorial.config.teams import DEALS
 from territorial.constants import BLOCKED
 from territorial.maps import capacity, make_maps
 from territorial.reference import ReferenceGame
@@ -23,10 +24,12 @@ MOST = 2**36
 """Most troops that a position may have at home."""
 
 
-def states(seed: int) -> Iterator[tuple[VecGame, ReferenceGame]]:
+def states(seed: int, *, teams: bool = False) -> Iterator[tuple[VecGame, ReferenceGame]]:
     """Yield a game of the engine and a reference game, put together into one random state after another."""
     rng = random.Random(f"pairs {seed}")
     config = random_config(rng)
+    if teams:
+        config = config.replace(teams=rng.randint(2, config.num_players), team_deal=rng.choice(DEALS))
     names = [rng.choice(NAMES) for _ in range(config.num_players)]
     game = VecGame(config, 1, seed, seats=names, autoreset="disabled", observe=False)
     game.reset()
@@ -67,6 +70,7 @@ def random_config(rng: random.Random) -> GameConfig:
 def take_position(rng: random.Random, game: VecGame) -> None:
     """Put the game into a position with ragged borders, eliminated seats, and numbers of all sizes."""
     config, seats = game.config, range(1, game.config.num_players + 1)
+    team = game.state.team[0]
     living = [p for p in seats if rng.random() < 0.8]
     owner = random_owner(rng, game, rng.choice((living, living[:2], living[:1])))
     last = config.max_ticks // config.decision_every
@@ -75,7 +79,12 @@ def take_position(rng: random.Random, game: VecGame) -> None:
         owner,
         tick=rng.randint(0, rng.choice((min(1, last), last))) * config.decision_every,
         troops=[amount(rng) if p in living else 0 for p in seats],
-        pools={(p, t): amount(rng) for p in living for t in [0, *living] if p != t and rng.random() < 0.4},
+        pools={
+            (p, t): amount(rng)
+            for p in living
+            for t in [0, *living]
+            if team[p] != team[t] and rng.random() < 0.4
+        },
         peak=[rng.choice((0, 1, rng.randint(0, 2000), 2**20)) for _ in seats],
         next_step=[rng.randint(0, last * config.decision_every + 9) for _ in seats],
     )
@@ -115,5 +124,5 @@ def copy_state(game: VecGame, reference: ReferenceGame) -> None:
     reference.tick, reference.num_land = int(state.tick[0]), int(state.num_land[0])
     reference.owner = state.owner[0, 1:-1, 1:-1].tolist()
     reference.alive = [bool(alive) for alive in state.alive[0]]
-    for name in ("troops", "land", "peak", "next_step", "pools", "taken"):
+    for name in ("team", "troops", "land", "peak", "next_step", "pools", "taken"):
         setattr(reference, name, getattr(state, name)[0].tolist())

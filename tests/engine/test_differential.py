@@ -3,14 +3,16 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from territorial import GameConfig
-from territorial.config.teams import TEAM_OPTIONS
+from territorial.config.teams import DEALS, SPAWNS, TEAM_OPTIONS
 from territorial.testing import differential
 from territorial.testing.differential import Mismatch, compare_game, random_config, setting_of
 
 TICKS = 12_000
+TICKS_OF_TEAMS = 6_000
 GAMES_FOR_COVERAGE = 400
 
 
@@ -23,6 +25,34 @@ def test_engine_and_twin_agree_in_every_field_for_ten_thousand_ticks():
     # The twin plays no bots; tests/bots hands it what they start with, test_rewards counts rewards by itself.
     not_compared = {"handicap", "rewards", *TEAM_OPTIONS}
     assert report.changed == {spec.name for spec in dataclasses.fields(GameConfig)} - not_compared
+
+
+def test_engine_and_twin_agree_in_games_of_teams():
+    report = differential.run(TICKS_OF_TEAMS, with_teams=True)
+    assert report.mismatches == []
+    assert min(report.events.values()) >= 10, f"the games compared are dull: {report.events}"
+    assert report.events["donations"] >= report.events["legal launches"] / 10
+    assert {"rewards", *TEAM_OPTIONS} <= report.changed
+
+
+def test_the_seeds_cover_teams_of_every_kind():
+    plain = [setting_of(seed) for seed in range(GAMES_FOR_COVERAGE)]
+    settings = [setting_of(seed, with_teams=True) for seed in range(GAMES_FOR_COVERAGE)]
+    for one, other in zip(plain, settings, strict=True):
+        changed = differential.changed(
+            other.config.replace(
+                **{name: getattr(one.config, name) for name in ("rewards", "starting_troops", *TEAM_OPTIONS)}
+            )
+        )
+        assert changed == differential.changed(one.config), "teams change nothing else"
+    configs = [setting.config for setting in settings]
+    assert {config.team_deal for config in configs} == set(DEALS)
+    assert {config.team_spawns for config in configs} == set(SPAWNS)
+    assert any(isinstance(config.teams, tuple) for config in configs)
+    sizes = [sorted(np.bincount(config.dealt_teams)[1:].tolist()) for config in configs]
+    assert any(max(size) > 2 * min(size) for size in sizes), "teams of unequal sizes"
+    assert any(max(size) == 1 for size in sizes), "teams of one"
+    assert {setting.is_near_cap for setting in settings} == {False, True}
 
 
 def test_the_seeds_cover_every_kind_of_game():
@@ -45,10 +75,13 @@ def setting_for(config, mode, **changes):
     return differential.DrawnGame(seed=1, config=config, mode=mode, **(fields | changes))
 
 
+@pytest.mark.parametrize("teams", [None, 9])
 @pytest.mark.parametrize("mode", ["tick", "step"])
 @pytest.mark.parametrize(("num_players", "height", "width"), [(70, 44, 48), (250, 72, 70)])
-def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, height, width, mode):
-    config = GameConfig(height=height, width=width, num_players=num_players, map="open", decision_every=3)
+def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, height, width, mode, teams):
+    config = GameConfig(
+        height=height, width=width, num_players=num_players, map="open", decision_every=3, teams=teams
+    )
     outcome = differential.Pair(setting_for(config, mode, eagerness=0.08), None).play()
     assert outcome.events["players' land taken"] > 0
 
@@ -214,6 +247,6 @@ def test_several_processes_compare_the_same_games_as_one():
 def test_the_command_reports_success_and_failure(capsys, monkeypatch):
     assert differential.main(["--ticks", "1", "--seed", "3"]) == 0
     assert "agree, seeds 3 to 3" in capsys.readouterr().out
-    monkeypatch.setattr(differential, "outcome_or_message", lambda seed: f"no good: {seed}")
+    monkeypatch.setattr(differential, "outcome_or_message", lambda seed, with_teams: f"no good: {seed}")
     assert differential.main(["--seed", "3"]) == 1
     assert "no good: 3" in capsys.readouterr().err

@@ -309,3 +309,32 @@ def test_scaled_columns_stay_near_the_unit_interval():
     # These bots launch nothing that is not legal.
     assert largest.pop("illegal") == 0
     assert min(largest.values()) > 0
+
+
+def test_games_with_teams_have_a_column_for_teams_and_one_for_allies():
+    config = GameConfig(height=32, width=32, num_players=6, teams=3, team_deal="random", max_ticks=600)
+    game = VecGame(config, 3, 5, seats=(*BOTS, "novice"))
+    game.reset()
+    other, fronts_of_allies = set(), 0
+    for _ in range(130):
+        game.step()
+        for k in range(3):
+            team = game.state.team[k]
+            other.add(tuple(team))
+            allied = (team[:, None] == team) & ~np.eye(7, dtype=bool)
+            allied[0] = allied[:, 0] = False
+            assert np.array_equal(column(game.observations, "players", "team")[k], team[1:])
+            assert np.array_equal(column(game.observations, "borders", "ally")[k], allied)
+            assert not column(game.observations, "borders", "need")[k][allied].any()
+            fronts_of_allies += (column(game.observations, "borders", "front")[k][allied] > 0).sum()
+    assert len(other) > 3, "each new game shows its own teams"
+    assert fronts_of_allies > 0
+
+
+def test_games_without_teams_have_no_such_columns():
+    game = VecGame(GameConfig(height=16, width=16, num_players=2), 1)
+    game.reset()
+    with pytest.raises(KeyError, match="no column 'team'"):
+        column(game.observations, "players", "team")
+    assert game.observations.players.shape[-1] == len(PLAYERS)
+    assert game.observations.borders.shape[1] == len(BORDERS)

@@ -9,7 +9,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.engine.pair_observations import PairObservations
-from territorial.observation.pair_columns import OWN, PAIR_TABLES, PAIRS, UNIT, column
+from territorial.observation.pair_columns import OWN, PAIR_TABLES, PAIRS, TEAM_PAIRS, UNIT, column
 from territorial.observation.pairs import log_of, part, parts_of, ratio
 from territorial.reference import pairs as slow
 from tests.engine.pair_states import random_owner, states
@@ -19,10 +19,10 @@ CONFIG = GameConfig(height=40, width=40, num_players=6, max_ticks=900)
 BOTS = ["metronome", "banker", "turtle", "novice", "random", "settler"]
 
 
-def all_seats(game, k=0, num_candidates=8, dtype="int16"):
+def all_seats(game, k=0, num_candidates=8, dtype="int16", **options):
     """Return what every seat of a game sees, in whole numbers."""
     seats = np.arange(1, game.config.num_players + 1)
-    return game.pairs(np.full(len(seats), k), seats, num_candidates, dtype)
+    return game.pairs(np.full(len(seats), k), seats, num_candidates, dtype, **options)
 
 
 def played(steps=40, num_games=2, seed=3):
@@ -39,14 +39,16 @@ def played(steps=40, num_games=2, seed=3):
 @pytest.mark.parametrize(
     "count", [pytest.param(100_000, marks=pytest.mark.verify), 150], ids=["many", "some"]
 )
-def test_engine_and_reference_implementation_agree_in_every_number(count):
-    compared = living = candidates = seed = 0
+@pytest.mark.parametrize("teams", [False, True], ids=["no teams", "teams"])
+def test_engine_and_reference_implementation_agree_in_every_number(count, teams):
+    compared = living = candidates = allies = legal_gifts = seed = 0
     used, sizes = np.zeros(35, int), set()
     while compared < count:
-        for game, reference in states(seed):
+        for game, reference in states(seed, teams=teams):
             num_candidates = random.Random(compared).choice((8, 8, 3, 1, 12))
-            seen = all_seats(game, num_candidates=num_candidates)
-            expected = slow.observe_all(reference, num_candidates)
+            num_allies = random.Random(compared).choice((None, 0, 1, 9)) if teams else None
+            seen = all_seats(game, num_candidates=num_candidates, num_allies=num_allies)
+            expected = slow.observe_all(reference, num_candidates, num_allies)
             for name in ("own", "pairs", "targets"):
                 found, wanted = getattr(seen, name), np.array([getattr(one, name) for one in expected])
                 where = np.argwhere(found != wanted)
@@ -57,18 +59,22 @@ def test_engine_and_reference_implementation_agree_in_every_number(count):
             compared += 1
             sizes.add(game.config.num_players)
             living += int(game.state.alive.sum())
-            candidates += np.count_nonzero(seen.targets)
+            candidates += np.count_nonzero(seen.targets[:, :num_candidates])
+            allies += np.count_nonzero(seen.targets[:, num_candidates:])
+            legal_gifts += (seen.pairs[:, num_candidates:, column(PAIRS, "legal")] > 0).sum()
             used += (seen.own != 0).any(axis=0)
         seed += 1
     assert living > compared
     assert candidates > compared
     assert used.all(), "each column of own was something else than 0"
     assert len(sizes) > 5
+    assert (0 < legal_gifts < allies) if teams else allies == 0
 
 
 def test_the_columns_are_those_of_the_reference_implementation():
     assert tuple(one.name for one in OWN) == slow.OWN_COLUMNS
     assert tuple(one.name for one in PAIRS) == slow.PAIR_COLUMNS
+    assert tuple(one.name for one in TEAM_PAIRS) == slow.TEAM_PAIR_COLUMNS
 
 
 # ---- arithmetic --------------------------------------------------------------------------------------

@@ -173,6 +173,7 @@ def test_all_arrays_that_a_step_writes_to_are_sized():
     given = type_for(GameConfig(height=64, width=72, num_players=6)).given
     assert {name.split(".")[1] for name in loose(given, "")} == {
         "bank",
+        "copies",
         "custom",
         "networks",
         "seed",

@@ -28,6 +28,8 @@ MATRIX = [
     if values[0] == "pairs" or not values[3].startswith("pairs")
 ]
 """Formats of actions that name candidates go with all forms: test_vector.py has the others."""
+TEAMS = {"teams": 2, "team_deal": "turn", "rewards": {"land": 0.5, "team_land": 0.5, "placement": 1}}
+"""One team of two agents, and one of a bot and an agent."""
 GAME = {
     "height": 20,
     "width": 17,
@@ -66,7 +68,7 @@ def known_warnings(modes):
 
 
 def name_of(modes):
-    return "-".join(map(str, modes.values()))
+    return "-".join("teams" if name == "teams" else str(modes[name]) for name in modes if name not in UNNAMED)
 
 
 @pytest.fixture
@@ -76,7 +78,16 @@ def warned():
         yield caught
 
 
-in_every_mode = pytest.mark.parametrize("modes", MATRIX, ids=name_of)
+def some(matrix):
+    """Return every ninth row, and the others as slow: all modes are there, not always the same together."""
+    return [
+        pytest.param(modes, marks=[] if i % 9 == 0 else pytest.mark.slow) for i, modes in enumerate(matrix)
+    ]
+
+
+WITH_TEAMS = [{**modes, **TEAMS} for modes in MATRIX]
+UNNAMED = ("team_deal", "rewards")
+in_every_mode = pytest.mark.parametrize("modes", [*MATRIX, *some(WITH_TEAMS)], ids=name_of)
 
 
 @in_every_mode
@@ -108,12 +119,7 @@ def test_states_and_cycles_pass_without_a_warning(modes, warned):
     assert not warned
 
 
-@pytest.mark.parametrize(
-    "modes",
-    # Every ninth has all modes, and not always the same ones together.
-    [pytest.param(modes, marks=[] if i % 9 == 0 else pytest.mark.slow) for i, modes in enumerate(MATRIX)],
-    ids=name_of,
-)
+@pytest.mark.parametrize("modes", some([*MATRIX, *WITH_TEAMS]), ids=name_of)
 def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, warned, monkeypatch):
     monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
     render_test(functools.partial(env, **GAME, **modes))

@@ -44,6 +44,54 @@ def engine_pairs(actions, targets, action_format):
     return np.where((row < 0) | (what == 0), 0, what), how
 
 
+TEAMS = {"num_players": 4, "teams": 2, "team_deal": "turn", "seats": None}
+
+
+@pytest.mark.parametrize("action_format", FORMATS)
+def test_in_games_with_teams_allies_come_after_the_candidates_and_can_be_given_to(action_format):
+    vec = pairs_vec(action_format=action_format, num_candidates=3, num_allies=2, **TEAMS)
+    assert vec.single_observation_space["pairs"].shape == (5, len(PAIRS) + 1)
+    seen, info = vec.reset(seed=3)
+    rng, given = np.random.default_rng(3), 0
+    ally_of = {1: 3, 2: 4, 3: 1, 4: 2}
+    for _ in range(60):
+        for k, i in np.ndindex(3, 4):
+            assert vec.single_observation_space.contains({key: array[k, i] for key, array in seen.items()})
+            if info["alive"][k, i] and info["alive"][k, ally_of[i + 1] - 1]:
+                assert seen["targets"][k, i, 3] == 4, "two seats further in the circle"
+                assert seen["pairs"][k, i, 3, -1] == 1
+            assert seen["targets"][k, i, 4] == 0, "there is one ally"
+            assert not seen["pairs"][k, i, :3, -1].any()
+        legal = seen["pairs"][..., LEGAL] > 0
+        masks = seen["action_mask"]
+        end = 1 + 5 * (NUM_FRACTIONS if action_format == "pairs" else 1)
+        assert np.array_equal(masks[..., 1:end].reshape(3, 4, 5, -1).any(3), legal)
+        before = vec.game.state.donated.sum()
+        actions = chosen(masks, rng, action_format)
+        row = (actions - 1) // NUM_FRACTIONS if action_format == "pairs" else actions[..., 0] - 1
+        holds = (actions if action_format == "pairs" else actions[..., 0]) == 0
+        seen, _, _, _, info = vec.step(actions)
+        if not info["was_reset"].any():
+            gave = vec.game.state.donated.sum() > before
+            assert gave == ((row >= 3) & ~holds).any()
+            given += gave
+    assert given > 5
+
+
+def test_num_allies_goes_with_teams_and_pairs_alone():
+    with pytest.raises(
+        ValueError, match="num_allies is 2; it must be 0 or None, as these games have no teams"
+    ):
+        pairs_vec(num_allies=2)
+    with pytest.raises(ValueError, match="num_allies is 2 and obs is 'features'; this option works only"):
+        make_vec(1, **(SMALL | TEAMS), obs="features", num_allies=2)
+    with pytest.raises(ValueError, match="num_allies is -1; it must be a whole number from 0 to 250"):
+        pairs_vec(num_allies=-1, **TEAMS)
+    assert pairs_vec(**TEAMS).format.width == 1 + NUM_FRACTIONS * (8 + 4)
+    assert pairs_vec(num_allies=0, **TEAMS).format.width == 1 + NUM_FRACTIONS * 8
+    assert pair_names(teams=True)["pairs"] == (*pair_names()["pairs"], "ally")
+
+
 @pytest.mark.parametrize("seats", [None, SEATS], ids=["all agents", "with bots"])
 def test_observations_are_those_of_the_batch_and_within_their_space(seats):
     vec = pairs_vec(seats=seats)

@@ -34,6 +34,7 @@ def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_l
 
     class Standing:  # as of an engine: land and troops of five seats, the third of whom is out
         place2 = np.array([[0, 0, 0, 10, 0, 0]])
+        team = np.arange(6)[None]
         land = np.array([[0, 10, 30, 0, 10, 10]])
         troops = np.array([[0, 7, 1, 0, 9, 7]])
 

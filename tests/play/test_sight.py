@@ -8,7 +8,7 @@ import territorial
 from territorial.actions.encoding import owner_of_target
 from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.pair_columns import OWN, PAIRS
-from territorial.play.sight import PLANES, sight_of
+from territorial.play.sight import FIELDS, KINDS, sight_of
 
 CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEAT = 3
@@ -49,8 +49,8 @@ def test_its_planes_are_the_pooled_ones():
         game.step()
     planes, seen = look(game)["planes"], game.observations
     wanted = NumpyDecoder(game.layout, CONFIG).pooled(seen.planes, [SEAT], seen.players, seen.borders)[0]
-    assert (planes["names"], planes["height"], planes["width"]) == (PLANES, 5, 7)
-    assert len(planes["data"]) == len(PLANES) == len(wanted)
+    assert (planes["names"], planes["height"], planes["width"]) == ((*KINDS, *FIELDS), 5, 7)
+    assert len(planes["data"]) == len(KINDS + FIELDS) == len(wanted)
     for data, plane in zip(planes["data"], wanted, strict=True):
         levels = np.frombuffer(base64.b64decode(data), np.uint8).reshape(5, 7)
         np.testing.assert_allclose(levels / 255, np.clip(plane, 0, 1), atol=0.5 / 255 + 1e-6)

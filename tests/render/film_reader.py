@@ -76,6 +76,9 @@ def read_film(film):
         for _ in range(next(numbers)):
             pool += next(numbers)
             pools[pool] += signed(next(numbers))
+        gifts = None
+        if "teams" in header:
+            gifts = [[next(numbers) for _ in range(3)] for _ in range(next(numbers))]
         assert list(numbers) == []
         attacks = [
             [n // (seats + 1) + 1, n % (seats + 1), troops_] for n, troops_ in enumerate(pools) if troops_
@@ -89,6 +92,7 @@ def read_film(film):
                 "alive": alive[1:],
                 "died": died[1:],
                 "attacks": attacks,
+                "gifts": gifts,
             }
         )
     return header, frames, False

@@ -47,6 +47,13 @@ def test_the_picture_is_what_the_page_says(run):
     assert len(kept) < 60_000
 
 
+def test_the_picture_of_teams_is_what_the_page_says(run):
+    made = run('write_png("teams.png"') / "teams.png"
+    kept = (DOCS / "images/picture-teams.png").read_bytes()
+    check_alike(decode_png(made.read_bytes()), decode_png(kept))
+    assert len(kept) < 60_000
+
+
 def test_the_animation_is_what_the_page_says(run):
     made = run('"animation.png"') / "animation.png"
     kept = (DOCS / "images/animation.png").read_bytes()
@@ -69,7 +76,13 @@ def test_an_episode_becomes_an_animation(run):
 
 
 def test_every_block_is_run_by_a_test():
-    tested = ('write_png("picture.png"', '"animation.png"', "TextRenderer(", '"episode.apng"')
+    tested = (
+        'write_png("picture.png"',
+        'write_png("teams.png"',
+        '"animation.png"',
+        "TextRenderer(",
+        '"episode.apng"',
+    )
     assert sorted(map(block_with, tested)) == sorted(BLOCKS)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from territorial import cli
+from territorial.render.film import film_header, write_film
 from tests.render.film_reader import read_film
+from tests.replay.team_games import CONFIG, played
 
 pytestmark = pytest.mark.checkout
 
@@ -25,13 +27,22 @@ def test_its_python_makes_a_page_and_reads_the_film_of_it(tmp_path, monkeypatch)
     header, frames, _ = read_film(names["film"])
     mine = names["read_film"](names["film"])
     assert next(mine) == header
-    for (tick, board, troops, alive, died, pools), frame in zip(mine, frames, strict=True):
+    for (tick, board, troops, alive, died, pools, gifts), frame in zip(mine, frames, strict=True):
         assert (tick, troops[1:], alive[1:]) == (frame["tick"], frame["troops"], frame["alive"])
         assert died[1:] == frame["died"]
         assert {n: troops for n, troops in enumerate(pools) if troops} == {
             (seat - 1) * 5 + target: troops for seat, target, troops in frame["attacks"]
         }
         np.testing.assert_array_equal(np.reshape(board, (64, 64)), frame["owner"])
+        assert gifts == []
+
+
+def test_its_decoder_reads_gifts():
+    exec(compile(BLOCKS[1], str(PAGE), "exec"), names := {})
+    _, frames, replay = played()
+    film = b"".join(write_film(film_header(CONFIG, replay.names, "", teams=replay.teams), frames))
+    found = [list(map(list, gifts)) for *_, gifts in list(names["read_film"](film))[1:]]
+    assert found == [frame.gifts.tolist() for frame in frames]
 
 
 def test_its_commands_are_understood():
@@ -47,5 +58,6 @@ def test_the_header_is_described_whole():
         assert f"`{field}`" in TEXT
 
 
-def test_its_picture_is_there_and_small():
-    assert (PAGE.parent / "images/watch.png").stat().st_size < 200_000
+@pytest.mark.parametrize("name", ["watch", "watch-teams"])
+def test_its_pictures_are_there_and_small(name):
+    assert (PAGE.parent / f"images/{name}.png").stat().st_size < 200_000

@@ -1,4 +1,7 @@
-"""One Ray for all modules of tests that have no machines of their own: it takes seconds to start."""
+"""One Ray for all modules of tests that have no machines of their own: it takes seconds to start.
+
+And choices for comparisons of runners.
+"""
 
 import pytest
 
@@ -29,3 +32,11 @@ def no_ray():
     import ray
 
     ray.shutdown()
+
+
+@pytest.fixture
+def choices_without_chance(monkeypatch):
+    """What is chosen depends neither on chance, nor on the order of rows, nor on how logits are rounded."""
+    from tests.rllib import exact_choices
+
+    exact_choices.install(monkeypatch)

@@ -22,7 +22,7 @@ from territorial.league import Group, LeagueTable  # noqa: E402
 from tests.rllib.mixture import LEARNERS, mixed_config  # noqa: E402
 from tests.rllib.support import SmallModule, env_config, fill  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("running_ray")
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 
 def weights_of(algorithm):

@@ -25,6 +25,8 @@ from territorial.observation.layout import ObsLayout  # noqa: E402
 from tests.rllib.support import CONFIG, SmallModule, env_config  # noqa: E402
 from tests.rllib.test_league import small_league  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
     "pairs": ({"obs": "pairs", "action_format": "pairs_multi_discrete"}, {"size": "small"}),

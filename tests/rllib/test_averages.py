@@ -14,6 +14,8 @@ from territorial.league import SnapshotStore  # noqa: E402
 from tests.rllib.test_optimizers import gradients, learner_of  # noqa: E402
 from tests.rllib.test_sampled_values import small_config  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 DECAY = 0.5
 
 

@@ -18,7 +18,7 @@ from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
 from tests.rllib.support import LEAGUE, Patient, fill, league, small_config  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("running_ray")
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 GOES_ON = """
 import json, sys

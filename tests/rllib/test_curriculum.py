@@ -174,6 +174,7 @@ def test_a_callback_of_ones_own_may_do_it_as_well():
         algorithm.stop()
 
 
+@pytest.mark.release
 def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
     config = ppo()
     config.env_runners(num_env_runners=1, rollout_fragment_length=8)

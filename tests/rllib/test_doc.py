@@ -17,7 +17,7 @@ SMALLER = "GameConfig()", "GameConfig(height=48, width=48, num_players=32, max_t
 def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 11
+    assert len(blocks) == 12
     assert blocks[0].count(SMALLER[0]) == 1
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}

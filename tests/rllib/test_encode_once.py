@@ -32,7 +32,7 @@ from tests.rllib.support import (  # noqa: E402
     league,
 )
 
-pytestmark = pytest.mark.usefixtures("running_ray")
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 SEATS = ["agent"] * 4 + ["metronome"] * 2
 GAMES = 3

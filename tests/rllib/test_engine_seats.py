@@ -155,6 +155,7 @@ def test_snapshots_are_named_as_ever_and_play_no_agents(store):
     assert names == {"trainable:main", "snapshot:strong", "snapshot:weak", "bot:banker"}
 
 
+@pytest.mark.usefixtures("choices_without_chance")
 def test_both_runners_play_the_same_episodes(store):
     samples = []
     for kind in ("stock", "batched"):

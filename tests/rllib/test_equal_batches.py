@@ -14,6 +14,8 @@ from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorMan
 
 from rllib_adapters.learning.equal_batches import keep_batches_equal
 
+pytestmark = pytest.mark.release
+
 
 class Learner(FaultAwareApply):
     """An actor with the methods of a learner that the tests send to."""

@@ -18,6 +18,8 @@ from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings  # noqa
 from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
 from tests.rllib.support import BigModule, SmallModule, env_config, fill, league  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 
 @pytest.fixture
 def modules(tmp_path):

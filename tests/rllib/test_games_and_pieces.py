@@ -19,12 +19,9 @@ from tests.rllib.test_runner import (  # noqa: E402
     PLAYERS,
     SEED,
     assert_same_episodes,
-    choices_without_chance,
     copied,
     finish_off,
 )
-
-_ = choices_without_chance  # a fixture: asked for by name
 
 
 def make_runner(path, fragment=12, games=2, batch_mode="truncate_episodes", runner="batched", **changes):

@@ -37,7 +37,7 @@ from territorial.league import (  # noqa: E402
 )
 from tests.rllib.support import CONFIG, Patient, SmallModule  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("running_ray")
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 RATED = find_spec("openskill") is not None
 

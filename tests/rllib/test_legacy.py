@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -21,8 +22,11 @@ from rllib_adapters.legacy.record import ByteRecord  # noqa: E402
 from rllib_adapters.modules.board import settings_of  # noqa: E402
 from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill  # noqa: E402
+from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, small_config  # noqa: E402
 
+pytestmark = pytest.mark.release
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "old_api_stack.md"
 ENV = {"config": CONFIG, "frames": 2}
 SETTINGS = settings_of(ENV)
 
@@ -107,6 +111,24 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, c
         assert again.snapshot == "first"
     finally:
         algorithm.stop()
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
+def test_weights_move_to_the_new_stack_as_the_page_says(tmp_path):
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    old = league(fill(tmp_path)).build_algo()
+    new = small_config(store=tmp_path).build_algo()
+    try:
+        exec(compile(block, PAGE.name, "exec"), {"old_algorithm": old, "new_algorithm": new})
+        moved = new.learner_group.get_weights(["main"])["main"]
+        for name, tensor in old.get_policy("p0").model.policy.state_dict().items():
+            np.testing.assert_array_equal(moved[f"policy.{name}"], tensor.numpy())
+    finally:
+        old.stop()
+        new.stop()
 
 
 @pytest.mark.usefixtures("running_ray")

@@ -87,7 +87,7 @@ def config_of(store, runner, games=2, **changes):
 
 
 @pytest.fixture
-def draws_without_chance(monkeypatch):
+def likeliest_launches(monkeypatch):
     """Frozen seats draw the likeliest launch, if any is legal."""
 
     def launching(logits):
@@ -226,7 +226,7 @@ def pool_of(path):
     return opponents_of(pool_settings(settings, fill(path), classes, "both"))
 
 
-@pytest.mark.usefixtures("draws_without_chance")
+@pytest.mark.usefixtures("likeliest_launches")
 def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path):
     pool, env = pool_of(tmp_path), TerritorialMultiAgentEnv(entries())
     assert isinstance(pool, BothForms)
@@ -287,7 +287,7 @@ def as_lists(episodes):
     return episodes
 
 
-@pytest.mark.usefixtures("draws_without_chance")
+@pytest.mark.usefixtures("choices_without_chance")
 def test_both_runners_play_the_same_episodes(tmp_path):
     store = fill(tmp_path)
     stock, batched = (runner_of(store, kind, max_cycles=31) for kind in ("stock", "batched"))

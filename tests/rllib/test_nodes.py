@@ -1,6 +1,11 @@
 """Snapshots on two machines of a cluster; here both of them are this one."""
 
+import os
 import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +25,8 @@ from territorial.league import SnapshotStore, UnknownSnapshotError  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402
 from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
 from tests.torch.support import MeanTrunk  # noqa: E402
+
+PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,6 +64,17 @@ class Reader:
             return self.store.manifest(name).architecture
         except UnknownSnapshotError:
             return None
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
+def test_python_on_the_page_about_clusters_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names = {"__name__": "page"}
+    exec(compile(block, PAGE.name, "exec"), names)
+    assert names["found"].matrix("place").games.tolist() == [[4], [4]]
 
 
 def add(store, name, number):
@@ -165,6 +183,63 @@ def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tm
     assert capsys.readouterr().out == there.text() + "\n"
     games = (tmp_path / "there.jsonl").read_text().splitlines()[1:]
     assert sorted(games) == sorted(records.read_text().splitlines()[1:])
+
+
+def commanded(tmp_path, *arguments):
+    """What a command printed that joined the cluster, in a process of its own."""
+    address = ray.get_runtime_context().gcs_address
+    done = subprocess.run(
+        [sys.executable, "-m", "territorial", *arguments, "--address", address],
+        env=os.environ | env_vars() | {"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_commands_join_the_cluster_and_print_what_they_do_without_it(tmp_path, capsys):
+    store = fill(tmp_path / "store", frames=1).path
+    size = f"--height {CONFIG.height} --width {CONFIG.width} --num-players {CONFIG.num_players}"
+    command = [*f"match --seats turtle,snapshot:first --games 6 --max-ticks 100 {size}".split()]
+    command += ["--store", str(store), "--architecture", "SmallModule=tests.torch.support:MeanTrunk"]
+    there = commanded(tmp_path, *command)
+    assert cli.main([*command, "--processes", "1"]) == 0
+    assert capsys.readouterr().out == there
+    command = [*f"tournament --players turtle,novice,banker --games 3 --max-ticks 100 {size}".split()]
+    there = commanded(tmp_path, *command, "--processes", "2")
+    assert cli.main([*command, "--processes", "1"]) == 0
+    assert capsys.readouterr().out == there
+
+
+def test_a_league_is_trained_on_the_machines_of_a_cluster_and_resumed_there(tmp_path):
+    """Two runners do not fit on the machine of this process, which has one CPU."""
+    options = "--preset quick --height 24 --width 24 --num-maps 1 --max-ticks 400 --num-games 2"
+    options += " --iteration-steps 24 --minibatch 12 --freeze-every 1 --checkpoint-every 1 --env-runners 2"
+    run = tmp_path / "run"
+    commanded(tmp_path, "train", str(run), *options.split(), "--iterations", "1")
+    commanded(tmp_path, "train", str(run), "--resume", "--iterations", "3")
+    assert len((run / "progress.csv").read_text().splitlines()) == 1 + 3
+    assert "last" in SnapshotStore(run / "snapshots")
+    assert list((tmp_path / "territorial-snapshots").rglob("*.safetensors")), (
+        "the other machine has fetched snapshots that played"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"), [("127.0.0.1:1", "refused"), ("nowhere", "it must be HOST:PORT or auto")]
+)
+def test_a_cluster_that_is_not_there_is_an_error_of_the_option(tmp_path, address, reason):
+    for command in (["match", "--games", "1"], ["train", str(tmp_path / "run"), "--preset", "quick"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "territorial", *command, "--address", address],
+            env=os.environ | env_vars(),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2
+        assert f"argument --address: '{address}' is no Ray cluster" in done.stderr
+        assert reason in done.stderr
 
 
 def test_tournaments_and_evaluations_come_out_as_in_one_process():

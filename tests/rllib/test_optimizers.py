@@ -13,6 +13,8 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.learning.optimizers import can_be_fused, optimizers_of  # noqa: E402
 from tests.rllib.test_sampled_values import Pair, small_config  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 
 def learner_of(config):
     return config.build_learner(env=TerritorialMultiAgentEnv(config.env_config))

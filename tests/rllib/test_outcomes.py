@@ -62,7 +62,7 @@ def test_games_end_alike_in_a_batch_and_one_by_one(max_cycles):
 
 def test_of_what_nobody_asks_for_the_newest_are_kept():
     class Standing:
-        place2 = np.array([[0, 2, 4]])
+        place2, team = np.array([[0, 2, 4]]), np.array([[0, 1, 2]])
 
     kept = outcomes.Outcomes()
     for i in range(outcomes.MOST + 10):

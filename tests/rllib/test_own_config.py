@@ -24,6 +24,8 @@ from territorial.maps import MapMix  # noqa: E402
 from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config  # noqa: E402
 from tests.rllib.test_league import league_config, small_league  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 
 class Mine(RLlibCallback):
     """Callbacks of the user's own, of which ``configure`` knows nothing."""

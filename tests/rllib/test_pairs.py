@@ -24,6 +24,8 @@ from territorial.nets import PairPolicy  # noqa: E402
 from tests.bots.networks import random_rows  # noqa: E402
 from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 SEATS = ["agent", "agent", "banker", "metronome", "novice", "banker"]
 
@@ -143,6 +145,7 @@ def as_lists(own):
     own.rewards.data, own.rewards.finalized = own.rewards.data.tolist(), False
 
 
+@pytest.mark.usefixtures("choices_without_chance")
 @pytest.mark.parametrize("action_format", ["pairs", "pairs_multi_discrete"])
 def test_both_runners_play_the_same_episodes(action_format):
     stock, batched = make_runners(action_format=action_format, max_cycles=62, repeat=2)
@@ -160,6 +163,7 @@ def test_both_runners_play_the_same_episodes(action_format):
     assert launched > 0
 
 
+@pytest.mark.usefixtures("choices_without_chance")
 def test_launches_are_in_the_infos_of_both_runners():
     told = []
     for runner in make_runners(launches=True, max_cycles=9):

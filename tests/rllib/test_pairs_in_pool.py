@@ -17,7 +17,6 @@ from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.learning.episode_ends import EpisodeEnds  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
 from tests.rllib.test_engine_seats import add, network_called  # noqa: E402
 from tests.rllib.test_pairs import as_lists, with_opinions  # noqa: E402
 from tests.rllib.test_runner import LOSSES, assert_same_episodes, finish_off, happened, ordered  # noqa: E402
@@ -31,17 +30,6 @@ LEAGUE = LeagueTable(
     ]
 )
 COLUMNS = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-
-
-@pytest.fixture
-def frozen_without_chance(monkeypatch):
-    """Frozen seats play their likeliest launch: the two runners draw in other orders of rows."""
-
-    def draw(policy, logits, numbers=None):
-        chosen = torch.cat([logits[:, :1] - 1e6, logits[:, 1:]], 1).argmax(1)
-        return in_two_parts(chosen) if policy.has_two_parts else chosen
-
-    monkeypatch.setattr(PairRows, "draw", draw)
 
 
 def make_runner(path, kind, **changes):
@@ -62,7 +50,7 @@ def make_runners(path, **changes):
     return [make_runner(path / kind, kind, **changes) for kind in ("stock", "batched")]
 
 
-@pytest.mark.usefixtures("frozen_without_chance")
+@pytest.mark.usefixtures("choices_without_chance")
 @pytest.mark.parametrize("action_format", ["pairs", "pairs_multi_discrete"])
 def test_trajectories_are_those_of_the_stock_runner(tmp_path, action_format):
     stock, batched = make_runners(tmp_path, action_format=action_format, max_cycles=62)
@@ -106,7 +94,7 @@ def learned(learner, episodes, weights):
     return rows, {name: float(losses[name].peek()) for name in LOSSES}
 
 
-@pytest.mark.usefixtures("frozen_without_chance")
+@pytest.mark.usefixtures("choices_without_chance")
 def test_advantages_and_losses_are_those_of_the_stock_runner_and_of_rllibs_learner(tmp_path):
     stock, batched = make_runners(tmp_path, max_cycles=17)
     weights = stock.module[MAIN].get_state()

@@ -17,6 +17,8 @@ import rllib_adapters
 from rllib_adapters import ray_private, requirements
 from rllib_adapters.ray_private import PRIVATE, UNDOCUMENTED
 
+pytestmark = pytest.mark.release
+
 ENTRIES = PRIVATE + UNDOCUMENTED
 LISTED = {name for entry in PRIVATE for name in entry.names}
 BY_TEXT = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "methodcaller"}

@@ -11,6 +11,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from rllib_adapters import requirements
 
+pytestmark = pytest.mark.release
+
 
 def installed(monkeypatch, **versions):
     monkeypatch.setattr(requirements, "_version", {"ray": "2.60.0", "torch": "2.13.0", **versions}.get)

@@ -18,6 +18,8 @@ from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
 from tests.rllib.test_engine_seats import add, entries, in_engine, network_called, table  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 PATIENCE = 60
 """Seconds within which the runner must be back."""
 

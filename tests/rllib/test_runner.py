@@ -8,14 +8,9 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402 - only where ray is there
-    TorchMultiCategorical,
-)
-
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402 - only where ray is there
 from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial import GameConfig  # noqa: E402
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from tests.rllib.support import fill, league, small_config  # noqa: E402
 
 GAMES = 3
@@ -24,30 +19,7 @@ PLAYERS = {"config": CONFIG}
 SEED = 11
 
 
-@pytest.fixture(autouse=True)
-def choices_without_chance(monkeypatch):
-    """What is drawn does not depend on the order of rows: neither by those who learn nor by the pool."""
-
-    def choose(logits):
-        taste = torch.sin(7.0 * torch.arange(logits.shape[-1]))
-        return (logits + taste).argmax(-1)
-
-    def draw(policy, logits, numbers=None):
-        parts = logits.split([policy.num_targets, logits.shape[1] - policy.num_targets], dim=1)
-        return torch.stack([choose(part) for part in parts], 1)
-
-    def sample(self):
-        return torch.stack([choose(cat._dist.logits) for cat in self._cats], -1)
-
-    def draw_choices(logits, heads, chances, weights, choices, logps):
-        parts = torch.from_numpy(logits).split(heads.tolist(), dim=1)
-        choices[...] = torch.stack([choose(part) for part in parts], 1).numpy()
-        chosen = [part.log_softmax(1)[range(len(part)), choices[:, i]] for i, part in enumerate(parts)]
-        logps[...] = sum(chosen).numpy()
-
-    monkeypatch.setattr(BoardPolicy, "draw", draw)
-    monkeypatch.setattr(TorchMultiCategorical, "sample", sample)
-    monkeypatch.setattr("rllib_adapters.observations.masked_actions.draw_choices", draw_choices)
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("choices_without_chance")]
 
 
 def make_runners(path, fragment=12, **changes):

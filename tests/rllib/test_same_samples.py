@@ -18,9 +18,7 @@ from rllib_adapters.modules.board import settings_of  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
 from tests.rllib.support import BigModule, SmallModule, env_config, small_config  # noqa: E402
-from tests.rllib.test_runner import choices_without_chance, finish_off  # noqa: E402
-
-_ = choices_without_chance  # a fixture, used by all tests of this file
+from tests.rllib.test_runner import finish_off  # noqa: E402
 
 PLAYERS = {"config": GameConfig(height=24, width=24, num_players=6, max_ticks=1000)}
 SAMPLES = (
@@ -133,10 +131,10 @@ def happened(sample):
 
 RECORDED = {
     # The two runners log some metrics at other times.
-    ("no_agents", None): ("392d74af44f2", "343c20b3a070", "79cfc6c19909", "009fedda5758"),
-    ("no_agents", 20): ("4101336a521f", "6b0d88a0b9f2", "e88ce1bd8917", "5ca99951dd55"),
-    ("game", None): ("130c9f5d953e", "45609afd9953", "3e2d989f39b2", "b687edf237fc"),
-    ("game", 20): ("7bcfb4afc9ab", "c1d251d31ca8", "ff4527d28c12", "6226ab727681"),
+    ("no_agents", None): ("0fc836712c71", "53127d843018", "f3a45cd96cf4", "55d11e9eb6f7"),
+    ("no_agents", 20): ("f2b91aec534f", "3988f8bb3b2c", "e907ac51dd7c", "1d1c6ca8f342"),
+    ("game", None): ("b4226f3c6875", "001953361053", "006beff6e1f6", "079ffca6a32a"),
+    ("game", 20): ("166af5ab1f01", "75709d237b9f", "e292183cf9e5", "6ca00f290c56"),
 }
 """Digests of episodes, of outcomes, and of the metrics of the batched and of the stock runner."""
 

@@ -21,6 +21,8 @@ from rllib_adapters.modules.pairs import PairModule  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from tests.rllib.support import SmallModule  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 SEATS = ["agent"] * 4 + ["metronome", "banker"]
 STEPS = 48
@@ -49,10 +51,10 @@ KINDS = {
 }
 
 
-def small_config(kind="boards", runner="batched", **changes):
+def small_config(kind="boards", runner="batched", game=CONFIG, max_cycles=17, **changes):
     """PPO over two games of 24 steps; some of them are cut within a sample."""
     env, settings = KINDS[kind]
-    env = {"config": CONFIG, "seats": SEATS, "max_cycles": 17, **env}
+    env = {"config": game, "seats": SEATS, "max_cycles": max_cycles, **env}
     config = configure(PPOConfig(), env, runner=runner, **{**settings, **changes})
     config.env_runners(num_env_runners=0, rollout_fragment_length=STEPS // 2, num_envs_per_env_runner=2)
     config.training(train_batch_size_per_learner=STEPS, minibatch_size=32, num_epochs=1)

@@ -22,6 +22,8 @@ from rllib_adapters.observations.lazy_buffer import SharedObservations  # noqa: 
 from territorial import GameConfig  # noqa: E402
 from tests.rllib.support import SmallModule, fill, small_config  # noqa: E402
 
+pytestmark = pytest.mark.release
+
 FULL = GameConfig()
 GOAL = 24_000
 

@@ -24,14 +24,13 @@ from tests.rllib.test_runner import (  # noqa: E402
     LOSSES,
     SEED,
     assert_same_episodes,
-    choices_without_chance,
     copied,
     finish_off,
     happened,
     ordered,
 )
 
-_ = choices_without_chance  # a fixture: asked for by name
+pytestmark = pytest.mark.release
 
 
 def make_runners(path, **changes):

@@ -17,7 +17,7 @@ from rllib_adapters.league.control import freeze, set_league  # noqa: E402
 from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
 from tests.rllib.support import BigModule, env_config, fill, league, small_config  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("running_ray")
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 
 @pytest.fixture

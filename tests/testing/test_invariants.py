@@ -38,6 +38,14 @@ def break_pools(game):
     game.blocks.ledger[1, 0, 1] += 5
 
 
+def break_deal(game):
+    game.state.team[1, 2] = 4
+
+
+def break_place(game):
+    game.state.place2[1, 3] = 5
+
+
 def break_death(game):
     game.state.death_tick[1, 3] = 7
 
@@ -58,6 +66,8 @@ BROKEN = {
     "troops balance": (break_troops, "troops of seat 2: .*, should be"),
     "land is counted": (break_land, "land of owner 1: 13, should be 12"),
     "nothing is negative": (break_pools, "a pool of nobody, or against oneself"),
+    "teams are dealt": (break_deal, "team of seat 2: 4, should be 2"),
+    "places are those of teams": (break_place, "the place of team 3 is 2.5, and it is not out"),
     "the dead have nothing": (break_death, "death_tick is not that of the dead"),
     "the living are large enough": (break_peak, "seat 2 lives and is too small"),
     "pools are remembered": (break_active, "`active` is not the set of pools"),

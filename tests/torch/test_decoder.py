@@ -7,17 +7,17 @@ import subprocess
 import sys
 import sysconfig
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from territorial import GameConfig
 from territorial.decode import kernels
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.observation.layout import ObsLayout
-from tests.decode.support import CONFIG, SMALL, arguments, layouts
+from tests.decode.support import CONFIG, CONFIG_TEAMS, SMALL, SMALL_TEAMS, arguments, config_of, layouts
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
@@ -50,8 +50,8 @@ def assert_same(tensor, array):
 @settings(max_examples=15)
 def test_every_method_gives_the_bits_of_the_numpy_decoder(device, use_kernels, layout, seed, entries):
     if 12 * layout.num_players > layout.height * layout.width:
-        layout = ObsLayout(height=layout.height, width=layout.width, num_players=20, frames=layout.frames)
-    config = GameConfig(height=layout.height, width=layout.width, num_players=layout.num_players)
+        layout = replace(layout, num_players=20)
+    config = config_of(layout)
     right, decoder = NumpyDecoder(layout, config), Decoder(layout, config, use_kernels=use_kernels)
     for name, arrays in arguments(layout, config, seed, num_entries=entries).items():
         seen = getattr(decoder, name)(*tensors(arrays, device))
@@ -189,11 +189,13 @@ def test_tables_are_copied_to_a_device_once():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device):
+@pytest.mark.parametrize("teams", [False, True])
+def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device, teams):
     torch.compiler.reset()
-    arrays = arguments()[method]
-    compiled = torch.compile(getattr(Decoder(SMALL, CONFIG), method), backend=backend, fullgraph=True)
-    expected = getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)
+    layout, config = (SMALL_TEAMS, CONFIG_TEAMS) if teams else (SMALL, CONFIG)
+    arrays = arguments(layout, config)[method]
+    compiled = torch.compile(getattr(Decoder(layout, config), method), backend=backend, fullgraph=True)
+    expected = getattr(NumpyDecoder(layout, config), method)(*arrays)
     for _ in range(2):
         assert_same(compiled(*tensors(arrays, device)), expected)
 

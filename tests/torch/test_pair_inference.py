@@ -50,6 +50,16 @@ def test_logits_and_values_are_those_of_the_layers(size, amount, num_candidates)
     assert_close(by_kernel(policy, *rows), by_layers(policy, *rows))
 
 
+def test_so_they_are_of_games_with_teams():
+    torch.manual_seed(2)
+    policy, (own, pairs, mask) = PairPolicy("small", teams=True), seen(70, num_candidates=12)
+    ally = torch.from_numpy(np.random.default_rng(1).integers(0, 2, (70, 12, 1)).astype(np.float32))
+    rows = own, torch.cat([pairs, ally], dim=2), mask
+    assert_close(by_kernel(policy, *rows), by_layers(policy, *rows))
+    told = by_kernel(policy, own, torch.cat([pairs, 1 - ally], dim=2), mask)[0]
+    assert not torch.equal(told, by_kernel(policy, *rows)[0]), "the column counts"
+
+
 def test_so_they_are_whatever_the_mask_says():
     """Fractions alone may be illegal, holding may be, and launches at candidates that are not there legal."""
     policy, (own, pairs, mask) = policy_of(), seen(200)

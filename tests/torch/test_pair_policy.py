@@ -238,3 +238,16 @@ def test_calibration_rows_are_those_of_whole_games_between_bots(rows):
     assert len(np.unique(rows.own[:, 6])) > 50  # times of the game
     assert ((rows.pairs[:, :, THERE] > 0).sum(1) == rows.counts).all()
     assert not rows.pairs[:, :, 3:][rows.pairs[:, :, THERE] == 0].any()
+
+
+def test_a_policy_of_games_with_teams_comes_back_and_is_not_exported(tmp_path):
+    policy = PairPolicy("small", teams=True)
+    policy.save(tmp_path / "team.safetensors")
+    loaded = PairPolicy.load(tmp_path / "team.safetensors")
+    assert loaded.teams
+    assert all(torch.equal(one, policy.state_dict()[name]) for name, one in loaded.state_dict().items())
+    with pytest.raises(ValueError, match="only a network made with teams=False can be exported"):
+        policy.export(tmp_path / "network.safetensors")
+    assert not (tmp_path / "network.safetensors").exists()
+    with pytest.raises(TypeError, match="teams is 2; it must be True or False"):
+        PairPolicy("small", teams=2)

@@ -27,7 +27,8 @@ class Advice {
 
   #text({ owner, fraction }) {
     if (owner === HOLDS) return "hold";
-    return `${this.game.name(owner)} with ${(fraction / 10.24).toFixed(fraction < 256 ? 1 : 0)} %`;
+    const { film } = this.game.page, what = film.areAllies(this.game.now.seat, owner) ? "give " : "";
+    return `${what}${this.game.name(owner)} with ${(fraction / 10.24).toFixed(fraction < 256 ? 1 : 0)} %`;
   }
 
   #fill(item, owner, text, part) {

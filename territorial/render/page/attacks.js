@@ -77,7 +77,7 @@ class Arrows {
       const x = view.x + column * view.scale + right * step, y = view.y + row * view.scale + down * step;
       this.context.globalAlpha = seat && !isOwn ? 0.25 : 1;
       this.#arrow(x, y, right, down, length, this.palette.texts[attack.seat]);
-      if (isOwn && attack.troops) this.#figure(x + right * length, y + down * length, short(attack.troops));
+      if (isOwn && attack.troops) writeFigure(this.context, x + right * length, y + down * length, short(attack.troops));
     }
     this.context.globalAlpha = 1;
   }
@@ -99,16 +99,16 @@ class Arrows {
     context.fillStyle = color;
     context.fill();
   }
+}
 
-  #figure(x, y, text) {
-    const { context } = this;
-    context.font = "600 12px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.lineWidth = 3;
-    context.strokeStyle = "#fff";
-    context.strokeText(text, x, y);
-    context.fillStyle = "#000";
-    context.fillText(text, x, y);
-  }
+/** Writes a number that is read on whatever is there. */
+function writeFigure(context, x, y, text) {
+  context.font = "600 12px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.lineWidth = 3;
+  context.strokeStyle = "#fff";
+  context.strokeText(text, x, y);
+  context.fillStyle = "#000";
+  context.fillText(text, x, y);
 }

@@ -109,8 +109,10 @@ class View {
   #measure() {
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;
-    const { offsetWidth, offsetTop, offsetHeight } = element("zoom");
-    this.covered = offsetWidth > this.width / 2 ? offsetTop + offsetHeight : 0; // on phones a row of buttons lies over the top
+    const { offsetWidth, offsetTop, offsetHeight, offsetLeft } = element("zoom");
+    const isRow = offsetWidth > this.width / 2;
+    this.covered = isRow ? offsetTop + offsetHeight : 0; // on phones a row of buttons lies over the top
+    this.beside = isRow ? this.width : offsetLeft - 4; // where a column of them begins
   }
 
   get #fitScale() {
@@ -140,7 +142,8 @@ class View {
     const { top, left, bottom, right } = this.area;
     this.isFitted = true;
     this.scale = this.#fitScale;
-    this.x = (this.width - (left + right) * this.scale) / 2;
+    const middle = (this.width - (left + right) * this.scale) / 2; // further left if there is room beside the buttons
+    this.x = Math.max(-left * this.scale, Math.min(middle, this.beside - right * this.scale));
     this.y = (this.height + this.covered - (top + bottom) * this.scale) / 2;
     this.#place();
   }

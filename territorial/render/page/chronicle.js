@@ -1,5 +1,5 @@
 "use strict";
-// What happened when: deaths, changes of leader, the largest swing, the closest fight.
+// What happened when: deaths, changes of leader, the largest swing, the closest fight, the largest gift.
 
 const LEAD_TICKS = 100;  // who leads for so long counts as leader
 const SWING_TICKS = 100; // in which a swing is measured
@@ -7,9 +7,10 @@ const FIGHT_TICKS = 200; // in which a fight is measured
 
 /** Reads a film frame by frame as it arrives; what it knows at a frame follows from the frames up to it. */
 class Chronicle {
-  leads = [];   // {tick, seat, until}: who has led from then on, which was known from `until` on
+  leads = [];   // {tick, seat, until}: who has led from then on, which was known from `until` on; a seat of the team
   swings = [];  // {tick, seat, cells}: each larger than all before it
   fights = [];  // {tick, seats, cells}: each closer than all before it
+  gifts = [];   // {tick, seat, target, troops}: each larger than all before it
   #next = 0;
   #first = { seat: 0, tick: 0 };
   #fought = new Map(); // by pair: cells that each took from the other in the last FIGHT_TICKS
@@ -24,6 +25,14 @@ class Chronicle {
       this.#lead(this.#next);
       this.#swing(this.#next);
       this.#fight(this.#next);
+      this.#gift(this.#next);
+    }
+  }
+
+  #gift(frame) {
+    for (const gift of this.film.gifts[frame]) {
+      const tick = this.film.ticks[frame];
+      if (gift.troops > (this.gifts.at(-1)?.troops ?? 0)) this.gifts.push({ ...gift, tick, until: tick });
     }
   }
 
@@ -33,10 +42,17 @@ class Chronicle {
     return all.sort((a, b) => a.tick - b.tick);
   }
 
+  /** Returns the teams that are out, as {tick, name}. */
+  get teamsOut() {
+    const { film } = this, isOut = ({ seats }) => seats.every((seat) => film.diedAt[seat] !== undefined);
+    return film.teams.filter(isOut).map(({ team, name }) => ({ tick: film.outAt(team), name }));
+  }
+
   #lead(frame) {
-    const land = this.film.land[frame], tick = this.film.ticks[frame];
+    const { film } = this, tick = film.ticks[frame];
+    const sides = film.teams.length ? film.teams.map(({ seats }) => seats[0]) : film.header.names.map((_, n) => n + 1);
     let first = this.#first.seat || 1;
-    for (let seat = 1; seat <= this.film.header.num_players; seat++) if (land[seat] > land[first]) first = seat;
+    for (const seat of sides) if (film.sideLand(seat, frame) > film.sideLand(first, frame)) first = seat;
     if (first !== this.#first.seat) this.#first = { seat: first, tick };
     const isNew = this.leads.at(-1)?.seat !== first;
     if (isNew && tick - this.#first.tick >= LEAD_TICKS) this.leads.push({ ...this.#first, until: tick });
@@ -83,8 +99,14 @@ class Chronicle {
       found.push({ tick: swing.tick, text: `largest swing: ${film.name(swing.seat)} gains ${gain}` });
     }
     if (fight) found.push({ tick: fight.tick, text: `closest fight: ${fight.seats.map((seat) => film.name(seat)).join(" and ")}` });
+    const gift = known(this.gifts), outs = this.teamsOut.filter((out) => out.tick <= tick);
+    if (gift) {
+      const [giver, receiver] = [gift.seat, gift.target].map((seat) => film.name(seat));
+      found.push({ tick: gift.tick, text: `largest gift: ${giver} gives ${receiver} ${short(gift.troops)}` });
+    }
+    for (const out of outs) found.push({ tick: out.tick, text: `${out.name} is out` });
     for (const lead of this.leads) {
-      if (lead.until <= tick) found.push({ tick: lead.tick, text: `${film.name(lead.seat)} takes the lead` });
+      if (lead.until <= tick) found.push({ tick: lead.tick, text: `${film.sideName(lead.seat)} takes the lead` });
     }
     return [...found.sort((a, b) => a.tick - b.tick), ...this.#end(tick)];
   }

@@ -56,6 +56,17 @@ function connectTimeline(page) {
   });
 }
 
+/** Who comes by pointer goes on with the keys of the page: space presses no button again, a list takes no letters. */
+function connectFocus() {
+  let isPointed = false;
+  for (const kind of ["pointerdown", "keydown"]) {
+    addEventListener(kind, () => { isPointed = kind === "pointerdown"; }, { capture: true });
+  }
+  const release = (kind) => ({ target }) => { if (isPointed) target.closest(kind)?.blur(); };
+  document.addEventListener("click", release("button"));
+  document.addEventListener("change", release("select"));
+}
+
 function toggleTheme(page) {
   page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 }
@@ -218,6 +229,7 @@ function chartTip(page, chart, x, y) {
 const page = new Page();
 page.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 connectButtons(page);
+connectFocus();
 connectKeys(page);
 connectBoard(page);
 connectCharts(page);

@@ -21,18 +21,24 @@ function factsOf(film, board, frame, seat) {
   const attacks = film.attacks[frame], land = film.land[frame][seat];
   const own = attacks.filter((attack) => attack.seat === seat), on = attacks.filter((attack) => attack.target === seat);
   const away = own.reduce((sum, attack) => sum + attack.troops, 0);
+  const gifts = film.recentGifts(frame, GIFT_TICKS);
   const fronts = frontsOf(board, film.header.width, seat);
   const beside = Array.from(fronts.keys()).filter((owner) => fronts[owner]).sort((a, b) => fronts[b] - fronts[a]);
   return [
+    film.teamOf(seat) ? `${film.sideName(seat)}: ${percent(film.sideLand(seat, frame), film.numLand)}` : "",
     `land: ${percent(land, film.numLand)}, ${count(land)} cells`,
     `troops: ${short(film.troops[frame][seat])} at home, ${short(away)} in the field`,
     named("front", beside.map((owner) => `${ownerName(film, owner)} ${count(fronts[owner])}`)),
     named("attacks", own.map((attack) => `${ownerName(film, attack.target)} ${strength(attack)}`)),
     named("attacked by", on.map((attack) => `${ownerName(film, attack.seat)} ${strength(attack)}`)),
+    named("gives", gifts.filter((gift) => gift.seat === seat).map((gift) => `${film.name(gift.target)} ${short(gift.troops)}`)),
+    named("is given by", gifts.filter((gift) => gift.target === seat).map((gift) => `${film.name(gift.seat)} ${short(gift.troops)}`)),
   ].filter((line) => line);
 }
 
-const ownerName = (film, owner) => (owner === NEUTRAL ? "free land" : film.name(owner));
+const OWNERLESS = { [NEUTRAL]: "free land", [BLOCKED]: "water or mountains" };
+
+const ownerName = (film, owner) => OWNERLESS[owner] ?? film.name(owner);
 
 /** An attack in words: its troops in the field, or the cells that it took last. */
 const strength = ({ troops, cells }) => (troops ? `with ${short(troops)}` : `took ${count(cells)} cells`);

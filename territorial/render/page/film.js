@@ -50,7 +50,7 @@ class Blocks {
   }
 }
 
-/** A game as far as it has arrived: one entry a frame in `ticks`, `land`, `troops`, `alive`, `attacks`. */
+/** A game as far as it has arrived: one entry a frame in `ticks`, `land`, `troops`, `alive`, `attacks`, `gifts`. */
 class Film {
   header = null;
   isComplete = false;
@@ -59,6 +59,8 @@ class Film {
   troops = [];  // Float64Array by seat, 0 unused
   alive = [];   // Uint8Array by seat, 0 unused
   attacks = []; // lists of {seat, target, troops, cells}: in the field, and taken since the frame before
+  gifts = [];   // lists of {seat, target, troops}: given to allies since the frame before
+  teams = [];   // of a game with allies: {team, seats, name}
   diedAt = [];  // by seat: the tick at which it died, or undefined
   #blocks = new Blocks();
   #changes = [];  // by frame: cells and their new owners
@@ -80,11 +82,15 @@ class Film {
   }
 
   #begin(header) {
-    if (header.format !== "territorial-film" || ![1, 2, 3].includes(header.version)) {
-      throw new Error(`this page shows films of versions 1 to 3, and this is ${header.format} ${header.version}`);
+    if (header.format !== "territorial-film" || ![1, 2, 3, 4].includes(header.version)) {
+      throw new Error(`this page shows films of versions 1 to 4, and this is ${header.format} ${header.version}`);
     }
     this.header = header;
     this.numCells = header.height * header.width;
+    for (const [index, team] of (header.teams ?? []).entries()) {
+      this.teams[team - 1] ??= { team, seats: [], name: `team ${team}` };
+      this.teams[team - 1].seats.push(index + 1);
+    }
     this.#board = new Uint8Array(this.numCells);
     this.#sinceKey = this.numCells;  // the first frame becomes a key
   }
@@ -106,6 +112,7 @@ class Film {
     const taken = new Map();
     this.#changes.push(this.#take(numbers, land, taken));
     if (this.header.version > 2) this.#takePools(numbers);
+    this.gifts.push(this.header.version > 3 ? this.#takeGifts(numbers) : []);
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
@@ -153,6 +160,12 @@ class Film {
     }
   }
 
+  /** Reads who gave troops to whom. */
+  #takeGifts(numbers) {
+    const length = numbers.next();
+    return Array.from({ length }, () => ({ seat: numbers.next(), target: numbers.next(), troops: numbers.next() }));
+  }
+
   /** Returns the attacks of a frame before which the cells `taken` have been taken, by pool. */
   #attacks(taken) {
     const owners = this.header.num_players + 1, pools = new Set([...this.#pools.keys(), ...taken.keys()]);
@@ -195,16 +208,65 @@ class Film {
     }
   }
 
-  /** Returns all seats in the order of the standings at `frame`. */
+  /** Returns all seats in the order of the standings at `frame`; allies stand together. */
   standings(frame) {
+    if (this.teams.length) return this.teamStandings(frame).flatMap(({ seats }) => this.#ordered(seats, frame));
+    return this.#ordered(Array.from(this.troops[frame].keys()).slice(1), frame);
+  }
+
+  /** Returns the teams, the first on top: {team, seats, name, land, troops, left}; `left` members live. */
+  teamStandings(frame) {
+    const sum = (seats, values) => seats.reduce((total, seat) => total + values[seat], 0);
+    const teams = this.teams.map((team) => ({
+      ...team,
+      land: sum(team.seats, this.land[frame]),
+      troops: sum(team.seats, this.troops[frame]),
+      left: sum(team.seats, this.alive[frame]),
+    }));
+    const out = ({ team, left }) => (left ? Infinity : this.outAt(team));
+    const order = (a, b) => out(b) - out(a) || b.land - a.land || b.troops - a.troops || a.team - b.team;
+    return teams.sort((a, b) => order(a, b) || a.team - b.team);
+  }
+
+  /** Returns the tick in which the last member of a team died; it has died. */
+  outAt(team) { return Math.max(...this.teams[team - 1].seats.map((seat) => this.diedAt[seat] ?? 0)); }
+
+  #ordered(seats, frame) {
     const land = this.land[frame], troops = this.troops[frame], alive = this.alive[frame];
-    const seats = Array.from(troops.keys()).slice(1);
     const died = (seat) => (alive[seat] ? Infinity : this.diedAt[seat] ?? 0);
     const order = (a, b) => died(b) - died(a) || land[b] - land[a] || troops[b] - troops[a] || a - b;
     return seats.sort((a, b) => order(a, b) || a - b);
   }
 
   name(seat) { return `P${seat} ${this.header.names[seat - 1]}`; }
+
+  /** Returns the team 1..N of a seat, 0 in a game without allies. */
+  teamOf(seat) { return this.header.teams?.[seat - 1] ?? 0; }
+
+  /** Returns whether two owner codes are two seats of one team. */
+  areAllies(a, b) { return a !== b && this.teamOf(a) > 0 && this.teamOf(a) === this.teamOf(b); }
+
+  /** Returns whoever wins, or leads, with a seat: its team, or it alone. */
+  sideName(seat) { return this.teams[this.teamOf(seat) - 1]?.name ?? this.name(seat); }
+
+  /** Returns the land of the side of a seat at `frame`, in cells. */
+  sideLand(seat, frame) {
+    const seats = this.teams[this.teamOf(seat) - 1]?.seats ?? [seat];
+    return seats.reduce((total, one) => total + this.land[frame][one], 0);
+  }
+
+  /** Returns the donations since `ticks` before `frame`, summed by giver and receiver, the last of them first. */
+  recentGifts(frame, ticks) {
+    const found = new Map();
+    for (let at = frame; at >= 0 && this.ticks[frame] - this.ticks[at] < ticks; at--) {
+      for (const { seat, target, troops } of this.gifts[at]) {
+        const key = 256 * seat + target, gift = found.get(key) ?? { seat, target, troops: 0, tick: this.ticks[at] };
+        gift.troops += troops;
+        found.set(key, gift);
+      }
+    }
+    return [...found.values()];
+  }
   get numLand() { return this.numCells - this.land[0][BLOCKED]; }
 }
 

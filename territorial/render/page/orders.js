@@ -10,7 +10,7 @@ class Orders {
 
   /** Reads situations as long as there are any. */
   async listen() {
-    let reason = "the game has ended";
+    let reason = "the server has stopped";
     try {
       const answer = await fetch("seat", { cache: "no-store" });
       if (!answer.ok) throw new Error(`the server answers ${answer.status} ${answer.statusText}`);

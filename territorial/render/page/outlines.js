@@ -1,10 +1,13 @@
 "use strict";
-// Lines over the board: around the player's own land, and around all that can be attacked.
+// Lines over the board: around the player's own land, all that can be attacked, and allies.
 
-const TARGET_SIDE = 1, OWN_SIDE = 2; // 0: no line
+const TARGET_SIDE = 1, OWN_SIDE = 2, ALLY_SIDE = 3; // 0: no line
+const SMALL_LAND = 24; // pixels of a side: own land that is smaller has a ring around it, so that it is found
+const RING_RADIUS = 26; // pixels
 
 class Outlines {
   #shown = "";
+  #seat = 0;
   #paths = [];
 
   constructor(page) {
@@ -14,14 +17,15 @@ class Outlines {
     element("cells").after(this.canvas);
   }
 
-  /** Shows the land of `seat` and the owner codes of the set `legal`, where there is anything new to show. */
-  show(seat, legal) {
+  /** Shows the land of `seat`, the owner codes of the set `legal` and those of allies, where anything is new. */
+  show(seat, legal, isAlly) {
     const { view, frame } = this.page, ratio = devicePixelRatio;
     const what = `${seat};${[...legal].sort()};${frame} `;
     const where = `${view.x};${view.y};${view.scale};${view.width};${view.height};${ratio}`;
     if (this.#shown === what + where) return;
-    if (!this.#shown.startsWith(what)) this.#paths = this.#trace(seat, legal);
+    if (!this.#shown.startsWith(what)) this.#paths = this.#trace(seat, legal, isAlly);
     this.#shown = what + where;
+    this.#seat = seat;
     this.#draw(view, ratio);
   }
 
@@ -29,10 +33,10 @@ class Outlines {
     this.canvas.hidden = true;
   }
 
-  /** Returns the sides of cells, in cells: [around what can be attacked, around own land]. */
-  #trace(seat, legal) {
-    const { board, painter: { height, width } } = this.page, sides = sidesOf(seat, legal);
-    const paths = [null, new Path2D(), new Path2D()];
+  /** Returns the sides of cells, in cells: [around what can be attacked, around own land, around allies]. */
+  #trace(seat, legal, isAlly) {
+    const { board, painter: { height, width } } = this.page, sides = sidesOf(seat, legal, isAlly);
+    const paths = [null, new Path2D(), new Path2D(), new Path2D()];
     traceSides(board, sides, height, width, width, 1, (side, row, from, to) => {
       paths[side].moveTo(from, row);
       paths[side].lineTo(to, row);
@@ -41,7 +45,7 @@ class Outlines {
       paths[side].moveTo(column, from);
       paths[side].lineTo(column, to);
     });
-    return [paths[TARGET_SIDE], paths[OWN_SIDE]];
+    return [paths[TARGET_SIDE], paths[OWN_SIDE], paths[ALLY_SIDE]];
   }
 
   #draw(view, ratio) {
@@ -53,19 +57,38 @@ class Outlines {
     const scale = view.scale * ratio, unit = ratio / scale;
     context.setTransform(scale, 0, 0, scale, view.x * ratio, view.y * ratio);
     context.lineCap = "square";
-    const [targets, own] = this.#paths;
-    for (const [path, color, pixels] of [[own, "#000c", 3], [targets, "#000a", 4], [targets, "#fff", 2]]) {
+    const [targets, own, allies] = this.#paths, ring = this.#ring(view), gaps = [6, 5];
+    const lines = [[allies, "#fffc", 3, gaps], [allies, "#000", 1.5, gaps], [own, "#000c", 3], [targets, "#000a", 4], [targets, "#fff", 2]];
+    const rings = [[ring, "#000a", 6], [ring, this.page.palette.texts[this.#seat], 4]];
+    for (const [path, color, pixels, dashes = []] of [...lines, ...rings]) {
+      context.setLineDash(dashes.map((dash) => dash * unit));
       context.strokeStyle = color;
       context.lineWidth = pixels * unit;
       context.stroke(path);
     }
   }
+
+  /** Returns a ring around own land, in cells; nothing where that can be seen without. */
+  #ring({ scale }) {
+    const { board, painter: { width }, film, frame } = this.page, ring = new Path2D();
+    const land = this.#seat ? film.land[frame][this.#seat] : 0;
+    if (land && Math.sqrt(land) * scale < SMALL_LAND) {
+      const { row, column } = centerOf(board, width, this.#seat);
+      ring.arc(column, row, RING_RADIUS / scale, 0, 2 * Math.PI);
+    }
+    return ring;
+  }
 }
 
 /** Returns a table, by 256 * owner code + owner code beside it, of the kind of side that is between them. */
-function sidesOf(seat, legal) {
+function sidesOf(seat, legal, isAlly) {
   const table = new Uint8Array(256 * 256), isFree = legal.has(NEUTRAL);
   const set = (a, b, side) => { table[256 * a + b] = table[256 * b + a] = side; };
+  for (let owner = 1; owner < BLOCKED; owner++) {
+    if (!isAlly(owner)) continue;
+    for (let other = 0; other < BLOCKED; other++) set(owner, other, ALLY_SIDE);
+    set(owner, owner, 0);
+  }
   for (const owner of legal) {
     if (owner === NEUTRAL) continue; // of free land, only the front
     for (let other = 0; other < BLOCKED; other++) set(owner, other, TARGET_SIDE); // coasts can be seen as they are

@@ -1,5 +1,5 @@
 "use strict";
-// What lies over the board, in pixels of the window: attacks and labels.
+// What lies over the board, in pixels of the window: attacks, donations and labels.
 
 const PLACES_PERIOD = 100; // milliseconds from one search for places to the next while playing
 
@@ -10,6 +10,7 @@ class Overlay {
   #fronts = new FrontPlaces();
   #labelPlaces = [];
   #arrowPlaces = [];
+  #giftPlaces = [];
   #due = 0;
   #drawn = "";
   #areStale = false; // the places, of a board that has changed since
@@ -19,6 +20,7 @@ class Overlay {
     this.context = canvas.getContext("2d");
     this.labels = new Labels(this.context, film);
     this.arrows = new Arrows(this.context, palette);
+    this.gifts = new Gifts(this.context, film, palette);
   }
 
   /** Shows `frame` of the film, whose board is `board`, as `view` has it; `seat` (0: nobody) stands out. */
@@ -35,15 +37,20 @@ class Overlay {
       this.#areStale = false;
     }
     this.#clear(...size);
-    if (this.hasAttacks) this.arrows.draw(this.#arrowPlaces, view, tick, seat);
+    if (this.hasAttacks) {
+      this.arrows.draw(this.#arrowPlaces, view, tick, seat);
+      this.gifts.draw(this.#giftPlaces, view, tick, seat);
+    }
     if (this.hasNames) this.labels.draw(this.#labelPlaces, view, frame, painter.fill);
   }
 
-  /** Finds where labels and arrows go. */
+  /** Finds where labels, and arrows of attacks and donations, go. */
   find(board, view, frame) {
     const area = view.seen, { width } = view.painter;
     if (this.hasNames) this.#labelPlaces = this.#places.find(board, width, area);
-    if (this.hasAttacks) this.#arrowPlaces = this.#fronts.find(board, width, area, this.film.attacks[frame]);
+    if (!this.hasAttacks) return;
+    this.#arrowPlaces = this.#fronts.find(board, width, area, this.film.attacks[frame]);
+    this.#giftPlaces = this.gifts.find(board, width, frame, this.hasNames ? this.#labelPlaces : []);
   }
 
   #clear(width, height, ratio) {

@@ -83,11 +83,13 @@ class Page {
   #begin() {
     const { film } = this, { header } = film;
     document.title = element("title").textContent = header.title;
+    const inTeams = film.teams.length ? ` in ${film.teams.length} teams` : "";
     element("about").textContent =
-      `${header.num_players} players on ${header.height} x ${header.width} cells, ${header.map}`;
+      `${header.num_players} players${inTeams} on ${header.height} x ${header.width} cells, ${header.map}`;
     element("goal").textContent =
-      `Who holds ${header.win_percent} % of the land, or is left alone, has won; ` +
+      `${inTeams ? "The team that" : "Who"} holds ${header.win_percent} % of the land, or is left alone, has won; ` +
       `after ${count(header.max_ticks)} ticks the game is stopped, and most land wins.`;
+    document.body.classList.toggle("has-teams", Boolean(inTeams));
     this.palette = new Palette(header);
     this.board = new Uint8Array(film.numCells);
     this.frame = 0;
@@ -193,8 +195,12 @@ class Page {
     status.hidden = !text;
   }
 
-  /** Shows `text` for some seconds. */
+  /** Shows `text` for some seconds; to a player, until there is something else to say. */
   say(text) {
+    if (this.game) {
+      this.game.say(text);
+      return;
+    }
     this.#said = text;
     this.#saidUntil = performance.now() + SAID_PERIOD;
     this.#showStatus();
@@ -203,7 +209,7 @@ class Page {
 
   #outcome() {
     const { film } = this, last = film.length - 1, [first] = film.standings(last);
-    return `The end: ${film.name(first)} is first with ${percent(film.land[last][first], film.numLand)} of the land.`;
+    return `The end: ${film.sideName(first)} is first with ${percent(film.sideLand(first, last), film.numLand)} of the land.`;
   }
 
   #showCharts(now) {
@@ -287,8 +293,8 @@ class Page {
 
   async copyPicture() {
     const { film, frame } = this, tick = film.ticks[frame];
-    const first = film.standings(frame).slice(0, 3);
-    const shares = first.map((seat) => `${film.name(seat)} ${percent(film.land[frame][seat], film.numLand)}`);
+    const sides = film.teams.length ? film.teamStandings(frame).map(({ seats }) => seats[0]) : film.standings(frame);
+    const shares = sides.slice(0, 3).map((seat) => `${film.sideName(seat)} ${percent(film.sideLand(seat, frame), film.numLand)}`);
     const caption = `${film.header.title}, tick ${count(tick)}: ${shares.join(", ")}`;
     this.say(await sharePicture(pictureOf(this, caption), `territorial-${tick}.png`));
   }
@@ -345,7 +351,8 @@ class Page {
     const facts = film.alive[frame][followed]
       ? `${land}, ${short(film.troops[frame][followed])} troops`
       : `out at tick ${count(film.diedAt[followed] ?? 0)}`;
-    put(box.querySelector(".text"), `${film.name(followed)}: ${facts}`);
+    const team = film.teamOf(followed) ? ` (${film.sideName(followed)})` : "";
+    put(box.querySelector(".text"), `${film.name(followed)}${team}: ${facts}`);
   }
 
   setTheme(theme) {
@@ -381,7 +388,7 @@ class Page {
     const cell = this.view.cellAt(x, y);
     if (!cell) return { seat: 0, text: "" };
     const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
-    const who = owner === BLOCKED ? "nobody can go here" : ownerName(this.film, owner);
+    const who = ownerName(this.film, owner);
     const where = this.game ? `${who}: ${this.game.hint(owner)}` : `${who} (row ${cell.row}, column ${cell.column})`;
     const facts = isSeat ? factsOf(this.film, this.board, this.frame, owner) : [];
     return { seat: isSeat ? owner : 0, text: [where, ...facts].join("\n") };

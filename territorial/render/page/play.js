@@ -3,7 +3,6 @@
 
 const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
 const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
-const LARGEST_LIST = 12;
 
 /** The game of one seat, as the session has told last. */
 class Game {
@@ -25,6 +24,7 @@ class Game {
   /** Begins: the page shows what happens now. */
   open() {
     document.body.classList.add("is-in-game");
+    swapWords();
     this.page.toEnd();
     this.orders.listen();
   }
@@ -34,8 +34,8 @@ class Game {
     const { page } = this;
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
-    if (isNew) this.#showOpenings(); // with the troops of this tick
-    this.outlines.show(this.now.seat, this.#legal());
+    if (isNew) this.#showLists(); // with the troops and donations of this tick
+    this.outlines.show(this.now.seat, this.#legal(), this.#isAlly);
     this.#showEnding();
   }
 
@@ -43,6 +43,8 @@ class Game {
     const { now } = this;
     return new Set(this.#decides ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
   }
+
+  #isAlly = (owner) => this.page.film.areAllies(this.now.seat, owner);
 
   // ---- what the session tells ----------------------------------------------------------------------
 
@@ -61,30 +63,30 @@ class Game {
     const { now } = this;
     this.#showMe();
     this.#showShare();
-    this.#showOpenings();
-    this.#showAttacks();
+    this.#showLists();
     this.advice.show(this.now.panels.advice);
     this.sight.show(this.now.panels.sight);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
     if (now.queued) this.say(this.#waiting());
-    else if (this.said?.startsWith("Sends")) this.say("");
+    else if (/^(Sends|Gives)/.test(this.said ?? "")) this.say("");
     this.page.wake();
   }
 
   #showMe() {
-    const { now, page } = this, box = element("me");
-    const facts = [`tick ${count(now.tick)}`];
-    if (now.is_alive) facts.unshift(`${count(now.land)} cells`, `${count(now.troops)} troops`);
-    else facts.unshift(now.seat ? "out" : "");
-    if (now.is_paused) facts.push("paused");
-    else if (now.pace === "step" && now.is_alive && !now.is_over) facts.push("your turn");
+    const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)}`];
+    if (now.is_paused) when.push("paused");
+    else if (now.pace === "step" && this.#decides) when.push("your turn");
+    const facts = now.is_alive ? `${count(now.land)} cells, ${count(now.troops)} troops` : now.seat ? "out" : "";
     box.querySelector(".swatch").style.background = page.palette.texts[now.seat];
-    put(box.querySelector("b"), now.seat ? page.film.name(now.seat) : "You watch");
-    put(box.querySelector(".facts"), facts.filter(Boolean).join(", "));
+    const team = page.film.teamOf(now.seat) ? `, ${page.film.sideName(now.seat)}` : "";
+    put(box.querySelector("b"), now.seat ? `${page.film.name(now.seat)}${team}` : "You watch");
+    put(box.querySelector(".when"), when.join(", "));
+    put(box.querySelector(".facts"), facts);
     document.body.classList.toggle("is-out", !this.#decides);
     document.body.classList.toggle("is-over", now.is_over);
     page.standings.rows[now.seat - 1]?.element.classList.add("is-own");
+    page.standings.teamRows[page.film.teamOf(now.seat) - 1]?.element.classList.add("is-own");
   }
 
   get #decides() {
@@ -94,62 +96,87 @@ class Game {
 
   /** Returns the name of an owner code. */
   name(owner) {
-    return owner === NEUTRAL ? "free land" : this.page.film.name(owner);
+    return ownerName(this.page.film, owner);
   }
 
   #opening(owner) {
     return this.now.openings.find((opening) => opening.owner === owner);
   }
 
-  /** Returns the troops that a launch with the chosen share comes to. */
+  #ally(owner) {
+    return this.now.allies.find((ally) => ally.owner === owner);
+  }
+
+  /** Returns the troops that a launch with the chosen share comes to; a gift has 1 at least. */
   amount(owner) {
+    if (this.#ally(owner)) return Math.max(this.now.amounts[this.share] ?? 0, 1);
     return Math.max(this.now.amounts[this.share] ?? 0, this.#opening(owner)?.least ?? 0);
   }
 
-  /** Returns why an owner cannot be attacked; "" if it can. */
+  /** Returns why an owner cannot be attacked, or given to; "" if it can. */
   whyNot(owner) {
     const { now } = this;
     if (now.is_over) return "the game is over";
     if (!now.seat) return "you are a spectator";
     if (!now.is_alive) return "you are out of the game";
     if (now.has_resigned) return "you have resigned";
-    if (owner === BLOCKED) return "nobody can go here";
+    if (owner === BLOCKED) return "nobody can go there";
     if (owner === now.seat) return "this is your own land";
-    const opening = this.#opening(owner);
-    return opening ? opening.reason : "too far: your land does not touch it";
+    const one = this.#opening(owner) ?? this.#ally(owner);
+    if (one) return one.reason;
+    return this.#isOut(owner) ? "out of the game" : "too far: your land does not touch it";
   }
 
   /** Returns what a click on an owner would do, or why it does nothing. */
   hint(owner) {
-    return this.now ? this.whyNot(owner) || `click to send ${count(this.amount(owner))} troops` : "";
+    if (!this.now) return "";
+    const doing = this.#isAlly(owner) ? "your ally; click to give" : "click to send";
+    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops`;
   }
 
   #waiting() {
     const { queued, wait_ms: wait, is_paused: isPaused } = this.now;
     const when = isPaused ? "when the game goes on" : wait ? `in ${(wait / 1000).toFixed(1)} s` : "now";
-    return `Sends ${short(this.amount(queued.target))} to ${this.name(queued.target)} ${when}`;
+    return `${this.#isAlly(queued.target) ? "Gives" : "Sends"} ${short(this.amount(queued.target))} to ${this.name(queued.target)} ${when}`;
   }
 
   #showShare() {
     const percent = (FRACTIONS[this.share] / 10.24).toFixed(FRACTIONS[this.share] < 256 ? 1 : 0);
     element("share").value = this.share;
     put(element("game").querySelector("output"), `${percent} % = ${count(this.now.amounts[this.share] ?? 0)}`);
-    const button = element("send"), reason = this.whyNot(this.target);
+    const button = element("send"), reason = this.whyNot(this.target), verb = this.#isAlly(this.target) ? "give" : "send";
     button.setAttribute("aria-disabled", Boolean(reason) && this.#decides);
     put(button, this.#decides
-      ? reason ? `${this.name(this.target)}: ${reason}` : `send ${count(this.amount(this.target))} to ${this.name(this.target)}`
+      ? reason ? `${this.name(this.target)}: ${reason}` : `${verb} ${count(this.amount(this.target))} to ${this.name(this.target)}`
       : "watch again");
   }
 
+  #showLists() {
+    this.#showOpenings();
+    this.#showAllies();
+    this.#showAttacks();
+  }
+
   #showOpenings() {
-    const shown = this.#decides ? this.now.openings.slice(0, LARGEST_LIST) : [], list = element("openings");
-    for (const { owner, cells, reason } of shown) {
-      const row = this.#row(owner), troops = owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))} troops`;
-      put(row.text, reason || `front ${count(cells)}${troops}`);
-      row.button.setAttribute("aria-disabled", Boolean(reason));
-      row.button.classList.toggle("is-target", owner === this.target);
+    const troops = (owner) => (owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))} troops`);
+    this.#list("openings", this.now.openings, ({ owner, cells }) => `front ${count(cells)}${troops(owner)}`);
+  }
+
+  #showAllies() {
+    const attacked = (troops) => (troops ? `, attacked with ${short(troops)}` : "");
+    this.#list("allies", this.now.allies, ({ owner, attackers }) => `${short(this.#troopsOf(owner))} troops${attacked(attackers)}`);
+  }
+
+  /** Lists `shown`, owners that can be chosen, with what `tell` says of each, or why not. */
+  #list(id, shown, tell) {
+    const chosen = this.#decides ? shown : [], list = element(id);
+    for (const one of chosen) {
+      const row = this.#row(one.owner);
+      put(row.text, one.reason || tell(one));
+      row.button.setAttribute("aria-disabled", Boolean(one.reason));
+      row.button.classList.toggle("is-target", one.owner === this.target);
     }
-    const items = shown.map(({ owner }) => this.#row(owner).item);
+    const items = chosen.map(({ owner }) => this.#row(owner).item);
     const isSame = items.length === list.children.length && items.every((item, n) => item === list.children[n]);
     if (!isSame) place(list, items);
   }
@@ -157,6 +184,11 @@ class Game {
   #troopsOf(owner) {
     const { film } = this.page;
     return film.troops[film.length - 1][owner];
+  }
+
+  #isOut(owner) {
+    const { film } = this.page;
+    return owner !== NEUTRAL && !film.alive[film.length - 1][owner];
   }
 
   /** Returns the row of an owner in the list, which stays the same, so that it keeps the focus. */
@@ -178,10 +210,13 @@ class Game {
   }
 
   #showAttacks() {
-    const { attacks, attackers } = this.now;
+    const { attacks, attackers, seat } = this.now, { film } = this.page;
+    const gifts = film.recentGifts(film.length - 1, GIFT_TICKS);
     const texts = [
       ...attackers.map(([owner, troops]) => [owner, "is-against", `${this.name(owner)} attacks you with ${short(troops)}`]),
       ...attacks.map(([owner, troops]) => [owner, "", `you attack ${this.name(owner)} with ${short(troops)}`]),
+      ...gifts.filter((gift) => gift.target === seat).map((gift) => [gift.seat, "is-gift", `${this.name(gift.seat)} gave you ${short(gift.troops)}`]),
+      ...gifts.filter((gift) => gift.seat === seat).map((gift) => [gift.target, "is-gift", `you gave ${this.name(gift.target)} ${short(gift.troops)}`]),
     ];
     if (!texts.length) texts.push([null, "is-none", "none"]);
     const list = element("under-way");
@@ -205,9 +240,11 @@ class Game {
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
     if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
     this.#told = ending;
-    const place = now.place === null ? "" : `place ${now.place} of ${film.header.num_players}`;
+    const sides = film.teams.length ? `${film.teams.length} teams` : film.header.num_players;
+    const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
     const [first] = film.standings(film.length - 1);
-    const winner = first === now.seat ? "You hold the most land." : `${film.name(first)} holds the most land.`;
+    const isOwn = first === now.seat || film.areAllies(first, now.seat), own = film.teams.length ? "Your team holds" : "You hold";
+    const winner = `${isOwn ? own : `${film.sideName(first)} holds`} the most land.`;
     put(dialog.querySelector("h2"), !now.seat ? "The game is over" : now.is_alive || now.is_over ? `The end: ${place}` : `You are out: ${place}`);
     put(dialog.querySelector(".text"), now.is_over ? winner : "The bots play on, and you can watch them.");
     put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
@@ -227,7 +264,7 @@ class Game {
     if (reason) this.say(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
   }
 
-  /** A click on the board attacks; a tap chooses whom the large button attacks. */
+  /** A click on the board attacks, or gives to an ally; a tap chooses for whom the large button does. */
   pick(owner, kind) {
     if (!this.now) return;
     if (kind === "touch") this.choose(owner);
@@ -253,9 +290,26 @@ class Game {
 
   /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
   toggle(panel) { this.#send({ do: "show", panel, on: !(panel in this.now.panels) }); }
+
+  /** Gives to the first ally of the list: the one that is attacked most. */
+  give() {
+    const [first] = this.now.allies;
+    if (first) this.attack(first.owner);
+    else this.say("You have no ally to give to.");
+  }
+
   hold() { this.#send({ do: "hold" }); }
-  pause() { this.#send({ do: "pause", on: !this.now.is_paused }); }
-  setPace(pace) { this.#send({ do: "pace", pace }); }
+
+  // What is asked for counts at once, for those who press a key twice before there is an answer.
+  pause() {
+    this.now.is_paused = !this.now.is_paused;
+    this.#send({ do: "pause", on: this.now.is_paused });
+  }
+
+  setPace(pace) {
+    this.now.pace = pace;
+    this.#send({ do: "pace", pace });
+  }
 
   changePace(by) {
     const { pace } = this.now, next = PACES.filter((one) => (by > 0 ? one > pace : one < pace));
@@ -275,6 +329,7 @@ class Game {
     this.page.game = null;
     this.outlines.hide();
     document.body.classList.remove("is-in-game");
+    swapWords();
     takeKeys(WATCH_KEYS);
     this.page.seek(0);
     this.page.play(true);
@@ -286,6 +341,21 @@ function place(list, items) {
   const focused = document.activeElement;
   list.replaceChildren(...items);
   if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
+}
+
+/** What the page calls things of which playing makes others: selector, attribute, text. */
+const WORDS = [
+  ["#view", "aria-label", "the board: drag to move, wheel to zoom, click a territory to attack it"],
+  ["#zoom [value='fit']", "title", "the whole board"],
+];
+
+/** Puts the words of playing in place of those of watching, and the next time back. */
+function swapWords() {
+  for (const words of WORDS) {
+    const [selector, attribute, text] = words, named = document.querySelector(selector);
+    words[2] = named.getAttribute(attribute);
+    named.setAttribute(attribute, text);
+  }
 }
 
 // ---- keys and buttons --------------------------------------------------------------------------------
@@ -306,6 +376,7 @@ function playKeys(game) {
     ArrowLeft: () => game.setShare(game.share - 1),
     ArrowRight: () => game.setShare(game.share + 1),
     n: () => game.attack(NEUTRAL),
+    g: () => game.give(),
     h: () => game.hold(),
     r: () => game.askToResign(),
     p: () => game.toggle("advice"),
@@ -313,7 +384,7 @@ function playKeys(game) {
     "?": () => element("rules").showModal(),
   };
   FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
-  for (const name of ["+", "=", "-", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
+  for (const name of ["+", "=", "-", "a", "b", "c", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
   return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
 }
 

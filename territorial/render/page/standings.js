@@ -1,5 +1,5 @@
 "use strict";
-// The list of all players, the first on top.
+// The list of all players, the first on top; with teams, each team above its members.
 
 const grouped = new Intl.NumberFormat("en-US"); // making one takes long
 const count = (number) => grouped.format(number);
@@ -22,7 +22,18 @@ class Standings {
     this.order = [];
     this.followed = this.hovered = null;
     this.rows = film.header.names.map((_, index) => this.#row(index + 1, palette, chosen, hovered));
+    this.teamRows = film.teams.map(({ name }) => this.#teamRow(name));
     list.replaceChildren(...this.rows.map((row) => row.element));
+  }
+
+  /** Returns a line of a team, which is no button: its members are followed. */
+  #teamRow(text) {
+    const element = document.createElement("div");
+    const [rank, name, land, troops] = Array.from({ length: 4 }, () => document.createElement("span"));
+    element.className = "row team";
+    name.textContent = text;
+    element.append(rank, name, land, troops);
+    return { element, rank, land, troops };
   }
 
   #row(seat, palette, chosen, hovered) {
@@ -45,16 +56,22 @@ class Standings {
 
   /** Shows the standings at `frame`. */
   show(frame) {
-    const { film } = this, order = film.standings(frame);
+    const { film } = this, order = film.standings(frame), teams = film.teamStandings(frame);
     if (order.some((seat, place) => seat !== this.order[place])) this.#arrange(order);
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
-    put(document.getElementById("left"), `${left} of ${order.length} players`);
-    order.forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, place, frame));
+    const leftTeams = teams.length ? `, ${teams.filter((team) => team.left).length} teams` : "";
+    put(document.getElementById("left"), `${left} of ${order.length} players${leftTeams}`);
+    order.forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, teams.length ? "" : place + 1, frame));
+    teams.forEach((team, place) => this.#fillTeam(this.teamRows[team.team - 1], team, place + 1));
   }
 
   #arrange(order) {
-    const focused = this.#focused;
-    this.list.replaceChildren(...order.map((seat) => this.rows[seat - 1].element));
+    const focused = this.#focused, { film } = this;
+    const lines = order.flatMap((seat, place) => {
+      const team = film.teamOf(seat), isFirst = team && team !== film.teamOf(order[place - 1]);
+      return [...(isFirst ? [this.teamRows[team - 1]] : []), this.rows[seat - 1]];
+    });
+    this.list.replaceChildren(...lines.map(({ element }) => element));
     this.order = order;
     this.#makeOneStop();
     focused?.focus({ preventScroll: true }); // what is taken out and put back has lost it
@@ -68,9 +85,17 @@ class Standings {
     this.rows.forEach(({ element }, index) => { element.tabIndex = index + 1 === stop ? 0 : -1; });
   }
 
+  #fillTeam(row, { team, land, troops, left }, place) {
+    put(row.rank, left ? String(place) : "");
+    put(row.land, left ? percent(land, this.film.numLand) : "out at");
+    put(row.troops, left ? short(troops) : count(this.film.outAt(team)));
+    row.element.classList.toggle("is-out", !left);
+  }
+
+  /** `place`: of the seat, "" where its team has one. */
   #fill(row, seat, place, frame) {
     const { film } = this, isAlive = film.alive[frame][seat] === 1;
-    put(row.rank, isAlive ? String(place + 1) : "");
+    put(row.rank, isAlive ? String(place) : "");
     put(row.land, isAlive ? percent(film.land[frame][seat], film.numLand) : "out at");
     put(row.troops, isAlive ? short(film.troops[frame][seat]) : count(film.diedAt[seat] ?? 0));
     row.element.classList.toggle("is-out", !isAlive);

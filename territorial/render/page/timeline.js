@@ -81,6 +81,6 @@ class Timeline {
   textAt(x) {
     const mark = this.markAt(x);
     if (!mark) return "";
-    return `tick ${count(mark.tick)}: ${this.film.name(mark.seat)} ${mark.isLead ? "takes the lead" : "is out"}`;
+    return `tick ${count(mark.tick)}: ${mark.isLead ? `${this.film.sideName(mark.seat)} takes the lead` : `${this.film.name(mark.seat)} is out`}`;
   }
 }

@@ -1,0 +1,155 @@
+"""Teams: who is in which, what each has, and which place it takes; docs/rules.md has all of it under "Teams".
+
+Nothing of this is in the machine code of games in which no seat has an ally: see ``has_allies``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from territorial.config import GameConfig, Params, team_table
+from territorial.config.teams import RANDOM
+from territorial.constants import NEUTRAL, STREAM_TEAM_DEAL
+from territorial.game.legality import are_allies
+from territorial.game.rng import draw, sort_by_key
+from territorial.game.scratch import LAND_OF_TEAM, LIVING, OUT, TROOPS_OF_TEAM, Work
+from territorial.game.state import Game
+from territorial.jit.decorators import ONE, ZERO, kernel, njit
+from territorial.jit.simd import fill
+from territorial.typing import Ints
+
+
+@njit
+def has_allies(params: Params) -> bool:
+    """Return whether any seat has an ally; the compiler knows it, and leaves out what is not so."""
+    return len(params.allied) > 0
+
+
+@njit
+def are_allies_in(game: Game, p: int, target: int) -> bool:
+    """Return whether ``target``, an owner code, is an ally of ``p``."""
+    return are_allies(p, target, game.team[p], game.team[target])
+
+
+@njit
+def may_attack(game: Game, params: Params, p: int, q: int) -> bool:
+    """Return whether the team of ``p`` lets it attack ``q``: neutral land, or an enemy."""
+    return not (has_allies(params) and game.team[p] == game.team[q])
+
+
+@njit
+def is_in(game: Game, params: Params, p: int) -> bool:
+    """Return whether the place of ``p`` is open, before the end: the team has a living member."""
+    return game.place2[p] == 0 if has_allies(params) else game.alive[p] != 0
+
+
+# ---- who is in which team -------------------------------------------------------------------------
+
+
+@njit
+def deal_teams(seed: Any, dealt: Any, is_random: int, order: Any, keys: Any, team: Any) -> None:
+    """Write the ``team`` of every seat, int64 (P+1,), in a game with this ``seed``.
+
+    ``dealt``: int64 (P+1,), the team of each seat, or where deals are random that of each place in the order
+    drawn. ``order`` and ``keys``, int64 and uint64 (P+1,), are scratch memory.
+    """
+    count = len(dealt) - 1
+    for i in range(count):
+        order[i] = i + 1
+    if is_random != 0:
+        sort_by_draw(seed, STREAM_TEAM_DEAL, order, keys, count)
+    team[NEUTRAL] = 0
+    for i in range(count):
+        team[order[i]] = dealt[i + 1]
+
+
+@njit
+def sort_by_draw(seed: Any, stream: int, numbers: Any, keys: Any, count: int) -> None:
+    """Sort the first ``count`` seats or teams, which rise, by their draws of ``stream``."""
+    for i in range(count):
+        keys[i] = draw(seed, stream, 0, numbers[i])
+    sort_by_key(numbers, keys, count)
+
+
+@kernel
+def write_teams(seed: Any, dealt: Any, is_random: int, order: Any, keys: Any, team: Any) -> None:
+    """Do ``deal_teams``; ``seed``: uint64 (1,)."""
+    deal_teams(seed[0], dealt, is_random, order, keys, team)
+
+
+def teams_of(config: GameConfig, seed: int) -> Ints:
+    """Return the team of every owner code in the game of ``seed``, int64 (P+1,); neutral land has 0."""
+    dealt = team_table(config)
+    if config.team_deal != RANDOM:
+        return dealt
+    owners, team = len(dealt), np.zeros(len(dealt), np.int64)
+    order, keys = np.zeros(owners, np.int64), np.zeros(owners, np.uint64)
+    write_teams(np.array([seed], np.uint64), dealt, 1, order, keys, team)
+    return team
+
+
+@njit
+def list_members(game: Game, sets: Any) -> None:
+    """Write the members of every team as a set of owners: uint64 (P+1, K), by team."""
+    fill(sets, ZERO)
+    for p in range(1, len(game.team)):
+        sets[game.team[p], p >> 6] |= ONE << np.uint64(p & 63)
+
+
+# ---- the end and the places -----------------------------------------------------------------------
+
+
+@njit
+def sum_teams(game: Game, sums: Any) -> None:
+    """Write living members, land and troops of every team: int64 (4, P+1), see ``Work.teams``."""
+    fill(sums, 0)
+    for p in range(1, len(game.team)):
+        team = game.team[p]
+        sums[LIVING, team] += game.alive[p] > 0
+        sums[LAND_OF_TEAM, team] += game.land[p]
+        sums[TROOPS_OF_TEAM, team] += game.troops[p]
+
+
+@njit
+def place_teams_out(game: Game, params: Params, work: Work) -> None:
+    """Teams whose last members are dying in this tick are out, and all of their members get the place."""
+    sum_teams(game, work.teams)
+    for p in range(1, len(game.team)):
+        if game.alive[p] < 0 and work.teams[LIVING, game.team[p]] == 0:
+            work.teams[OUT, game.team[p]] = 1
+    left, out = 0, 0
+    for team in range(1, params.num_teams + 1):
+        left += work.teams[LIVING, team] > 0
+        out += work.teams[OUT, team]
+    for p in range(1, len(game.team)):
+        if work.teams[OUT, game.team[p]] != 0:
+            game.place2[p] = place_doubled(left, out)
+
+
+@njit
+def place_teams_left(game: Game, params: Params, work: Work) -> None:
+    """Teams with a living member get their places; ``sum_teams`` was called."""
+    for p in range(1, len(game.team)):
+        if work.teams[LIVING, game.team[p]] > 0:
+            game.place2[p] = rank_of_team_doubled(params, work.teams, game.team[p])
+
+
+@njit
+def rank_of_team_doubled(params: Params, sums: Any, team: int) -> int:
+    """Return twice the place that ``team`` has among teams with a living member by land, then by troops."""
+    better, equal = 0, 0
+    for other in range(1, params.num_teams + 1):
+        more_land = sums[LAND_OF_TEAM, other] - sums[LAND_OF_TEAM, team]
+        more_troops = sums[TROOPS_OF_TEAM, other] - sums[TROOPS_OF_TEAM, team]
+        ahead = more_land if more_land != 0 else more_troops
+        better += (sums[LIVING, other] > 0) & (ahead > 0)
+        equal += (sums[LIVING, other] > 0) & (ahead == 0)
+    return place_doubled(better, equal)
+
+
+@njit
+def place_doubled(better: int, equal: int) -> int:
+    """Return twice the mean of the places ``better`` + 1 .. ``better`` + ``equal``."""
+    return 2 * better + equal + 1

@@ -1,0 +1,182 @@
+"""Givers: styles that give to allies under attack, in games with teams and only there."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial import GameConfig, VecGame, bots
+from territorial.bots import Gift, Move, Style
+from territorial.bots.by_name import library_bot
+
+CONFIG = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
+ROWS = 32
+"""Rows of the board below, in six strips: seats 1 to 6 from the left."""
+
+
+def strips(seats, *, config=CONFIG, troops=None, pools=None):
+    """Return a game in which each seat has a strip of the board, about to decide at tick 0."""
+    game = VecGame(config, 1, 0, seats=seats, autoreset="disabled", observe=False)
+    game.reset()
+    owner = np.minimum(1 + np.arange(32) * 6 // 32, 6)
+    board = np.tile(owner, (ROWS, 1)).astype(np.uint8)
+    board[np.asarray(game.state.owner[0, 1:-1, 1:-1]) == 255] = 255
+    game.set_position(0, board, troops=troops or [5_000] * 6, pools=pools or {})
+    return game
+
+
+def first_gift(game, seat):
+    """Return whom ``seat`` gives to first, and how much of its balance: (ally, troops, balance)."""
+    for _ in range(30):
+        before = game.state.troops[0].copy(), game.state.received[0].copy()
+        game.step()
+        if game.state.donated[0, seat]:
+            (to,) = np.flatnonzero(game.state.received[0] - before[1])
+            return int(to), int(game.state.donated[0, seat]), int(before[0][seat])
+    return None
+
+
+GENEROUS = Style(name="generous-1", interval=1, gives=Gift(), jitter=0)
+
+
+def test_an_eighth_goes_to_the_ally_that_is_most_under_attack():
+    seats = ["generous-1", *["external"] * 5]
+    game = strips(
+        [GENEROUS, *seats[1:]],
+        troops=[8_000, 5_000, 5_000, 5_000, 1_000, 5_000],
+        pools={(2, 3): 900, (4, 5): 800, (6, 5): 100},
+    )
+    to, given, balance = first_gift(game, 1)
+    assert to == 5, "900 against 1,000 troops is more than 900 against 5,000"
+    assert abs(given - balance // 8) <= balance // 1024 + 1
+
+
+@pytest.mark.parametrize(
+    ("gift", "gives"),
+    [
+        (Gift(), True),
+        (Gift(limit=10), True),
+        (Gift(limit=30), False),
+        (Gift(from_=10), True),
+        (Gift(from_=100), False),
+    ],
+)
+def test_it_gives_where_the_attack_is_large_enough_and_it_is_rich_enough(gift, gives):
+    style = dataclasses.replace(GENEROUS, gives=gift)
+    troops = [8_000, *[5_000] * 5]
+    game = strips([style, *["external"] * 5], troops=troops, pools={(2, 3): 1_000})
+    assert (first_gift(game, 1) is not None) == gives
+
+
+def test_nothing_is_given_to_who_is_as_rich_or_less_under_attack():
+    seats = [GENEROUS, *["external"] * 5]
+    assert first_gift(strips(seats, pools={(2, 3): 1_000}), 1) is None
+    troops, pools = [8_000, *[5_000] * 5], {(2, 3): 1_000, (2, 1): 4_000}
+    assert first_gift(strips(seats, troops=troops, pools=pools), 1) is None
+
+
+def test_nothing_is_given_to_enemies_to_the_dead_to_the_full_or_in_peace():
+    pools = {(1, 2): 1_000, (3, 2): 1_000}
+    attacked_enemy = strips([GENEROUS, *["external"] * 5], troops=[8_000, *[5_000] * 5], pools=pools)
+    assert first_gift(attacked_enemy, 1) is None
+    rich = [8_000, *[5_000] * 5]
+    assert first_gift(strips([GENEROUS, *["external"] * 5], troops=rich), 1) is None
+    full = [5_000, 5_000, CONFIG.hard_cap * 32 * 6, 5_000, 5_000, 5_000]
+    assert first_gift(strips([GENEROUS, *["external"] * 5], troops=full, pools={(2, 3): 1_000}), 1) is None
+
+
+@pytest.mark.parametrize("name", bots.GIVERS)
+def test_without_teams_a_giver_is_the_bot_that_it_is_made_of(name):
+    giver = library_bot(name)
+    (model,) = (
+        one
+        for one in map(bots.make, bots.NAMES)
+        if dataclasses.replace(giver, name=one.name, gives=None, idea=one.idea, beaten_by=one.beaten_by)
+        == one.style
+    )
+    config = GameConfig(height=32, width=32, num_players=4, max_ticks=1_500)
+    games = [
+        VecGame(config, 2, 3, seats=[who, "banker", who, "metronome"], observe=False, autoreset="disabled")
+        for who in (name, model.name)
+    ]
+    for game in games:
+        game.reset()
+        for _ in range(100):
+            game.step()
+    assert np.array_equal(games[0].state.owner, games[1].state.owner)
+    assert np.array_equal(games[0].state.troops, games[1].state.troops)
+
+
+@pytest.mark.parametrize("name", bots.GIVERS)
+def test_with_teams_they_give_and_the_ledger_says_so(name):
+    seats = [name, "besieger", name, "banker", name, "metronome"]
+    config = CONFIG.replace(height=64, width=64, max_ticks=8_000)
+    game = VecGame(config, 8, 1, seats=seats, observe=False, autoreset="disabled")
+    game.reset()
+    while not game.state.over.all():
+        game.step()
+    givers, others = game.state.donated[:, [1, 3, 5]], game.state.donated[:, [2, 4, 6]]
+    assert givers.sum() > 0
+    assert others.sum() == 0
+    assert game.state.donated.sum() == game.state.received.sum()
+    assert game.state.illegal[:, [1, 3, 5]].sum() == 0
+
+
+@pytest.mark.parametrize("name", [*bots.GIVERS, *(name.rpartition("-")[0] for name in bots.GIVERS)])
+def test_they_take_seats_by_their_names(name):
+    full = bots.full_name(name)
+    assert full in bots.GIVERS
+    assert full in bots.TAKEN
+    assert full not in bots.NAMES
+    game = VecGame(CONFIG, 1, seats=[name, "banker"] * 3, observe=False)
+    game.reset(seed=0)
+    assert game.seats_of(0) == (full, "banker-1") * 3
+    ranking = territorial.tournament(
+        [name, "banker"], CONFIG.replace(teams=None, team_deal="blocks"), 2, processes=1, progress=False
+    )
+    assert full in ranking.players
+
+
+def test_their_names_are_taken():
+    with pytest.raises(ValueError, match="'warden-1', which the library has already"):
+        VecGame(CONFIG, 1, seats=[dataclasses.replace(GENEROUS, name="warden-1"), *["banker"] * 5])
+
+
+def test_a_style_that_gives_comes_back_from_its_file(tmp_path):
+    style = Style(name="kind-1", interval=20, second=Move(), gives=Gift(send=(50, 200), limit=5, from_=3))
+    path = tmp_path / "kind.json"
+    style.save(path)
+    assert Style.load(path) == style
+    assert style.to_dict()["gives"] == {"send": (50, 200), "limit": 5, "from_": 3}
+
+
+def test_styles_that_give_nothing_keep_their_digests():
+    assert "gives" not in bots.make("besieger").style.to_dict()
+    assert dataclasses.replace(GENEROUS, gives=None).digest != GENEROUS.digest
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"send": 0}, r"Gift\.send is 0; it must be a whole number from 1 to 1000"),
+        ({"send": 1001}, r"Gift\.send is 1001"),
+        ({"limit": -1}, r"Gift\.limit is -1"),
+        ({"from_": (3, 2)}, r"Gift\.from_ is \(3, 2\); the lowest must come first"),
+    ],
+)
+def test_gifts_that_cannot_be_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Gift(**fields)
+    with pytest.raises(TypeError, match=r"Style\.gives is 'half'; it must be a territorial\.bots\.Gift"):
+        Style(name="kind-1", interval=20, gives="half")
+
+
+def test_the_line_up_of_teams_is_four_times_the_same_eight():
+    seats = territorial.LINEUPS["teams-4x8"].seats
+    assert seats == seats[:8] * 4
+    assert set(seats) & set(bots.GIVERS)
+    game = VecGame(GameConfig(teams=4), 1, seats=seats, observe=False)
+    game.reset(seed=0)
+    assert [len(set(seats[8 * t : 8 * t + 8])) for t in range(4)] == [8] * 4
+    assert list(game.state.team[0, 1:]) == [1 + seat // 8 for seat in range(32)]

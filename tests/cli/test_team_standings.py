@@ -1,0 +1,123 @@
+"""Standings of games of teams: on the terminal, as JSON, in the poster; and the option ``--teams``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from territorial import cli
+from territorial.cli.poster import Album, Title, draw_poster
+from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
+from territorial.render import player_colors
+from territorial.replay import Replay
+from tests.replay.team_games import CONFIG, TEAMS, begin, played
+
+ARGUMENTS = ["--height", "40", "--width", "40", "--num-players", "6", "--max-ticks", "300"]
+ARGUMENTS += ["--seats", "metronome,banker"]
+
+
+def run(capsys, *arguments):
+    code = cli.main([*map(str, arguments)])
+    return code, capsys.readouterr()
+
+
+def test_the_places_are_those_of_the_teams():
+    game, _, replay = played()
+    rows = standings_of(game, replay.names)
+    teams = team_standings_of(game, rows)
+    assert [row.team for row in rows] == [team.team for team in teams for _ in range(2)]
+    for row in rows:
+        assert row.place == game.state.place2[0, row.seat] / 2
+        assert row.team == TEAMS[row.seat - 1]
+    for team in teams:
+        members = [row for row in rows if row.team == team.team]
+        assert team.place == members[0].place
+        assert team.land == sum(row.land for row in members)
+        assert team.troops == sum(row.troops for row in members)
+        deaths = [row.death_tick for row in members]
+        assert team.out_tick == (None if None in deaths else max(deaths))
+    assert [team.place for team in teams] == sorted(team.place for team in teams)
+
+
+def test_in_progress_a_team_is_placed_by_the_sum_of_its_land():
+    game = begin()
+    for _ in range(40):
+        game.step()
+    assert not game.state.over[0]
+    teams = team_standings_of(game, standings_of(game, ["x"] * 6))
+    assert [team.place for team in teams] == [1, 2, 3]
+    assert [team.land for team in teams] == sorted((team.land for team in teams), reverse=True)
+    assert sum(team.land for team in teams) == game.state.land[0, 1:].sum()
+
+
+def test_the_table_has_members_below_their_team():
+    game, _, replay = played()
+    rows = standings_of(game, replay.names)
+    teams = team_standings_of(game, rows)
+    lines = standings_table(rows, teams).strip().splitlines()[1:]
+    assert len(lines) == 9
+    for team, (head, *members) in zip(teams, np.reshape(lines, (3, 3)).tolist(), strict=True):
+        assert head.split()[:3] == [f"{team.place:g}", "team", str(team.team)]
+        assert {line.split()[0] for line in members} == {
+            f"P{row.seat}" for row in rows if row.team == team.team
+        }
+
+
+def test_without_teams_nothing_speaks_of_them():
+    game = begin(CONFIG.replace(teams=6, max_ticks=100))
+    rows = standings_of(game, ["x"] * 6)
+    assert team_standings_of(game, rows) == []
+    assert all("team" not in row for row in result_of(rows, [])["standings"])
+    assert "team" not in standings_table(rows)
+
+
+def test_the_poster_has_teams():
+    game = begin()
+    album = Album(16)
+    for step in range(40):
+        album.look(game, step)
+        game.step()
+    album.close(game)
+    rows = standings_of(game, ["x"] * 6)
+    title = Title("teams", 5, CONFIG, "water")
+    picture = draw_poster(title, album, rows, team_standings_of(game, rows))
+    for color in player_colors(6, TEAMS):
+        assert (picture == color).all(axis=2).sum() > 100
+
+
+def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, said = run(capsys, "demo", *ARGUMENTS, "--teams", "2", "--replay", "t.replay", "--page", "t.html")
+    assert code == 0
+    assert "team 1" in said.out
+    assert "team 2" in said.out
+    assert Replay.load("t.replay").teams == (1, 1, 1, 2, 2, 2)
+    code, said = run(capsys, "replay", "t.replay", "--verify", "--json")
+    assert code == 0
+    assert json.loads(said.out)["verified"]
+    code, said = run(capsys, "replay", "t.replay", "--standings", "--json")
+    told = json.loads(said.out)
+    assert sorted(team["team"] for team in told["teams"]) == [1, 2]
+    assert {row["team"] for row in told["standings"]} == {1, 2}
+    assert run(capsys, "replay", "t.replay", "--at", "200", "--picture", "t.png")[0] == 0
+    assert run(capsys, "watch", "t.replay", "--page", "w.html")[0] == 0
+    code, said = run(capsys, "watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
+    assert code == 0
+    assert run(capsys, "watch", "t.replay", "--teams", "2", "--page", "w.html")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("teams", "told"),
+    [
+        ("7", "teams is 7; it must be from 2 to num_players, which is 6"),
+        ("1,2", "teams has 2 entries; it must have one for each of the 6 seats"),
+        ("two", "argument --teams: 'two' is not a whole number from 1 to 250"),
+    ],
+)
+def test_wrong_teams_are_named(capsys, teams, told):
+    try:
+        code, said = run(capsys, "demo", *ARGUMENTS, "--teams", teams)
+    except SystemExit as stopped:
+        code, said = stopped.code, capsys.readouterr()
+    assert code == 2
+    assert told in said.err

@@ -1,0 +1,135 @@
+"""Copies that steps make of what is observed: those of large batches are written past the caches."""
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.bots import HOLD_ALL, PythonBot
+from territorial.jit import block_copies
+from territorial.observation import copies
+from territorial.observation.layout import ObsLayout
+
+SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
+"""Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
+
+
+@pytest.fixture(autouse=True)
+def steps_make_copies(monkeypatch):
+    """Small batches are copied within steps, as large ones are."""
+    monkeypatch.setattr(copies, "LARGE", 0)
+
+
+class Waits(PythonBot):
+    """A bot in Python, with which a step of several decisions is several calls."""
+
+    name = "waits-1"
+    interval = 10
+
+    def decide(self, view):
+        return np.full(len(view.seats), HOLD_ALL), np.ones(len(view.seats), int)
+
+
+def pair_of(shape, **keywords):
+    """Return two environments that play the same games: one that copies, and one that shows views."""
+    height, width, players = shape
+    made = [
+        territorial.make_vec(
+            3, height=height, width=width, num_players=players, max_ticks=300, zero_copy=shows, **keywords
+        )
+        for shows in (False, True)
+    ]
+    for vec in made:
+        vec.reset(seed=5)
+    return made
+
+
+def play_both(copying, showing, steps=40):
+    """Compare all observations of the two, and return what the first one returned, and what it was then."""
+    rng, kept = np.random.default_rng(1), []
+    for _ in range(steps):
+        masks = copying.action_masks()
+        actions = np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
+        mine, theirs = copying.step(actions), showing.step(actions)
+        for key, array in theirs[0].items():
+            assert np.array_equal(mine[0][key], array), key
+            assert mine[0][key].flags.c_contiguous, key
+            assert mine[0][key].flags.writeable, key
+            assert mine[0][key].dtype == array.dtype
+        assert np.array_equal(mine[1], theirs[1])
+        kept.append((mine[0], pickle.dumps(mine[0])))
+    return kept
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("frames", [1, 4])
+def test_copies_are_what_views_show_and_stay_as_they_are(shape, frames):
+    kept = play_both(*pair_of(shape, frames=frames))
+    for observation, then in kept:
+        for key, array in pickle.loads(then).items():
+            assert np.array_equal(observation[key], array), key
+
+
+@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
+@pytest.mark.parametrize("reward_fn", [None, lambda previous, state, info: np.zeros(state.land[:, 1:].shape)])
+def test_copies_show_the_games_that_take_the_places_of_others(autoreset, reward_fn):
+    copying, showing = pair_of(SHAPES[0], autoreset=autoreset, reward_fn=reward_fn)
+    play_both(copying, showing, steps=70)
+    assert copying.game.state.episode.min() >= (0 if autoreset == "disabled" else 2)
+
+
+@pytest.mark.parametrize("seats", [None, ["agent", Waits(), "banker", "agent"]])
+def test_copies_show_what_there_is_after_several_decisions(seats):
+    play_both(*pair_of(SHAPES[0], repeat=3, seats=seats), steps=20)
+
+
+def test_threads_make_the_same_copies():
+    copying, showing = pair_of(SHAPES[2], num_threads=2)
+    play_both(copying, showing)
+    copying.close()
+    showing.close()
+
+
+def test_a_step_that_fails_leaves_no_address_behind():
+    class Fails(Waits):
+        name = "fails-1"
+
+        def decide(self, view):
+            if view.ticks.min() > 0:
+                raise ZeroDivisionError
+            return super().decide(view)
+
+    vec, _ = pair_of(SHAPES[0], seats=["agent", "agent", "agent", Fails()])
+    hold = np.zeros((3, 3), int)
+    vec.step(hold)
+    with pytest.raises(ZeroDivisionError):
+        vec.step(hold)
+    assert not vec.game._workers._addresses.any()
+
+
+def test_nothing_is_kept_of_copies_that_nobody_holds():
+    vec, _ = pair_of(SHAPES[0])
+    hold = np.zeros((3, 4), int)
+    vec.step(hold)
+    gc.collect()
+    arrays = [one for one in gc.get_objects() if isinstance(one, copies.Copies)]
+    assert arrays == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200, 4097])
+@pytest.mark.parametrize("starts_at", [0, 1, 40])
+def test_a_copy_past_the_caches_is_the_array(monkeypatch, size, starts_at):
+    monkeypatch.setattr(block_copies, "LARGE", 0)
+    array = np.arange(size + starts_at, dtype=np.int64).astype(np.int8)[starts_at:]
+    copy = block_copies.copy_of(array)
+    assert np.array_equal(copy, array)
+    assert not np.shares_memory(copy, array)
+
+
+def test_large_batches_alone_are_copied_within_steps(monkeypatch):
+    monkeypatch.undo()
+    assert copies.are_large(ObsLayout(height=256, width=256, num_players=32, frames=4), 64)
+    assert not copies.are_large(ObsLayout(height=256, width=256, num_players=32, frames=4), 1)
+    assert not copies.are_large(ObsLayout(height=64, width=64, num_players=4, frames=4), 16)

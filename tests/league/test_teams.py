@@ -1,0 +1,388 @@
+"""Contests, ratings, evaluations and leagues of games of teams: places and wins are those of teams."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from territorial import GameConfig, Setting, VecGame, evaluate, match, tournament
+from territorial.evaluation import ratings
+from territorial.evaluation.evaluate import METRICS
+from territorial.evaluation.outcome import Outcome, known_places, places_now
+from territorial.evaluation.payoff import PayoffMatrix
+from territorial.evaluation.record import GameRecord, bounds_of
+from territorial.evaluation.results import ResultsError
+from territorial.evaluation.schedule import Contest
+from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation.teams import team_numbers, team_parts, teams_by_seat
+from territorial.evaluation.trials import TrialRecord
+from territorial.league import League, LeagueConfig, Learner, Opponents
+from tests.league.test_statistics import record
+
+SMALL = GameConfig(height=24, width=24, num_players=6, max_ticks=300, map="open", teams=3)
+QUIET = {"processes": 1, "progress": False}
+
+UNEQUAL = (1, 1, 1, 2, 3, 3)
+"""Teams of three, one and two seats."""
+GAMES = (
+    record(0, "aabbcc", (1, 1, 1, 3, 2, 2), teams=UNEQUAL),
+    record(1, "abcabc", (2.5, 2.5, 2.5, 1, 2.5, 2.5), teams=UNEQUAL),
+)
+
+
+# ---- statistics, by hand ---------------------------------------------------------------------------
+
+
+def test_the_seats_of_a_team_are_parts_of_it():
+    assert team_parts(np.array(UNEQUAL)).tolist() == [1 / 3, 1 / 3, 1 / 3, 1, 1 / 2, 1 / 2]
+    assert team_numbers((), 3).tolist() == [1, 2, 3]
+    assert team_parts(team_numbers((), 3)).tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match="teams has 2 entries; there are 3 seats"):
+        team_numbers((1, 2), 3)
+
+
+def test_places_wins_and_fair_shares_count_teams():
+    lines = {line.player: line for line in RecordArrays(GAMES).table()}
+    third, half = Fraction(1, 3), Fraction(1, 2)
+    held = {"a": 2 * third + third + 1, "b": third + 1 + third + half, "c": 1 + third + half}
+    places = {
+        "a": 2 * third * 1 + third * Fraction(5, 2) + 1,
+        "b": third + 3 + (third + half) * Fraction(5, 2),
+        "c": 2 + (third + half) * Fraction(5, 2),
+    }
+    wins = {"a": 2 * third + 1, "b": third, "c": 0}
+    assert sum(held.values()) == 6, "three teams in each of two games"
+    for name, line in lines.items():
+        assert line.place.value == pytest.approx(float(places[name] / held[name]))
+        assert line.wins.value == pytest.approx(float(Fraction(wins[name]) / 2))
+        assert line.fair.value == pytest.approx(float(Fraction(wins[name]) / 2 / (held[name] / 6)))
+    assert {name: line.seats for name, line in lines.items()} == {"a": 4, "b": 4, "c": 4}
+    weighted = sum(lines[name].place.value * float(held[name]) for name in "abc")
+    assert weighted / 6 == pytest.approx((3 + 1) / 2), "of all together it is the middle place"
+
+
+def test_teams_are_compared_once_however_many_seats_they_have_and_allies_are_not():
+    tally = RecordArrays([record(0, "aaabcc", (1, 1, 1, 3, 2, 2), teams=UNEQUAL)])
+    assert tally.players == ("a", "b", "c")
+    expected = np.array([[np.nan, 1, 1], [0, np.nan, 0], [0, 1, np.nan]])
+    np.testing.assert_array_equal(tally.beats(), expected)
+    allies = RecordArrays([record(0, "abcc", (1, 1, 2, 2), teams=(1, 1, 2, 2))]).beats()
+    assert np.isnan(allies[0, 1])
+    assert allies[0, 2] == allies[1, 2] == 1
+
+
+def test_teams_of_several_players_are_counted():
+    assert RecordArrays([record(0, "aaabcc", (1,) * 6, teams=UNEQUAL)]).mixed_teams() == 0
+    assert RecordArrays(GAMES).mixed_teams() == pytest.approx(3 / 6)
+
+
+def test_few_games_have_intervals_between_the_places_that_teams_can_have():
+    (line, other) = RecordArrays([record(0, "aabb", (1, 1, 2, 2), teams=(1, 1, 2, 2))]).table()
+    assert (line.place.value, other.place.value) == (1, 2)
+    assert line.place.low == 1
+    assert other.place.high == 2
+    assert 1.5 < line.place.high < 2
+
+
+def test_teams_of_one_say_what_no_teams_say():
+    plain = [
+        record(k, "abca", (k % 4 + 1, (k + 1) % 4 + 1, (k + 2) % 4 + 1, (k + 3) % 4 + 1)) for k in range(40)
+    ]
+    ones = [replace(one, teams=(1, 2, 3, 4)) for one in plain]
+    assert RecordArrays(plain).table() == RecordArrays(ones).table()
+    np.testing.assert_array_equal(RecordArrays(plain).beats(), RecordArrays(ones).beats())
+    first, second = PayoffMatrix(), PayoffMatrix()
+    for one in plain:
+        first.record(one.seats, one.places)
+        second.record(one.seats, one.places, (4, 2, 3, 1))
+    for name, array in first.to_arrays().items():
+        np.testing.assert_array_equal(array, second.to_arrays()[name])
+
+
+# ---- ratings ---------------------------------------------------------------------------------------
+
+
+def test_ratings_are_of_teams():
+    pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
+    found = ratings.rate([record(0, "aabb", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
+    alone = ratings.rate([record(0, "ab", (1, 2))])
+    assert found["a"].mu > 25 > found["b"].mu
+    assert found["a"].mu - 25 == pytest.approx(25 - found["b"].mu)
+    assert found["a"].mu < alone["a"].mu, "two seats of a team are no two wins"
+    mixed = ratings.rate([record(0, "abcc", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
+    assert mixed["a"] == mixed["b"], "the win is that of both"
+    assert mixed["a"].mu > 25 > mixed["c"].mu
+
+
+def test_ratings_of_teams_find_the_strength_of_their_players():
+    pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
+    rng, strength = np.random.default_rng(0), {"a": 2.0, "b": 1.0, "c": 0.0, "d": -1.0}
+    games = []
+    for k in range(400):
+        seats = [str(name) for name in rng.permutation(list("aabbccdd"))]
+        teams = (1, 1, 2, 2, 3, 3, 4, 4)
+        luck = np.array([sum(strength[name] for name in seats[2 * t : 2 * t + 2]) for t in range(4)])
+        order = np.argsort(np.argsort(-(luck + rng.gumbel(size=4))))
+        games.append(record(k, seats, [float(order[team - 1] + 1) for team in teams], teams=teams))
+    found = ratings.rate(games)
+    assert found["a"].mu > found["b"].mu > found["c"].mu > found["d"].mu
+    assert found["a"].mu - found["b"].mu > 5 * found["a"].sigma
+
+
+def test_a_team_that_was_not_out_is_before_all_others():
+    pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
+    kept = ratings.Ratings()
+    kept.record("aabbcc", [float("nan")] * 2 + [2, 2, 3, 3], (1, 1, 2, 2, 3, 3))
+    assert kept["a"].mu > kept["b"].mu > kept["c"].mu
+
+
+# ---- payoffs and the league ------------------------------------------------------------------------
+
+
+def test_a_payoff_compares_teams_and_no_allies():
+    payoff = PayoffMatrix()
+    payoff.record("aab" + "cbc", (1, 1, 1, 3, 2, 2), UNEQUAL)
+    against = payoff.of("a", "c")
+    assert (against.games, against.pairs, against.above, against.win_rate) == (1, 4, 1, 1)
+    assert against.place_difference == pytest.approx((1 * 2 + 0.5 * 1) / 1.5), "the team of one counts twice"
+    assert payoff.of("a", "b").pairs == 2, "the third b is an ally"
+    assert payoff.of("b", "c").above == pytest.approx((1 / 3 + 1 / 6 + 0.5 * 1) / (1 / 3 + 1 / 6 + 0.5))
+    alone = PayoffMatrix()
+    alone.record("abcc", (1, 1, 2, 2), (1, 1, 2, 2))
+    assert alone.of("a", "b").games == 0
+    with pytest.raises(ValueError, match="teams has 3 entries; there are 4 seats"):
+        alone.record("abcc", (1, 1, 2, 2), (1, 1, 2))
+
+
+def test_teams_that_were_not_out_share_the_places_that_are_left():
+    nan = float("nan")
+    payoff = PayoffMatrix()
+    payoff.record("aabbcc", (nan, nan, nan, nan, 3, 3), (1, 1, 2, 2, 3, 3))
+    assert payoff.of("a", "b").games == 0
+    assert payoff.of("a", "c").place_difference == 1.5, "places 1 and 2 are left"
+
+
+def test_a_league_records_games_of_teams():
+    opponents = (Opponents(seats=2, strategy="uniform", among=("bots",), together=True),)
+    learner = Learner(name="main", seats=2, opponents=opponents * 2)
+    league = League(LeagueConfig(num_players=6, learners=(learner,), bots=("banker", "novice")), rated=False)
+    players = [str(player) for player in league.draw()]
+    assert players[2] == players[3], "one draw fills a team"
+    assert players[4] == players[5]
+    players[2:] = ["bot:banker-1"] * 2 + ["bot:novice-1"] * 2
+    league.record(*Outcome(tuple(players), (1, 1, 3, 3, 2, 2), (1, 1, 2, 2, 3, 3)))
+    league.record(players, (1, 1, 3, 3, 2, 2), (1, 2, 1, 2, 3, 3))
+    found = league.payoff.of("trainable:main", "bot:banker-1")
+    assert (found.games, found.pairs) == (2, 4 + 2)
+    assert League.from_bytes(league.to_bytes()).to_bytes() == league.to_bytes()
+
+
+# ---- records, contests -----------------------------------------------------------------------------
+
+
+def test_records_have_teams_where_there_are_any():
+    bounds = bounds_of(SMALL)
+    plain, teams = record(0, "aabbcc", (1,) * 6), GAMES[0]
+    assert "teams" not in json.loads(plain.to_json()), "files without teams are what they were"
+    for one in (plain, teams):
+        assert GameRecord.from_json(one.to_json().encode(), bounds) == one
+    wrong = json.loads(teams.to_json()) | {"teams": [1, 1, 1, 2, 3, 9]}
+    with pytest.raises(ValueError, match=r"teams\[5\] is 9; it must be"):
+        GameRecord.from_json(json.dumps(wrong).encode(), bounds)
+    with pytest.raises(ValueError, match="teams has 5 entries; there are 6 seats"):
+        GameRecord.from_json(json.dumps(wrong | {"teams": [1] * 5}).encode(), bounds)
+
+
+@pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
+def test_players_hold_whole_teams_however_seats_are_dealt(deal):
+    config = SMALL.replace(team_deal=deal)
+    contest = Contest(config=config, players=("a", "b", "c"), games=20, draw="fixed_teams")
+    dealt = Contest(config=config, players=("a", "b", "c", "d"), games=200, draw="balanced_teams")
+    for fixture in contest.fixtures():
+        assert fixture.teams == teams_by_seat(config, fixture.seed)
+        assert fixture.seats == tuple("abc"[team - 1] for team in fixture.teams)
+    held = dict.fromkeys("abcd", 0)
+    for fixture in dealt.fixtures():
+        pairs = set(zip(fixture.teams, fixture.seats, strict=True))
+        assert len(pairs) == 3, "each team has one player"
+        for _, name in pairs:
+            held[name] += 1
+    assert sum(held.values()) == 600
+    assert min(held.values()) > 120
+    assert (len({fixture.teams for fixture in contest.fixtures()}) > 10) == (deal == "random")
+
+
+def test_whole_teams_of_one_are_dealt_as_seats_are():
+    plain, ones = SMALL.replace(teams=None), SMALL.replace(teams=6)
+    for fixed in ("fixed", "balanced"):
+        names = tuple("abcdef")
+        seats = Contest(config=plain, players=names, games=30, draw=fixed)
+        teams = Contest(config=ones, players=names, games=30, draw=f"{fixed}_teams")
+        assert list(seats.fixtures()) == list(teams.fixtures())
+
+
+def test_a_player_is_needed_for_every_team():
+    with pytest.raises(ValueError, match="there are 2 players; a game of this config has 3 teams"):
+        Contest(config=SMALL, players=("a", "b"), games=1, draw="fixed_teams")
+    with pytest.raises(
+        ValueError, match=r"seats has 4 players; it must have at most one for each of the 3 teams"
+    ):
+        match(["banker", "turtle", "novice", "random"], SMALL, 1, **QUIET)
+
+
+def test_a_match_of_whole_teams(tmp_path):
+    path = tmp_path / "match.jsonl"
+    ranking = match(["banker", "turtle"], SMALL, 6, out=path, **QUIET)
+    assert ranking.contest.players == ("banker-1", "turtle-1", "banker-1")
+    assert {line.player: line.seats for line in ranking.standings} == {"banker-1": 24, "turtle-1": 12}
+    for one in ranking.records:
+        assert one.teams == (1, 1, 2, 2, 3, 3)
+        assert one.seats == ("banker-1",) * 2 + ("turtle-1",) * 2 + ("banker-1",) * 2
+        assert one.places[::2] == one.places[1::2]
+        assert sorted(one.places[::2]) == [1, 2, 3]
+        land = np.array(one.land[-1]).reshape(3, 2).sum(1)
+        assert np.argmax(land) == np.argmin(one.places[::2])
+        assert one.is_stopped == (one.length == SMALL.max_ticks)
+    assert sum(line.wins.value for line in ranking.standings) == pytest.approx(1)
+    assert "3 teams, each of one player; places and wins are those of teams" in ranking.text()
+    assert ranking.to_dict()["mixed_teams"] == 0
+    again = match(["banker", "turtle"], SMALL, 6, out=path, **QUIET)
+    assert again.records == ranking.records
+    with pytest.raises(ResultsError, match="its team 2 is 'turtle-1', here it is 'novice-1'"):
+        match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
+    game = VecGame(SMALL, 1, seats=list(ranking.records[0].seats), autoreset="disabled", observe=False)
+    game.reset(seeds=[0])
+    while not game.state.over[0]:
+        game.step()
+    assert (game.state.place2[0, 1:] / 2).tolist() == list(ranking.records[0].places)
+
+
+def test_a_match_of_mixed_teams_says_so():
+    seats = ["banker", "turtle", "banker", "turtle", "novice", "novice"]
+    ranking = match(seats, SMALL, 2, **QUIET)
+    assert ranking.contest.draw == "fixed"
+    assert ranking.to_dict()["mixed_teams"] == pytest.approx(2 / 3)
+    assert "3 teams, 67 % of them of several players" in ranking.text()
+    banker, turtle = (
+        next(line for line in ranking.standings if line.player == name) for name in ("banker-1", "turtle-1")
+    )
+    assert banker.place == turtle.place
+
+
+def test_a_tournament_deals_whole_teams():
+    ranking = tournament(
+        ["banker", "turtle", "novice", "random"], SMALL.replace(team_deal="random"), 8, **QUIET
+    )
+    assert ranking.contest.draw == "balanced_teams"
+    assert ranking.to_dict()["mixed_teams"] == 0
+    assert sum(line.seats for line in ranking.standings) == 48
+    assert len({one.teams for one in ranking.records}) > 4
+
+
+def test_a_tournament_without_teams_and_one_of_teams_of_one_have_the_same_games():
+    names = ["banker", "turtle", "novice"]
+    plain = tournament(names, SMALL.replace(teams=None), 3, **QUIET)
+    ones = tournament(names, SMALL.replace(teams=6), 3, **QUIET)
+    assert plain.records == ones.records
+    assert plain.standings == ones.standings
+    assert "mixed_teams" not in plain.to_dict()
+    assert "teams" not in plain.text()
+
+
+# ---- evaluations -----------------------------------------------------------------------------------
+
+
+def test_teams_move_on_together():
+    seats = ["agent", "agent", "banker", "banker", "novice", "novice"]
+    setting = Setting(config=SMALL, seats=seats)
+    assert [setting.at(k).index("agent") for k in range(4)] == [0, 2, 4, 0]
+    assert setting.at(1) == ("novice", "novice", "agent", "agent", "banker", "banker")
+    turn = Setting(config=SMALL.replace(team_deal="turn"), seats=["agent", "banker", "novice"] * 2)
+    assert turn.at(1) == ("novice", "agent", "banker") * 2
+    drawn = Setting(config=SMALL.replace(team_deal="random"), seats=seats)
+    assert drawn.at(1) == ("novice", "agent", "agent", "banker", "banker", "novice"), "as without teams"
+    ones = Setting(config=SMALL.replace(teams=6), seats=seats)
+    assert ones.at(1) == drawn.at(1)
+    unequal = SMALL.replace(teams=UNEQUAL)
+    with pytest.raises(
+        ValueError, match="rotate is True, and the teams have 3, 1, 2 seats; it must be False"
+    ):
+        Setting(config=unequal, seats=seats)
+    assert Setting(config=unequal, seats=seats, rotate=False).at(5) == tuple(seats)
+
+
+def test_without_seats_the_policy_has_the_first_team():
+    seats = Setting(config=SMALL).seats
+    assert [seat == "agent" for seat in seats] == [True, True, False, False, False, False]
+    assert Setting(config=SMALL.replace(teams=None)).seats.count("agent") == 1
+
+
+def test_an_evaluation_is_of_teams(tmp_path):
+    path, seats = tmp_path / "trials.jsonl", ["agent", "agent", "novice", "novice", "turtle", "turtle"]
+    setting = {"small": Setting(config=SMALL, seats=seats)}
+    found = evaluate(["banker"], setting, 6, out=path, **QUIET)
+    for one in found.records:
+        assert (one.num_teams, one.members) == (3, (2, 2))
+        assert one.places[0] == one.places[1]
+        assert METRICS["score"](one) == (3 - one.places[0]) / 2
+    again = evaluate(["banker"], setting, 6, out=path, **QUIET)
+    assert again.records == found.records
+    assert found.matrix("place").value[0, 0] == np.mean([one.places[0] for one in found.records])
+
+
+def test_records_of_trials_have_teams_where_there_are_any():
+    plain = TrialRecord("a", "s", 0, 0, 6, (2.0,), (0.5,), (0.0,), 10, False)
+    teams = replace(
+        plain, places=(1.0, 3.0, 3.0), land=(0.1,) * 3, returns=(0.0,) * 3, num_teams=3, members=(1, 2, 2)
+    )
+    assert not {"num_teams", "members"} & set(plain.to_dict())
+    for one in (plain, teams):
+        assert TrialRecord.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+    assert teams.place == (1 + 3 / 2 + 3 / 2) / 2, "two teams, not three seats"
+    assert METRICS["score"](teams) == pytest.approx(0.5)
+    assert METRICS["win"](teams) == 1
+    values = teams.to_dict()
+    with pytest.raises(ValueError, match="members has 2 entries; there are 3 seats of the policy"):
+        TrialRecord.from_dict(values | {"members": [1, 2]})
+    with pytest.raises(ValueError, match="num_teams is 7; it must be"):
+        TrialRecord.from_dict(values | {"num_teams": 7})
+    del values["members"]
+    with pytest.raises(ValueError, match="a trial of teams has no 'members'"):
+        TrialRecord.from_dict(values)
+
+
+# ---- games that are left ---------------------------------------------------------------------------
+
+
+def test_a_game_left_standing_is_placed_by_teams_as_the_engine_would_at_its_end():
+    config = SMALL.replace(team_deal="random")
+    for seed in range(4):
+        cut = VecGame(config.replace(max_ticks=1000), 1, seats=["novice"] * 6, autoreset="disabled")
+        over = VecGame(config, 1, seats=["novice"] * 6, autoreset="disabled")
+        for game in (cut, over):
+            game.reset(seeds=[seed])
+        while not over.state.over[0]:
+            cut.step()
+            over.step()
+        wanted = over.state.place2[0, 1:] / 2
+        np.testing.assert_array_equal(places_now(cut.state, 0), wanted)
+        np.testing.assert_array_equal(places_now(over.state, 0), wanted)
+
+
+def test_the_places_of_teams_that_are_not_out_are_open_and_dead_members_share_them():
+    class Standing:
+        """As of an engine: teams of two, the last of which is out; a member of the second is dead."""
+
+        team = np.array([[0, 1, 1, 2, 2, 3, 3]])
+        place2 = np.array([[0, 0, 0, 0, 0, 6, 6]])
+        land = np.array([[0, 10, 20, 0, 40, 0, 0]])
+        troops = np.array([[0, 5, 5, 0, 1, 0, 0]])
+
+    assert np.isnan(known_places(Standing, 0)).tolist() == [True] * 4 + [False] * 2
+    assert places_now(Standing, 0).tolist() == [2, 2, 1, 1, 3, 3]
+    Standing.land[0, 4] = 30
+    assert places_now(Standing, 0).tolist() == [1, 1, 2, 2, 3, 3], "troops decide between equal land"
+    Standing.troops[0, 4] = 10
+    assert places_now(Standing, 0).tolist() == [1.5] * 4 + [3, 3]

@@ -1,0 +1,88 @@
+"""Donations between frames: those of a game as it is played are those of its replay, and of the ledger."""
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.replay import LiveGame, Recorder
+from territorial.replay.gifts import GiftLog, givers_and_receivers, teams_in
+from tests.replay.team_games import CONFIG, TEAMS, begin, played
+
+
+def sums_of(frames, column):
+    sums = np.zeros(CONFIG.num_players + 1, np.int64)
+    for frame in frames:
+        np.add.at(sums, frame.gifts[:, column], frame.gifts[:, 2])
+    return sums
+
+
+def test_gifts_of_frames_are_those_of_the_ledger():
+    game, frames, _ = played()
+    assert len(frames[0].gifts) == 0
+    assert sum(len(frame.gifts) for frame in frames) > 20
+    np.testing.assert_array_equal(sums_of(frames, 0), game.state.donated[0])
+    np.testing.assert_array_equal(sums_of(frames, 1), game.state.received[0])
+
+
+def test_a_replay_gives_the_same_gifts():
+    _, frames, replay = played()
+    replay.verify()
+    assert replay.teams == TEAMS
+    for mine, again in zip(frames, replay.frames(10), strict=True):
+        np.testing.assert_array_equal(mine.gifts, again.gifts)
+
+
+def test_frames_further_apart_have_the_sums():
+    _, frames, replay = played()
+    far = list(replay.frames(every=170))
+    for column in (0, 1):
+        np.testing.assert_array_equal(sums_of(far, column), sums_of(frames, column))
+    live = list(LiveGame(begin()).frames(170))
+    for mine, again in zip(live[:-1], far, strict=False):
+        if mine.tick == again.tick:
+            np.testing.assert_array_equal(mine.gifts, again.gifts)
+    pairs = far[3].gifts[:, :2].tolist()
+    assert pairs == sorted(pairs)
+    assert len({tuple(pair) for pair in pairs}) == len(pairs)
+
+
+def test_a_later_start_leaves_out_what_was_before():
+    _, frames, replay = played()
+    later = list(replay.frames(10, start=600))
+    assert len(later[0].gifts) == 0
+    for mine, again in zip([frame for frame in frames if frame.tick > 600], later[1:], strict=True):
+        np.testing.assert_array_equal(mine.gifts, again.gifts)
+
+
+def test_givers_of_the_last_step_are_known():
+    game = begin()
+    log, seen = GiftLog(game), 0
+    for _ in range(40):
+        log.before_launches()
+        game.step()
+        log.add_last_step()
+        gifts = log.take()
+        np.testing.assert_array_equal(givers_and_receivers(game), gifts[:, :2])
+        seen += len(gifts)
+    assert seen > 3
+
+
+def test_games_without_allies_have_no_teams_and_no_gifts():
+    for teams in (None, 6):
+        config = CONFIG.replace(teams=teams, max_ticks=100)
+        game = territorial.VecGame(config, 1, seats=["metronome"] * 6, autoreset="disabled", observe=False)
+        game.reset(seeds=[1])
+        assert teams_in(game) is None
+        live = LiveGame(game)
+        assert live.teams is None
+        assert {frame.gifts is None for frame in live.frames(10)} == {True}
+
+
+@pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
+def test_a_replay_knows_the_teams_of_its_game(deal):
+    config = CONFIG.replace(team_deal=deal, max_ticks=20)
+    game = begin(config)
+    with Recorder(game) as recorder:
+        game.reset(seeds=[9])
+        game.step()
+        assert recorder.replay().teams == teams_in(game) == tuple(game.state.team[0, 1:].tolist())
