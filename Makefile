@@ -19,11 +19,8 @@ docs:    ## build the documentation, build/docs/index.html
 	@$(PYTHON) bootstrap.py docs $(ARGS)
 bench:   ## time the benchmarks
 	@$(PYTHON) bootstrap.py bench $(ARGS)
-verify:  ## the long checks; writes benchmarks/results
+verify:  ## the long checks, hours; the same command goes on where it was stopped
 	@$(PYTHON) bootstrap.py verify $(ARGS)
-	@$(PYTHON) bootstrap.py verify-league
-	@$(PYTHON) bootstrap.py verify-oldest-ray
-	@$(PYTHON) bootstrap.py verify-trainers
 league:  ## train a league with RLlib at full size, in .venv-rllib: 3 to 10 minutes, 2.3 GB; `ARGS=--resume` goes on
 	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches

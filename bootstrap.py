@@ -18,15 +18,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")  # of the command at work: see use_venv_for
-VENVS = {  # of extras that pin releases which the others do without
-    "rllib": ".venv-rllib",
-    "rllib,tests": ".venv-rllib",
-    "oldest-ray,tests": ".venv-oldest-ray",
-    "sb3": ".venv-sb3",
-    "sb3,tests": ".venv-sb3",
-}
-# What .ci/run leaves out of these environments; without the plugins that pyproject.toml has options for.
-LONG_TESTS = "python -m pytest -v -o addopts=--import-mode=importlib -m 'slow or verify or checkout' "
+VENVS = {"rllib": ".venv-rllib"}  # of extras that take a gigabyte
 WINDOWS = os.name == "nt"
 
 SUPPORTED = ((3, 13), (3, 12), (3, 11), (3, 14))  # in order of preference
@@ -40,7 +32,9 @@ COMMANDS = {
         "", ["python -m territorial demo --animation --page --replay"], "play one whole game of bots"
     ),
     "test": Command(
-        "dev", ["python -m pytest -q -n auto --maxprocesses 4 -o testpaths=tests"], "run the core tests"
+        "dev",
+        ["python -m pytest -q -n auto --maxprocesses 4 --dist worksteal -o testpaths=tests"],
+        "run the core tests",
     ),
     "lint": Command(
         "dev",
@@ -66,33 +60,11 @@ COMMANDS = {
         ["python -m pytest -o testpaths=benchmarks --benchmark-enable --benchmark-only"],
         "time the benchmarks",
     ),
+    "check": Command(
+        "dev", ["python maintainers/checks.py check"], "run all that a change has to pass: .ci/run"
+    ),
     "verify": Command(
-        "dev",
-        [
-            "python -m pytest -v -m 'slow or verify'",
-            "python -m benchmarks.suite core",
-        ],
-        "run the long checks, and write benchmarks/results and the tables of them",
-    ),
-    "verify-league": Command(
-        "rllib,tests",
-        [LONG_TESTS + "tests/rllib tests/torch", "python -m benchmarks.suite league"],
-        "run the long checks of leagues, measure them, train one for an hour, and more: five hours, 12 GB",
-    ),
-    "verify-oldest-ray": Command(
-        "oldest-ray,tests",
-        ["python -m pytest -v -o addopts=--import-mode=importlib -m 'not slow and not verify' tests/rllib"],
-        "run all tests of leagues on the oldest release of Ray that is supported",
-    ),
-    "verify-champion": Command(
-        "rllib",
-        ["python -m benchmarks.suite champion"],
-        "train champions in many ways and compare them; days, and the same command resumes",
-    ),
-    "verify-trainers": Command(
-        "sb3,tests",
-        [LONG_TESTS + "tests/integrations", "python -m benchmarks.suite trainers"],
-        "train through every adapter, a quarter of an hour",
+        "dev", ["python maintainers/checks.py verify"], "run the long checks; goes on if stopped"
     ),
     "league": Command(
         "rllib",
@@ -242,6 +214,11 @@ def in_venv(program):
     return os.path.join(VENV, "bin", program)
 
 
+def constraints_path():
+    """Return the file with one known release of everything that is installed."""
+    return os.path.join(ROOT, ".ci", "constraints.txt")
+
+
 def stamp_path():
     """Return the file that says what .venv holds: a digest, then one extra a line."""
     return os.path.join(VENV, "bootstrap-installed")
@@ -271,6 +248,7 @@ def digest():
     """Name everything that an installation depends on: dependencies, interpreter, place."""
     parts = [
         read(os.path.join(ROOT, "pyproject.toml")) or "",
+        read(constraints_path()) or "",
         read(os.path.join(VENV, "pyvenv.cfg")) or "",
         ROOT,  # an editable install that was copied elsewhere still points to the old place
     ]
@@ -360,8 +338,10 @@ def install(extra):
     options = ["--disable-pip-version-check", "--no-input", "--log", log]
     # Without a ready-made numba, pip would try to build LLVM and fail with pages of output.
     options += ["--only-binary", "llvmlite,numba"]
-    if VENVS.get(extra):  # one known release of what is large
-        options += ["--constraint", os.path.join(ROOT, ".ci", "constraints.txt")]
+    options += [
+        "--constraint",
+        os.path.join(ROOT, ".ci", "constraints.txt"),
+    ]  # one known release of everything
     code = run([in_venv("python"), "-m", "pip", "install", *options, "-e", target])
     if code != 0:
         os.remove(unfinished_path())  # pip came to an end by itself and left nothing half-done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the benchmarks that benchmarks/suite.toml lists, by group, with the Python that runs this.
 
-    python -m benchmarks.suite core              all of a group; `make verify` does this for three groups
+    python -m benchmarks.suite core              all of a group
     python -m benchmarks.suite league --list     only say what would be run
     python -m benchmarks.suite trainers --quick  a look of some seconds at those that have one
 

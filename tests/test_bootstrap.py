@@ -177,16 +177,22 @@ def test_the_core_is_there_once_the_extras_are(bootstrap, machine):
     assert machine.installed == ["project[dev]"]
 
 
-def test_rllib_has_an_environment_of_its_own_with_known_releases(bootstrap, machine):
-    bootstrap.use_venv_for("rllib")
-    assert bootstrap.venv_name() == ".venv-rllib"
-    bootstrap.install("rllib")
-    assert "--constraint" in machine.commands[-1]
-    bootstrap.use_venv_for("dev")
-    bootstrap.install("dev")
-    assert bootstrap.venv_name() == ".venv"
-    assert "--constraint" not in machine.commands[-1]
+def test_rllib_has_an_environment_of_its_own_and_all_have_known_releases(bootstrap, machine):
+    for extra, name in (("rllib", ".venv-rllib"), ("dev", ".venv")):
+        bootstrap.use_venv_for(extra)
+        assert bootstrap.venv_name() == name
+        bootstrap.install(extra)
+        assert bootstrap.constraints_path() in machine.commands[-1]
     assert machine.made == 2
+
+
+def test_another_release_in_the_constraints_is_installed(bootstrap, machine):
+    bootstrap.install("dev")
+    path = Path(bootstrap.constraints_path())
+    path.parent.mkdir()
+    path.write_text("numpy==2.4.6\n")
+    bootstrap.install("dev")
+    assert machine.installed == ["project[dev]"] * 2
 
 
 def test_extras_are_added_to_the_core_and_remembered_beside_it(bootstrap, machine):

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Every check of a change, and the long ones.
+
+    python3 bootstrap.py check                  what .ci/run runs; stops at the first part that fails
+    python3 bootstrap.py check core ends        some parts alone, one after the other
+    python3 bootstrap.py verify                 what takes hours; goes on where it was stopped
+    python3 bootstrap.py verify long-browser    some parts alone, again
+
+Each part writes build/checks/NAME.log. At the end comes a table with the seconds of each.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import subprocess
+import sys
+import time
+
+from environments import BUILT, ENVIRONMENTS, ROOT
+from parts import Outcome, Part, Runner
+
+QUICK = "-m 'not slow and not verify and not browser and not checkout'"
+TEST = "python -m pytest -q"
+FLOORS = (
+    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_worked_examples.py "
+    "tests/env/test_api.py tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
+)
+# It holds axe-core, the checker of accessibility; what else it is for, and requires, is not used.
+AXE = "python -m pip install --quiet --no-deps --constraint .ci/constraints.txt axe-playwright-python"
+LEAGUE = (
+    "python -W ignore examples/league.py --iterations 1 --iteration-steps 16 --eval-games 1 --eval-steps 10"
+)
+
+
+CHECK: list[list[list[Part]]] = [
+    # Steps one after the other, in each step lanes side by side, in each lane parts one after the other.
+    [[Part("style", ["ruff check .", "ruff format --check .", "lint-imports"])]],
+    [
+        [
+            Part("run", ["python bootstrap.py run"]),
+            Part("types", ["mypy", "python maintainers/duplicates.py --check"]),
+        ],
+        [
+            Part(
+                "wheel",
+                ["python maintainers/environments.py full ends", "python maintainers/wheel_contents.py"],
+            ),
+            Part("docs", ["python bootstrap.py docs"]),
+        ],
+    ],
+    [[Part("core", ["python bootstrap.py test -x"])]],
+    [
+        [Part("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends")],
+        [Part("torch", [f"{TEST} {QUICK} tests/torch"], "full")],
+    ],
+    [
+        [Part("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
+        [
+            Part(
+                "trainers",
+                [
+                    f"{TEST} {QUICK} tests/integrations tests/render/test_video.py",
+                    "python examples/ppo.py --num-games 4 --rollout 16 --total-steps 192 --eval-games 4",
+                ],
+                "full",
+            )
+        ],
+    ],
+    [[Part("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs="chromium")]],
+]
+
+OLDEST = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "ONEDNN_MAX_CPU_ISA": "SSE41",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+    "NUMBA_CPU_NAME": "generic",
+    "OMP_NUM_THREADS": "1",
+}
+AVX2 = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4",
+    "OMP_NUM_THREADS": "8",
+}
+FLOATS = "tests/torch tests/rllib tests/integrations tests/decode tests/engine/test_golden.py"
+LONG = "-m 'not browser and not checkout'"
+
+VERIFY: list[Part] = [
+    Part("long-core", [f"{TEST} -n 2 -m 'slow or verify' tests"]),
+    Part(
+        "reference",
+        [
+            "python benchmarks/engine/differential.py --json build/checks/differential.json",
+            "python benchmarks/engine/differential.py --with-teams --ticks 300000 "
+            "--json build/checks/differential_teams.json",
+            "python benchmarks/engine/teams_of_one.py --json build/checks/teams_of_one.json",
+        ],
+    ),
+    Part("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs="chromium"),
+    Part(
+        "long-torch",
+        [f"{TEST} {LONG} tests/torch tests/decode", "python examples/pairs_ppo.py --minutes 1"],
+        "full",
+    ),
+    Part("long-rllib", [f"{TEST} {LONG} tests/rllib"], "full"),
+    Part(
+        "long-trainers",
+        [f"{TEST} {LONG} tests/integrations tests/render", "python examples/with_cleanrl.py"],
+        "full",
+    ),
+    Part("oldest-ray", [f"{TEST} {LONG} tests/rllib", LEAGUE], "oldest-ray"),
+    Part("newest", [f"{TEST} -n 2 {QUICK} tests"], "newest"),
+    Part("processor-oldest", [f"{TEST} {QUICK} {FLOATS}"], "full", OLDEST),
+    Part("processor-avx2", [f"{TEST} {QUICK} {FLOATS}"], "full", AVX2),
+    Part(
+        "tutorials",
+        ["python notebooks/ppo.py", "python -W ignore notebooks/league.py"],
+        "full",
+        {"MPLBACKEND": "agg"},
+    ),
+    Part("benchmarks", [f"{TEST} benchmarks"]),
+    Part(
+        "leagues",
+        [
+            "python -W ignore benchmarks/rllib/soak.py --iterations 30 --json soak.json",
+            "python -W ignore benchmarks/rllib/whole_nodes.py --size small --json nodes.json",
+            "python -W ignore benchmarks/rllib/training_speed.py --size small --rounds 1 --json speed.json",
+        ],
+        "full",
+    ),
+    Part(
+        "publishing",
+        [
+            "twine check --strict ../../dist/*/*",
+            "check-wheel-contents ../../dist",
+            f"zizmor --offline --no-progress --quiet {ROOT}/.github",
+            f"check-jsonschema --builtin-schema vendor.github-workflows {ROOT}/.github/workflows/*.yml",
+            f"check-jsonschema --builtin-schema vendor.citation-file-format {ROOT}/CITATION.cff",
+        ],
+        "publishing",
+    ),
+] + [Part(f"core-{name}", [f"{TEST} -n 2 {QUICK} tests"], name) for name in ENVIRONMENTS if "python" in name]
+
+
+VERIFIED = BUILT / "verified.json"
+
+
+def tree() -> str:
+    """Return a name of what the checkout holds now, changes that are not committed included."""
+    shown = [["git", "rev-parse", "HEAD"], ["git", "diff", "HEAD"], ["git", "status", "--porcelain"]]
+    outputs = [
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout for command in shown
+    ]
+    return hashlib.sha256(b"".join(outputs)).hexdigest()
+
+
+def check(names: list[str]) -> Runner:
+    """Run what a change has to pass, or the named parts of it."""
+    runner = Runner(".ci/run")
+    parts = {part.name: part for lanes in CHECK for lane in lanes for part in lane}
+    steps = [[[parts[name]]] for name in chosen(names, parts)] if names else CHECK
+    for lanes in steps:
+        runner.run_side_by_side(lanes)
+        if runner.failed:
+            break
+    return runner
+
+
+def verify(names: list[str]) -> Runner:
+    """Run the long parts that have not passed on this state of the checkout, or the named ones."""
+    runner = Runner("python3 bootstrap.py verify")
+    parts = {part.name: part for part in VERIFY}
+    state = json.loads(VERIFIED.read_text()) if VERIFIED.exists() else {}
+    passed = state.get("passed", {}) if state.get("tree") == tree() else {}
+    runner.outcomes = {name: Outcome(**passed[name]) for name in passed if name not in names}
+    for name in chosen(names, parts) or [name for name in parts if name not in passed]:
+        runner.run(parts[name])
+        now = {
+            name: dataclasses.asdict(outcome) for name, outcome in runner.outcomes.items() if not outcome.code
+        }
+        VERIFIED.write_text(json.dumps({"tree": tree(), "passed": now}, indent=2) + "\n")
+    return runner
+
+
+def chosen(names: list[str], parts: dict[str, Part]) -> list[str]:
+    """Return ``names``; an error with all that there are where one is unknown."""
+    for name in names:
+        if name not in parts:
+            raise SystemExit(f"there is no part {name!r}; there are {', '.join(parts)}")
+    return names
+
+
+def main(verb: str, *names: str) -> int:
+    """Run the checks, print the table, and return the exit code."""
+    began = time.monotonic()
+    runner = {"check": check, "verify": verify}[verb](list(names))
+    print(f"\n{runner.table()}\n")
+    print(
+        f"FAILED: {', '.join(runner.failed)}"
+        if runner.failed
+        else f"all passed, {time.monotonic() - began:.0f} s"
+    )
+    return 1 if runner.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

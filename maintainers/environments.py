@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The environments in which checks run, each with the wheel of this checkout, below `build/checks`.
+
+python maintainers/environments.py full ends     make these, or bring them up to date
+python maintainers/environments.py constraints   write `.ci/constraints.txt` anew, with the newest releases
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILT = ROOT / "build" / "checks"
+CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
+PINNED = ("torch==2.13.0", "triton==3.9.0", "ray==2.60.0", "gymnasium==1.2.2")
+"""Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
+COPIED = ("tests", "benchmarks", "docs", "examples", "notebooks", "pyproject.toml")
+EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is installed beside the wheel; ``python`` makes it, and ``exempt`` packages have no constraint."""
+
+    extras: str
+    also: tuple[str, ...] = ()
+    exempt: tuple[str, ...] = ()
+    is_constrained: bool = True
+    python: str = sys.executable
+
+
+ENVIRONMENTS = {
+    "full": Environment(EVERYTHING, ("moviepy", "triton")),
+    # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
+    "ends": Environment(
+        "tests,bench",
+        ("numba==0.61.0", "numpy==2.0.2", "gymnasium==1.4.0"),
+        exempt=("numba", "llvmlite", "numpy", "scipy", "gymnasium"),
+    ),
+    "newest": Environment("tests,bench,completion,league", is_constrained=False),
+    "oldest-ray": Environment("oldest-ray,tests,bench", exempt=("ray",)),
+    "publishing": Environment("", ("twine", "check-wheel-contents", "check-jsonschema", "zizmor")),
+} | {
+    f"python{version}": Environment("tests,bench", python=f"python{version}")
+    for version in ("3.11", "3.12", "3.13", "3.14")
+}
+
+
+def program(environment: str, name: str) -> Path:
+    """Return the path of a program of an environment; "source" is the one bootstrap.py makes."""
+    home = ROOT / ".venv" if environment == "source" else BUILT / environment
+    return home / ("Scripts" if os.name == "nt" else "bin") / (name + (".exe" if os.name == "nt" else ""))
+
+
+def make(name: str) -> None:
+    """Bring an environment up to date: packages where what is asked for has changed, the wheel always."""
+    environment, wheel = ENVIRONMENTS[name], built_wheel()
+    wanted = f"{environment}\n{CONSTRAINTS.read_text()}\n{(ROOT / 'pyproject.toml').read_text()}"
+    stamp = BUILT / name / "installed"
+    done = stamp.read_text().split() if stamp.exists() else []
+    digests = [hashlib.sha256(data).hexdigest() for data in (wanted.encode(), wheel.read_bytes())]
+    if done[:1] != digests[:1]:
+        shutil.rmtree(BUILT / name, ignore_errors=True)
+        subprocess.run([environment.python, "-m", "venv", "--without-pip", BUILT / name], check=True)
+        constraints = _constraints_of(name)
+        _install(name, f"{wheel}[{environment.extras}]", *environment.also, "--constraint", str(constraints))
+    elif done != digests:
+        _install(name, str(wheel), "--no-deps", "--force-reinstall")
+    stamp.write_text("\n".join(digests))
+
+
+def _install(environment: str, *what: str) -> None:
+    """Install with the pip of the source's environment; Python compiles what is imported alone."""
+    pip = [program("source", "python"), "-m", "pip", "--python", program(environment, "python")]
+    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", "llvmlite,numba"]
+    subprocess.run([*pip, "install", *options, *what], check=True)
+
+
+def _constraints_of(name: str) -> Path:
+    """Write down the constraints of an environment; return the file."""
+    environment, path = ENVIRONMENTS[name], BUILT / f"{name}-constraints.txt"
+    lines = CONSTRAINTS.read_text().splitlines() if environment.is_constrained else PINNED[:2]
+    kept = [line for line in lines if line.split("==")[0] not in environment.exempt]
+    path.write_text("\n".join(kept) + "\n")
+    return path
+
+
+def built_wheel() -> Path:
+    """Return the wheel of the checkout, built from its sdist unless it is there."""
+    sources = [path for name in ("territorial", "rllib_adapters") for path in (ROOT / name).rglob("*")]
+    digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
+    for path in sorted(path for path in sources if path.is_file() and "__pycache__" not in path.parts):
+        digest.update(f"{path.relative_to(ROOT)}".encode() + path.read_bytes())
+    folder = BUILT / "dist" / digest.hexdigest()[:16]
+    if not list(folder.glob("*.whl")):
+        shutil.rmtree(BUILT / "dist", ignore_errors=True)
+        build = [program("source", "python"), "-m", "build", "--outdir", folder, ROOT]
+        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    return next(folder.glob("*.whl"))
+
+
+def tests_apart(name: str) -> Path:
+    """Return a folder with tests and examples alone: the packages are imported from the wheel there."""
+    folder = BUILT / "work" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name in COPIED:
+        source, target = ROOT / name, folder / name
+        shutil.copy(source, target) if source.is_file() else shutil.copytree(source, target)
+    return folder
+
+
+def renew_constraints() -> None:
+    """Write the constraints anew: what pip takes today for all that "source" and "full" need."""
+    folder = BUILT / "constraints"
+    venv.create(folder, clear=True, with_pip=True)
+    python = folder / program("source", "python").relative_to(ROOT / ".venv")
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    also = [*ENVIRONMENTS["full"].also, *ENVIRONMENTS["publishing"].also, "axe-playwright-python", *PINNED]
+    subprocess.run([*pip, "install", "--quiet", f"{ROOT}[{EVERYTHING},dev,docs]", *also], check=True)
+    freeze = subprocess.run([*pip, "freeze"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    lines = [line.split("+")[0] for line in freeze.splitlines() if "==" in line]  # not "+cpu"
+    CONSTRAINTS.write_text(
+        "# What checks install, renewed by: python maintainers/environments.py constraints\n"
+        + "\n".join(lines)
+        + "\n"
+    )
+    shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        renew_constraints() if name == "constraints" else make(name)

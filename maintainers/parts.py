@@ -1,0 +1,165 @@
+"""Runs parts of checks side by side, with logs, a table of seconds, and what repeats a failure."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from environments import BUILT, ENVIRONMENTS, ROOT, program, tests_apart
+
+SHOWN = {True: 12, False: 80}
+"""Lines of a log that are shown of a part that has passed, and of one that has failed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Commands that run one after the other, in an environment of `environments.py` or that of the source.
+
+    ``needs``: a program that the machine must have, or the part is skipped.
+    """
+
+    name: str
+    commands: list[str]
+    environment: str = "source"
+    variables: dict[str, str] = field(default_factory=dict)
+    needs: str = ""
+
+    def missing(self) -> str:
+        """Return the program that the part needs and the machine lacks; "" where it has all."""
+        known = ENVIRONMENTS.get(self.environment)
+        wanted = [name for name in (self.needs, known.python if known else "") if name]
+        return next((name for name in wanted if shutil.which(name) is None), "")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a part ended: exit code, seconds by the clock, seconds of processors (children included)."""
+
+    code: int
+    wall: float
+    processor: float
+
+
+class Runner:
+    """Runs parts, and keeps how they ended; ``verb`` is the command that repeats one of them alone."""
+
+    def __init__(self, verb: str) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+        self._verb = verb
+        self._printing = threading.Lock()
+        self._running: set[int] = set()
+        self._stopped = False
+
+    @property
+    def failed(self) -> list[str]:
+        """Return the names of the parts that failed."""
+        return [name for name, outcome in self.outcomes.items() if outcome.code]
+
+    def run_side_by_side(self, lanes: list[list[Part]]) -> None:
+        """Run the parts of each lane one after the other; a failure ends those beside it."""
+        threads = [threading.Thread(target=self._run_lane, args=(lane,)) for lane in lanes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _run_lane(self, lane: list[Part]) -> None:
+        for part in lane:
+            if not self.failed:
+                self.run(part)
+        if self.failed:
+            self.stop()
+
+    def run(self, part: Part) -> None:
+        """Run a part; what it prints goes to its log, whose end is shown."""
+        if missing := part.missing():
+            self._say(f"\n=== {part.name}: SKIPPED, there is no {missing} on the path")
+            return
+        BUILT.mkdir(parents=True, exist_ok=True)
+        log, began, processor = BUILT / f"{part.name}.log", time.monotonic(), 0.0
+        self._say(f"\n=== {part.name} ... ({log.relative_to(ROOT)})")
+        with log.open("wb") as output:
+            for command, place, variables in self._commands(part):
+                output.write(f"$ {command}\n".encode())
+                output.flush()
+                code, used = self._call(command, place, variables, output)
+                processor += used
+                if code:
+                    break
+        if not self._stopped:
+            outcome = Outcome(code, time.monotonic() - began, processor)
+            self.outcomes[part.name] = outcome
+            self._say(self._report(part, log, outcome))
+
+    def _commands(self, part: Part) -> Iterator[tuple[str, Path, dict[str, str]]]:
+        """Yield command, folder and variables: first what brings the part's environment up to date."""
+        own = {"OMP_WAIT_POLICY": "PASSIVE"}  # PyTorch's threads sleep while they wait for each other
+        place = ROOT
+        if part.environment != "source":
+            make = f"python maintainers/environments.py {part.environment}"
+            yield make, ROOT, own | {"PATH": _path_of("source")}
+            place = tests_apart(part.name)
+        for command in part.commands:
+            yield command, place, own | {"PATH": _path_of(part.environment)} | part.variables
+
+    def _call(
+        self, command: str, place: Path, variables: dict[str, str], output: BinaryIO
+    ) -> tuple[int, float]:
+        """Return the exit code of a command, and the seconds of processors that it took."""
+        process = subprocess.Popen(
+            command,
+            shell=True,
+            cwd=place,
+            env=os.environ | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._running.add(process.pid)
+        _, status, usage = os.wait4(process.pid, 0)
+        self._running.discard(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, usage.ru_utime + usage.ru_stime
+
+    def _report(self, part: Part, log: Path, outcome: Outcome) -> str:
+        passed = outcome.code == 0
+        lines = log.read_text(errors="replace").splitlines()[-SHOWN[passed] :]
+        seconds = f"{outcome.wall:.0f} s, {outcome.processor:.0f} s of processors"
+        if passed:
+            return "\n".join([f"\n--- {part.name}: passed in {seconds}", *lines])
+        again = f"FAILED: {part.name}, after {seconds}. Alone again: {self._verb} {part.name}"
+        return "\n".join([f"\n--- {part.name}", *lines, again])
+
+    def stop(self) -> None:
+        """End what is running; how it ended is not kept."""
+        self._stopped = True
+        for pid in list(self._running):
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGTERM)
+
+    def table(self) -> str:
+        """Return the seconds of each part as text."""
+        rows = [f"{'part':20}{'passed':>8}{'wall s':>10}{'processor s':>14}"]
+        for name, outcome in self.outcomes.items():
+            word = "no" if outcome.code else "yes"
+            rows.append(f"{name:20}{word:>8}{outcome.wall:10.0f}{outcome.processor:14.0f}")
+        return "\n".join(rows)
+
+    def _say(self, text: str) -> None:
+        with self._printing:
+            print(text, flush=True)
+
+
+def _path_of(environment: str) -> str:
+    """Return PATH with the programs of an environment first."""
+    return os.pathsep.join([str(program(environment, "python").parent), os.environ.get("PATH", "")])
