@@ -6,6 +6,9 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
 ``numba.core.registry.CPUDispatcher`` (``decorators``)
     Its ``compile`` is extended, so that one process compiles a kernel while others wait, and its class is
     set on what ``njit`` returns. Without it: every process compiles for itself. Public way: none.
+``numba.core.compiler_lock.global_compiler_lock`` (``decorators``)
+    Taken before the lock of the cache, as numba does where a kernel calls another. Without it: two threads
+    that compile wait for each other and never end. Public way: none.
 ``_nrt``, ``forceinline``, ``no_cpython_wrapper``, ``no_cfunc_wrapper`` (``decorators``)
     Options of ``njit`` that its documentation leaves out. Without ``_nrt``, arrays are counted and a tick
     costs twice as much; without the others, compiling takes twice as long. Public way: none.
@@ -15,10 +18,10 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
 ``numba.core.event`` (``decorators``, ``warmup``)
     Tells when a kernel is compiled; described in numba's developer manual alone. Without it: no line on
     stderr says what a first step waits for. Public way: none.
-``numba.core.caching.FunctionCache``, ``NullCache`` (``cache``)
+``numba.core.caching.FunctionCache``, ``CompileResultCacheImpl``, ``NullCache`` (``cache``)
     ``_impl``, ``_cache_path``, ``_cache_file`` and ``_index_key`` of numba's cache of a function. Without
-    it: stale machine code after an edit in another file, and errors of damaged files. Public way:
-    ``cache=True``.
+    it: stale machine code after an edit in another file, nothing shared by two checkouts, and errors of
+    damaged files. Public way: ``cache=True``.
 ``numba.core.serialize.dumps`` (``cache``)
     Pickles machine code as numba's own cache does. Public way: none.
 ``numba.core.cgutils`` (``atomics``, ``block_copies``, ``bound_arguments``, ``simd``, ``static_arrays``)

@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import inspect
 import os
 import pickle
 import shutil
+import stat
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
-from numba.core.caching import FunctionCache, NullCache
+import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from territorial.files.atomic import write_file
+from territorial.jit.sources import Sources
 
-PACKAGES_WITH_KERNELS = (
-    "",
-    "actions",
-    "bots",
-    "config",
-    "decode",
-    "engine",
-    "envs",
-    "game",
-    "jit",
-    "nets",
-    "observation",
-)
-"""The packages whose files take part in compiled code, by kernels or constants; "" is ``territorial``."""
-
-
-def source_digest(package: Path = Path(__file__).parents[1]) -> str:
-    """Return a name of the state of all sources that compiled code depends on.
-
-    Numba notices a change only in the file of the cached function itself. Functions and constants that it
-    takes from other files may change, and numba would run stale code. So every file of every package with
-    kernels is part of the name of the cache's folder. So is the place of ``package``: numba also compares the
-    time of the file, and two installations of one release would remove each other's code.
-    """
-    digest = hashlib.blake2b(str(package.resolve()).encode() + b"\0", digest_size=8)
-    for path in sorted(path for name in PACKAGES_WITH_KERNELS for path in (package / name).glob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+FOLDER = "kernels"
+"""The name of the folder with all kernels of a user."""
+DAY_S = 24 * 60 * 60
+UNUSED_DAYS = 30
+"""What no process has loaded for so long is removed."""
 
 
 def _user_cache() -> Path:
@@ -63,32 +46,103 @@ def _user_cache() -> Path:
 
 
 def _usable_cache() -> Path:
-    """Return the folder for compiled code; one that only this process uses if the usual cannot be written."""
-    name = f"kernels-{source_digest()}"
+    """Return the folder for compiled code; if the usual cannot be written, one among temporary files."""
     try:
-        folder = _user_cache() / name
+        folder = _user_cache() / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):  # RuntimeError: there is no home directory
-        return _private_cache() / name
+        return _temporary_cache()
 
 
-def _private_cache() -> Path:
-    """Return a new folder, removed at exit; one that is not there if none can be made.
+def _temporary_cache() -> Path:
+    """Return the folder that all processes of this user share, else one of this process; else NOWHERE.
 
-    What lies in it is unpickled, so it must be a folder that no other user could have made.
+    What lies in it is unpickled, so it must be one that no other user can have made, or can write to.
     """
+    with suppress(OSError):
+        user = f"-{os.getuid()}" if sys.platform != "win32" else ""
+        folder = Path(tempfile.gettempdir(), f"territorial-env{user}")
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        if _is_private(folder):
+            return folder / FOLDER
     try:
         private = Path(tempfile.mkdtemp(prefix="territorial-env-"))
     except OSError:
-        return Path(os.devnull)
+        return NOWHERE
     atexit.register(shutil.rmtree, private, ignore_errors=True)
-    return private
+    return private / FOLDER
 
 
+def _is_private(folder: Path) -> bool:
+    """Return whether this is a folder, and no link, in which no other user can change anything."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    if sys.platform == "win32":  # each user has temporary files of their own
+        return True
+    above = folder.parent.stat().st_mode
+    can_be_replaced = above & (stat.S_IWGRP | stat.S_IWOTH) and not above & stat.S_ISVTX
+    return found.st_uid == os.getuid() and not found.st_mode & 0o077 and not can_be_replaced
+
+
+NOWHERE = Path(os.devnull)
 CACHE_DIR: Path = _usable_cache()
-"""Where the compiled kernels of this version of the sources are kept; safe to delete."""
+"""Where compiled kernels are kept, in folders named by what they are compiled from; safe to delete."""
+
+_PYTHON = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+_LIBRARIES = f"numpy {np.__version__}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
+VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}"
+"""What compiles, and what compiled code is for; the processor is part of every key."""
+_sources = Sources()
+
+
+def folder_of(file: str) -> Path | None:
+    """Return the folder of the kernels in ``file``; None if they must not be kept.
+
+    Numba notices a change only in the file of the kernel itself, and keeps apart what lies in different
+    places. This name changes with every file that code or constants can come from, and with nothing else:
+    another checkout or environment with the same sources and versions finds what was compiled here.
+    """
+    try:
+        digest = _sources.digest(os.path.abspath(file))
+    except OSError:  # there is no file: the kernel was made at a prompt
+        return None
+    if digest is None or CACHE_DIR == NOWHERE:
+        return None
+    name = hashlib.blake2b(f"{digest}\0{VERSIONS}".encode(), digest_size=8).hexdigest()
+    return CACHE_DIR / f"{Path(file).stem}-{name}"
+
+
+def remove_unused(cache: Path = CACHE_DIR) -> None:
+    """Remove the folders that no process has used for UNUSED_DAYS; only one process at a time may do this."""
+    for removed in cache.glob("unused-*"):  # by a process that was stopped
+        shutil.rmtree(removed, ignore_errors=True)
+    oldest = time.time() - UNUSED_DAYS * DAY_S
+    for folder in cache.glob(f"*-{'[0-9a-f]' * 16}"):
+        removed = cache / f"unused-{folder.name}"
+        with suppress(OSError):
+            if folder.stat().st_mtime < oldest:
+                folder.rename(removed)
+                if removed.stat().st_mtime < oldest:
+                    shutil.rmtree(removed, ignore_errors=True)
+                else:  # a process has begun to use it in this moment
+                    removed.rename(folder)
+
+
+class _NumbaFiles(CompileResultCacheImpl):
+    """How numba's cache writes and reads a function; where it lies is not numba's choice."""
+
+    def __init__(self, function: Any, folder: Path) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._py_file, self._folder = inspect.getfile(function), folder
+        self._locator = self
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder."""
+        self._folder.mkdir(parents=True, exist_ok=True)
 
 
 class KernelCache(FunctionCache):
@@ -99,15 +153,15 @@ class KernelCache(FunctionCache):
     ``flush`` on request (numba.core.caching of 0.61 to 0.68).
     """
 
-    def __init__(self, function: Any) -> None:
-        configured = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(CACHE_DIR)
-        try:
-            super().__init__(function)
-        finally:
-            numba.config.CACHE_DIR = configured
-        stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = KernelFiles(Path(self._cache_path), self._impl.filename_base, stamp)
+    _has_removed = False
+
+    def __init__(self, function: Any, folder: Path) -> None:
+        self._name, self._py_func = repr(function), function
+        self._impl = _NumbaFiles(function, folder)
+        self._cache_path = str(folder)
+        name = f"{Path(inspect.getfile(function)).stem}.{function.__qualname__}-{self._impl._lineno}"
+        self._cache_file = KernelFiles(folder, name.replace("<", "").replace(">", ""))
+        self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for these types, or None if there is none that can be loaded."""
@@ -125,6 +179,9 @@ class KernelCache(FunctionCache):
                 f"territorial: compiled code cannot be saved in {self._cache_path!r} "
                 f"({error.strerror}); the next process will compile it again\n"
             )
+        if not KernelCache._has_removed:
+            KernelCache._has_removed = True
+            remove_unused()
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Return whether there is code for these types, undamaged."""
@@ -132,7 +189,7 @@ class KernelCache(FunctionCache):
 
 
 class NoCache(NullCache):
-    """Where nothing can be written: every process compiles for itself."""
+    """Where nothing can be kept: every process compiles for itself."""
 
     def has(self, _sig: Any, _target_context: Any) -> bool:
         """Return False."""
@@ -141,21 +198,19 @@ class NoCache(NullCache):
 
 def cache_of(function: Any) -> KernelCache | NoCache:
     """Return what keeps the compiled forms of a kernel."""
-    try:
-        return KernelCache(function)
-    except RuntimeError:  # numba has found no folder that can be written to
-        return NoCache()
+    folder = folder_of(inspect.getfile(function))
+    return NoCache() if folder is None else KernelCache(function, folder)
 
 
 class KernelFiles:
     """A file for each compiled form of a function: a digest, and the pickle of what numba keeps.
 
-    ``name``: how names of files begin; ``stamp``: numba's, of the file with the function.
+    ``name``: how names of files begin.
     """
 
-    def __init__(self, folder: Path, name: str, stamp: Any) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name
-        self._origin = (CACHE_DIR.name, numba.__version__, llvmlite.__version__, stamp)
+        self._origin = (folder.name, name, VERSIONS)
 
     def load(self, key: Any) -> Any:
         """Return what was saved with ``key``; None if there is nothing, or nothing whole."""
@@ -184,6 +239,9 @@ class KernelFiles:
             content = self._path(key).read_bytes()
         except OSError:
             return None
+        with suppress(OSError):  # it may be another user's, or gone
+            if self._folder.stat().st_mtime < time.time() - DAY_S:
+                os.utime(self._folder)
         digest, payload = content[:DIGEST_SIZE], content[DIGEST_SIZE:]
         return payload if digest == _digest(payload) else None
 

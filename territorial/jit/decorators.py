@@ -26,6 +26,7 @@ from llvmlite import ir
 
 try:  # numba does not promise to keep these
     from numba.core import event
+    from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
     from numba.extending import intrinsic, overload
 except ImportError as _error:
@@ -64,7 +65,7 @@ class _KernelDispatcher(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         if is_ready(self, sig):
             return super().compile(sig)
-        with event.trigger_event(WAIT, {"dispatcher": self}), _one_at_a_time():
+        with event.trigger_event(WAIT, {"dispatcher": self}), global_compiler_lock, _one_at_a_time():
             return super().compile(sig)
 
 
@@ -79,14 +80,27 @@ def is_ready(compiled: Any, types: tuple[Any, ...]) -> bool:
     return bool(compiled._cache.has(types, compiled.targetctx))
 
 
+_compiling = 0
+"""How many kernels this process compiles: one, and those that it calls. Numba's lock guards it."""
+
+
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Keep out all who compile into the same cache; where nothing can be locked, they do so side by side."""
+    """Keep out all processes that compile into the same cache; where nothing can be locked, all do at once.
+
+    The thread must hold numba's lock: numba takes it first where a kernel that is compiled calls another.
+    """
+    global _compiling
     with ExitStack() as stack:
-        with suppress(OSError):
-            CACHE_DIR.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(CACHE_DIR / "compiling.lock"))
-        yield
+        if not _compiling:
+            with suppress(OSError):
+                CACHE_DIR.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(CACHE_DIR / "compiling.lock"))
+        _compiling += 1
+        try:
+            yield
+        finally:
+            _compiling -= 1
 
 
 def njit(function: F) -> F:

@@ -21,7 +21,7 @@ from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED, WAIT
 
 RECORD = "compile.json"
-"""The file beside the compiled kernels that says how many seconds each of them took."""
+"""The file in the cache that says how many seconds this machine took for each kernel when it did last."""
 
 _KERNELS = "territorial.engine.step"
 _FIRST_STEP = ("reset_games", "step_games")
@@ -129,7 +129,7 @@ def _recorded(folder: Path) -> dict[str, float]:
 
 def _record(folder: Path, name: str, seconds: float) -> None:
     """Add a kernel to the record; where that cannot be written, the figure is lost and nothing else."""
-    record = {"host": _host(), "seconds": {name: seconds} | _recorded(folder)}
+    record = {"host": _host(), "seconds": _recorded(folder) | {name: seconds}}
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         write_file(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())
