@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from ray.rllib.core.columns import Columns
 
 
@@ -17,10 +18,11 @@ class ValuedActions:
 
     def _forward_exploration(self: Any, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Return what acts, and values; overrides ``RLModule._forward_exploration``."""
-        outputs = dict(self._forward(batch, **kwargs))
-        embeddings = outputs.pop(Columns.EMBEDDINGS, None)  # too large for episodes
-        if embeddings is not None:
-            outputs[Columns.VF_PREDS] = self.compute_values(batch, embeddings)
+        with torch.no_grad():  # as in RLlib's method: acting builds no graphs
+            outputs = dict(self._forward(batch, **kwargs))
+            embeddings = outputs.pop(Columns.EMBEDDINGS, None)  # too large for episodes
+            if embeddings is not None:
+                outputs[Columns.VF_PREDS] = self.compute_values(batch, embeddings)
         return outputs
 
     # The same when it acts greedily: steps of an episode must not differ in what they have.

@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +14,9 @@ from territorial.bots import Network
 from tests.bots.networks import random_file, rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from tests.torch.test_pair_policy import inputs, policy_of
+
 pytestmark = pytest.mark.checkout
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -387,23 +389,30 @@ def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
 
 
 def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path):
-    run, order = order_of(pairs_ppo, tmp_path, share=1.0, average=0.9, entropy=0.0, rollout=8)
-    games = pairs_ppo.AllGames(run.settings, order, 0)
-    rows, _ = games.rollout(run.trainee.policy, order)
-    launches = rows["action"] > 0
-    assert Counter(launches.tolist())[True] > 3
-    rows["gain"] = np.where(launches, 1.0, -1.0).astype(np.float32)
-    before = run.trainee.weights()
+    """From fixed weights, and rows of which every second one launched."""
+    run, _ = order_of(pairs_ppo, tmp_path, share=1.0, average=0.9, entropy=0.0)
+    run.trainee.begin_with(policy_of())
+    own, pairs, mask = (part.numpy() for part in inputs(64))
+    mask[:] = 1  # so that all can launch
+    launches = np.arange(64) % 2 == 1
+    rows = {"own": own, "pairs": pairs, "action_mask": mask, "action": launches.astype(np.int64)}
+    rows |= {name: np.zeros(64, np.float32) for name in ("target", "value")}
+    rows |= {"weight": np.ones(64, np.float32), "gain": np.where(launches, 1, -1).astype(np.float32)}
+    tensors = [pairs_ppo.torch.from_numpy(part) for part in (own, pairs, mask)]
+
+    def logits(policy):
+        return policy(*tensors)[0].detach()
+
+    first = logits(run.trainee.policy)
+    rows["logp"] = first[np.arange(64), rows["action"]].numpy()
     for _ in range(5):
         run.trainee.update(rows, 0.0)
 
-    def shares(policy):
-        seen = (pairs_ppo.torch.from_numpy(rows[name]) for name in ("own", "pairs", "action_mask"))
-        return 1 - policy(*seen)[0][:, 0].exp().mean().item()
+    def shares(found):
+        return 1 - found[:, 0].exp().mean().item()
 
-    fresh = pairs_ppo.PairPolicy("small")
-    fresh.load_state_dict({name: pairs_ppo.torch.from_numpy(part) for name, part in before.items()})
-    assert shares(run.trainee.policy) > shares(run.trainee.average) > shares(fresh)
+    now = shares(logits(run.trainee.policy))
+    assert now > shares(logits(run.trainee.average)) > shares(first)
 
 
 def sure_rows(torch, count=1):

@@ -23,6 +23,7 @@ from territorial.integrations.sb3_pairs import (  # noqa: E402
 )
 from territorial.nets import PairPolicy  # noqa: E402
 from territorial.nets.pair_calibration import calibration_rows  # noqa: E402
+from tests.torch.test_pair_policy import policy_of  # noqa: E402
 
 GAME = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "decision_every": 50}
 FORMS = {"obs": "pairs", "action_format": "pairs"}
@@ -124,17 +125,13 @@ def rows():
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_the_exported_file_plays_in_the_engine_as_the_policy_does(kind, policy, tmp_path, rows):
     env = MaskableVecEnv(2, **FORMS, **GAME)
-    model = model_of(kind, policy, env, policy_kwargs={"size": "small"}, learning_rate=3e-3)
-    model.learn(512)
+    model = model_of(kind, policy, env, policy_kwargs={"size": "small"})
     network = model.policy.network
-    with torch.no_grad():  # choices that differ from state to state
-        network.hold.bias.fill_(0.0)
-        for layer in (network.joint, network.score):
-            layer.weight *= 3
+    network.load_state_dict(policy_of().state_dict())  # choices that differ from state to state
     path = tmp_path / "net.safetensors"
-    assert network.export(path, rows=rows).equal >= 0.99
+    assert network.export(path, rows=rows, least_equal=0.97).equal >= 0.97
     same, launched = choices_in_games(model, path)
-    assert same.mean() >= 0.99
+    assert same.mean() >= 0.97
     assert 50 < launched.sum() < len(launched)
 
 

@@ -6,6 +6,13 @@ And choices for comparisons of runners.
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    """PyTorch begins every test with the same numbers, in whatever order tests run."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def ends_with_the_session():
     """Ray is not left to the end of the process."""

@@ -64,7 +64,9 @@ def is_same(first, second):
 
 
 @pytest.mark.usefixtures("running_ray")
-@pytest.mark.parametrize(("runner", "kind"), [("batched", "boards"), ("stock", "pairs")])
+@pytest.mark.parametrize(
+    ("runner", "kind"), [("batched", "boards"), pytest.param("stock", "pairs", marks=pytest.mark.verify)]
+)
 def test_a_league_learns_freezes_and_resumes(tmp_path, runner, kind):
     algorithm = build(tmp_path / "store", runner, kind, target_network_update_freq=1000)
     try:
@@ -102,30 +104,42 @@ def test_a_league_learns_freezes_and_resumes(tmp_path, runner, kind):
         restored.stop()
 
 
+def is_held(lock):
+    """Whether another thread would have to wait for a lock."""
+    found = []
+
+    def attempt():
+        found.append(not lock.acquire(blocking=False))
+        if not found[0]:
+            lock.release()
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
 def check_states(learner):
     """No update falls into the middle of a state, and none after it changes it."""
-    module, seen, held = learner.module["main"], [], []
+    module, held = learner.module["main"], []
     bias = module.policy.policy_head.bias
 
     def while_reading(*args, **kwargs):
-        thread = threading.Thread(target=learner.apply_gradients, args=({},))
-        thread.start()
-        thread.join(timeout=0.2)
-        seen.append(thread)
-        held.append(bias.detach().clone())
+        held.append(is_held(learner.changing))
         return type(module).get_state(module, *args, **kwargs)
 
     def step(*_):
-        if threading.current_thread() in seen:  # the learner's own thread may go on meanwhile
-            bias.data.add_(1)
+        held.append(is_held(learner.changing))
+        bias.data.add_(1)
 
     with (
         mock.patch.object(module, "get_state", while_reading),
         mock.patch.object(OwnUpdates, "apply_gradients", step),
     ):
+        before = bias.detach().clone()
         state = learner.get_state(components="rl_module/main")["rl_module"]["main"]
-        (thread,), (before,) = seen, held
-        thread.join(timeout=5)
+        learner.apply_gradients({})
+    assert held == [True, True]
     assert (bias == before + 1).all()
     np.testing.assert_array_equal(state["policy.policy_head.bias"], before)
 
@@ -149,12 +163,12 @@ def test_targets_follow_and_batches_that_wait_keep_their_frames(tmp_path):
         for i in (0, 1, 0):  # as the buffer draws them
             learner._make_batch_if_necessary(TrainingData(batch=batches[i]))
             assert learner.module["main"].frames is banks[i]
-        check_states(learner)
         thread = learner._learner_thread
     finally:
         algorithm.stop()
-    thread.join(timeout=5)
+    thread.join(timeout=300)
     assert not thread.is_alive()
+    check_states(learner)  # now that nothing else changes it
 
 
 def test_a_target_is_of_the_learner_alone_and_plays_the_games_of_its_network():

@@ -20,10 +20,13 @@ from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config  # noqa: E402
 from tests.rllib.support import env_vars, fill  # noqa: E402
 from tests.rllib.test_league import league_config, small_league  # noqa: E402
 
+pytestmark = pytest.mark.verify  # with one machine: test_restarted_runner.py
+
 EACH = {"runner": 1, "learner": 1}
 ROOM = {"num_cpus": 4, "resources": EACH, "object_store_memory": 80_000_000}
 """What each machine has."""
-PATIENCE = 20
+PATIENCE = 300
+"""Rounds of a second after which it hangs."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,6 @@ def learners_of(algorithm):
     return [result.get() for result in results]
 
 
-@pytest.mark.verify  # with one machine: test_restarted_runner.py
 def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, cluster):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
@@ -155,7 +157,7 @@ def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(
         algorithm.stop()
 
 
-@pytest.mark.parametrize("runners", [2, pytest.param(4, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("runners", [2, 4])
 def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(tmp_path, cluster, runners):
     """Meanwhile snapshots come and go: those that the league has dropped are removed from the store."""
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")

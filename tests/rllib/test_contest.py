@@ -16,6 +16,7 @@ class OtherModule(ReferenceModule):
     """The same network under another name."""
 
 
+@pytest.mark.verify  # as networks of users do: tests/torch/test_contestants.py
 @pytest.mark.parametrize(
     ("module", "trunks"), [(ReferenceModule, {}), (OtherModule, {"OtherModule": OtherModule.make_trunk})]
 )

@@ -1,7 +1,6 @@
 """Settings of the games changed while training goes on."""
 
 import os
-import time
 
 import numpy as np
 import pytest
@@ -92,6 +91,7 @@ def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_doe
         algorithm.stop()
 
 
+@pytest.mark.verify
 def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learners(tmp_path):
     config = ppo()
     config.env_runners(num_env_runners=1, rollout_fragment_length=8)
@@ -160,6 +160,7 @@ class Teacher(RLlibCallback):
         set_env(algorithm, seats=["agent", "novice", "novice", "novice"])
 
 
+@pytest.mark.verify
 def test_a_callback_of_ones_own_may_do_it_as_well():
     config = ppo()
     config.callbacks(Teacher)
@@ -170,32 +171,6 @@ def test_a_callback_of_ones_own_may_do_it_as_well():
         algorithm.train()
         assert games_of(algorithm)[0][1] == [["main", "novice", "novice", "novice"]] * 2
         set_league(algorithm, league_of(algorithm))  # goes on with the players in force
-    finally:
-        algorithm.stop()
-
-
-@pytest.mark.release
-def test_a_runner_that_was_lost_comes_back_with_the_settings_in_force():
-    config = ppo()
-    config.env_runners(num_env_runners=1, rollout_fragment_length=8)
-    config.fault_tolerance(restart_failed_env_runners=True, ignore_env_runner_failures=False)
-    algorithm = config.build_algo()
-    try:
-        set_env(algorithm, **LARGER)
-        algorithm.train()
-        ray.kill(next(iter(algorithm.env_runner_group._worker_manager.actors().values())), no_restart=False)
-        after = []
-        for _ in range(120):
-            algorithm.train()  # which looks whether the runner is there again
-            if algorithm.env_runner_group.num_healthy_remote_workers() == 1:
-                after = algorithm.env_runner_group.foreach_env_runner(
-                    lambda runner: runner.env.game.config, local_env_runner=False
-                )
-                break
-            time.sleep(0.5)
-        assert after == [LARGER["config"]]
-        result = algorithm.train()
-        assert np.isfinite(result["learners"][MAIN]["total_loss"])
     finally:
         algorithm.stop()
 

@@ -13,6 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs/rllib.md"
 SMALLER = "GameConfig()", "GameConfig(height=48, width=48, num_players=32, max_ticks=300)"
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
 def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")

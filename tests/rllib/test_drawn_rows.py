@@ -91,8 +91,8 @@ def test_with_weights_of_one_and_with_none_the_loss_is_rllibs(with_all, kind, mo
     monkeypatch.setattr(learners, "heads_of", lambda module, logits: None)  # from here on it is RLlib's loss
     theirs = [learned(learner, one) for one in (plain, plain, batch)]
     for (steps, logged, explained), (rllibs, their_logged, their_explained) in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(steps, rllibs, rtol=1e-4, atol=1e-6)
-        assert logged == pytest.approx(their_logged, rel=1e-4, abs=1e-6)
+        np.testing.assert_allclose(steps, rllibs, rtol=1e-3, atol=1e-5)
+        assert logged == pytest.approx(their_logged, rel=1e-3, abs=1e-5)
         assert explained == pytest.approx(their_explained, abs=1e-3)  # RLlib divides by one row less
     assert np.abs(theirs[0][0] - theirs[2][0]).max() > 1e-3
 
@@ -108,6 +108,7 @@ def learned(learner, batch):
     return steps, logged, explained
 
 
+@pytest.mark.usefixtures("choices_without_chance")  # so that the rows are the same on every processor
 def test_the_expected_gradient_is_that_of_all_rows():
     pair, draws = pair_of(entropy_coeff=0.01), 40
     batch, _ = pair.batch(pair.runner.sample())

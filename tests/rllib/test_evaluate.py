@@ -44,8 +44,9 @@ def test_a_cluster_plays_what_one_process_plays(tmp_path):
     assert there.records == here.records
 
 
+@pytest.mark.verify
 def test_snapshots_are_fetched_where_they_are_played(tmp_path):
-    fill(tmp_path / "store")
+    fill(tmp_path / "store", is_sure=True)
     store = SharedStore(tmp_path / "store")
     policies = {"first": SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk})}
     setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_cycles=5)}
@@ -71,6 +72,7 @@ class Failing(PythonBot):
         return -1, 1024
 
 
+@pytest.mark.verify
 def test_what_went_wrong_on_a_cluster_comes_out_of_it(tmp_path):
     with pytest.raises(PlayingError, match=r"^ArithmeticError: no more \(.*test_evaluate.py, line"):
         evaluate([Failing()], SETTINGS, 4, play=OnRay(1), progress=False)

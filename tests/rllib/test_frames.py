@@ -98,13 +98,13 @@ def test_modules_give_the_same_for_frames_once_as_for_whole_observations(modules
         for method in (module.forward_train, module.forward_inference):
             first, second = method(once), method(whole)
             for column, tensor in first.items():
-                assert torch.equal(tensor, second[column])
+                torch.testing.assert_close(tensor, second[column], rtol=1e-4, atol=1e-4)
         in_chunks = module.compute_values(once)
         assert not in_chunks.requires_grad
         embedding = module.forward_train(whole)[Columns.EMBEDDINGS]
         at_once = module.compute_values(whole, embeddings=embedding)
         assert at_once.requires_grad
-        assert torch.allclose(in_chunks, at_once, atol=1e-6)
+        torch.testing.assert_close(in_chunks, at_once.detach(), rtol=1e-4, atol=1e-4)
 
 
 def test_the_pool_plays_every_seat_with_the_snapshot_that_it_names(modules):

@@ -59,7 +59,7 @@ def league_config(store, league, runner="batched", runners=0, games=2, max_cycle
     return config
 
 
-@pytest.mark.parametrize("runner", ["batched", "stock"])
+@pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
 def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
     store = SnapshotStore(tmp_path)
     config = league_config(store, small_league(), runner)
@@ -100,7 +100,7 @@ def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
         algorithm.stop()
 
 
-@pytest.mark.parametrize("runner", ["batched", "stock"])
+@pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
 def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(tmp_path, runner):
     config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_cycles=None)
     config.env_runners(rollout_fragment_length=3)
@@ -200,6 +200,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
         league_config(tmp_path, small_league()).build_algo()
 
 
+@pytest.mark.verify
 def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path):
     config = league_config(tmp_path, small_league(own=[Patient()]))
 

@@ -16,6 +16,7 @@ SMALLER = (
 )
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
 def test_its_python_runs(running_ray):
     text = PAGE.read_text(encoding="utf-8")

@@ -88,7 +88,7 @@ def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
 
 
 @pytest.mark.usefixtures("running_ray")
-@pytest.mark.parametrize("capacity", [100, 2])
+@pytest.mark.parametrize("capacity", [100, pytest.param(2, marks=pytest.mark.verify)])
 def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, capacity):
     algorithm = league(fill(tmp_path), capacity).build_algo()
     try:
@@ -113,6 +113,7 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, c
         algorithm.stop()
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
 def test_weights_move_to_the_new_stack_as_the_page_says(tmp_path):
@@ -131,6 +132,7 @@ def test_weights_move_to_the_new_stack_as_the_page_says(tmp_path):
         new.stop()
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("running_ray")
 def test_what_opponents_saw_is_not_kept_for_training(tmp_path):
     algorithm = league(fill(tmp_path)).build_algo()

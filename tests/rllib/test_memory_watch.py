@@ -14,6 +14,7 @@ from tests.rllib.support import fill, small_config  # noqa: E402 - only where ra
 pytestmark = pytest.mark.usefixtures("running_ray")
 
 
+@pytest.mark.verify
 def test_every_second_iteration_is_written_and_reported(tmp_path):
     path = tmp_path / "run" / "memory.jsonl"
     config = small_config(fill(tmp_path / "store"))

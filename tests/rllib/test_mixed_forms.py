@@ -10,8 +10,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.core.columns import Columns  # noqa: E402
 from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator  # noqa: E402
 
@@ -336,8 +335,8 @@ def trained(algorithm):
 
 
 @pytest.mark.usefixtures("running_ray")
-@pytest.mark.parametrize("runner", ["batched", "stock"])
-def test_a_league_of_all_forms_trains_freezes_and_resumes(tmp_path, runner):
+@pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
+def test_a_league_of_all_forms_trains_and_freezes(tmp_path, runner):
     store = fill(tmp_path / "store")
     algorithm = config_of(store, runner, max_cycles=12).build_algo()
     try:
@@ -357,9 +356,6 @@ def test_a_league_of_all_forms_trains_freezes_and_resumes(tmp_path, runner):
         if runner == "batched":
             with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
                 set_env(algorithm, obs={**FORMS, "rival": "pairs"})
-            algorithm.save_to_path(str(tmp_path / "checkpoint"))
-            algorithm.stop()
-            algorithm = Algorithm.from_checkpoint(str(tmp_path / "checkpoint"))
         algorithm.train()
         playing = algorithm.env_runner.module[POOL].opponents.names
         assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine

@@ -26,6 +26,8 @@ from territorial.nets.players import SnapshotPolicy  # noqa: E402
 from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
 from tests.torch.support import MeanTrunk  # noqa: E402
 
+pytestmark = pytest.mark.verify
+
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
@@ -161,7 +163,7 @@ class Still(Noting):
 
 def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tmp_path, capsys):
     """Its file and its text are those of the command."""
-    store, seen = SnapshotStore(fill(tmp_path / "store", frames=1).path), tmp_path / "seen"
+    store, seen = SnapshotStore(fill(tmp_path / "store", is_sure=True, frames=1).path), tmp_path / "seen"
     seen.mkdir()
     shared = SharedStore(store.path, cache=tmp_path / "cache")
     config = CONFIG.replace(max_ticks=100, num_maps=MAPS)
@@ -199,7 +201,7 @@ def commanded(tmp_path, *arguments):
 
 
 def test_commands_join_the_cluster_and_print_what_they_do_without_it(tmp_path, capsys):
-    store = fill(tmp_path / "store", frames=1).path
+    store = fill(tmp_path / "store", is_sure=True, frames=1).path
     size = f"--height {CONFIG.height} --width {CONFIG.width} --num-players {CONFIG.num_players}"
     command = [*f"match --seats turtle,snapshot:first --games 6 --max-ticks 100 {size}".split()]
     command += ["--store", str(store), "--architecture", "SmallModule=tests.torch.support:MeanTrunk"]

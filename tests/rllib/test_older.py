@@ -18,7 +18,7 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from tests.rllib.support import fill, league, small_config, start_ray  # noqa: E402 - only where ray is there
 
-pytestmark = [pytest.mark.release, pytest.mark.filterwarnings("ignore:.* is now :DeprecationWarning")]
+pytestmark = [pytest.mark.verify, pytest.mark.filterwarnings("ignore:.* is now :DeprecationWarning")]
 CHECKPOINT = Path(__file__).parents[1] / "older" / "before_rooms" / f"ray-{ray.__version__}.zip"
 
 

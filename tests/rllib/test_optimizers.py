@@ -55,7 +55,7 @@ def test_updates_are_those_of_rllib_but_for_rounding(both):
         for learner in learners:
             learner.apply_gradients(gradients(learner, seed))
     for mine, theirs in zip(*map(values, learners), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
 
 
 def test_gradients_are_looked_at_together_and_not_one_by_one(both, monkeypatch):
@@ -94,7 +94,7 @@ def test_it_goes_on_from_a_checkpoint_of_either(both, fused_before):
     for learner in (first, second):
         learner.apply_gradients(gradients(learner, 9))
     for mine, theirs in zip(values(second), values(first), strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6)
     (optimizer,) = optimizers_of(second)
     (group,) = optimizer.param_groups
     assert group["fused"] is True
@@ -116,4 +116,4 @@ def test_a_whole_update_learns_the_same():
         pair.learner.update(episodes=pair.runner.sample(), num_epochs=1, minibatch_size=None)
         weights.append(values(pair.learner))
     for mine, theirs in zip(*weights, strict=True):
-        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)

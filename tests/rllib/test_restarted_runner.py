@@ -1,4 +1,4 @@
-"""A runner that Ray restarts goes on with the present table, whose snapshots the engine plays."""
+"""A runner that Ray restarts goes on with the present games and table, whose snapshots the engine plays."""
 
 import os
 import signal
@@ -15,19 +15,29 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is
 from rllib_adapters import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.league.control import set_league  # noqa: E402
+from rllib_adapters.league.curriculum import set_env  # noqa: E402
 from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.test_engine_seats import add, entries, in_engine, network_called, table  # noqa: E402
+from tests.rllib.test_engine_seats import (  # noqa: E402
+    CONFIG,
+    add,
+    entries,
+    in_engine,
+    network_called,
+    table,
+)
 
 pytestmark = pytest.mark.release
 
-PATIENCE = 60
-"""Seconds within which the runner must be back."""
+OTHER_GAMES = CONFIG.replace(map="islands", win_percent=60)
+PATIENCE = 300
+"""Seconds after which it hangs."""
 
 
 def told(runner):
-    """Of a runner: its process, its tables, the snapshots in the engine's seats, those in the pool."""
+    """Of a runner: its process, games and tables, the snapshots in the engine, and those in the pool."""
     return {
         "pid": os.getpid(),
+        "games": runner.env.game.config,
         "tables": {view.league.to_json() for view in runner.env.envs},
         "in_engine": {name for k in range(len(runner.env.envs)) for name in in_engine(runner.env.game, k)},
         "in_pool": {name for view in runner.env.envs for name in view.snapshots},
@@ -63,6 +73,7 @@ def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_sea
         algorithm.train()
         add(store, "later", policy="1", network=network_called("1"))
         set_league(algorithm, table("later"))
+        set_env(algorithm, config=OTHER_GAMES)
         store.remove("strong")  # the first table's: whoever went back to it would find nothing
         before = runner_of(algorithm)
         os.kill(before["pid"], signal.SIGKILL)
@@ -73,6 +84,7 @@ def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_sea
         algorithm.train()
         now = runner_of(algorithm)
         assert now["tables"] == {table("later").to_json()}
+        assert now["games"] == OTHER_GAMES
         assert now["in_engine"] == {"later"}
         assert now["in_pool"] == set()
         assert now["opened"] == []

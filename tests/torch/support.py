@@ -5,6 +5,7 @@ import torch
 
 from territorial import GameConfig, VecGame
 from territorial.actions.masks import pair_masks
+from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 
 SMALL = GameConfig(height=32, width=40, num_players=5)
@@ -50,3 +51,12 @@ def whole(seen):
     rows = seen["frame"].flatten()
     own = {name: seen[name] for name in ("seat", "action_mask")}
     return own | {name: seen[name][rows] for name in seen.keys() - own.keys() - {"frame"}}
+
+
+def near_ties(logits, numbers):
+    """Whether a number lies so near to where the drawn choice changes that rounding may decide, (N,)."""
+    near = torch.zeros(len(logits), dtype=torch.bool)
+    for i, part in enumerate(logits.split([logits.shape[1] - NUM_FRACTIONS, NUM_FRACTIONS], dim=1)):
+        sums = part.double().softmax(1).cumsum(1)
+        near |= ((sums - numbers[:, i : i + 1]).abs() < 1e-4).any(1)
+    return near

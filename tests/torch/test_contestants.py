@@ -22,7 +22,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy  # noqa: E402 - only with torch
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
 from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk, near_ties  # noqa: E402
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -31,12 +31,18 @@ MEAN = "MeanTrunk=tests.torch.support:MeanTrunk"
 GAME = ("--height", "32", "--width", "40", "--num-players", "5", "--max-ticks", "300", "--processes", "1")
 
 
-def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT):
-    """Keep a policy with random weights; ``bias``: what it cares for most."""
+def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT, sees=False):
+    """Keep a policy with random weights; ``bias``: what it cares for most.
+
+    Unless it ``sees``, its chances are the same in every state: then no rounding decides what it draws.
+    """
     torch.manual_seed(seed)
     policy = BoardPolicy(layout, CONFIG, trunk(layout, CONFIG), hold_probability=0.5)
-    if bias is not None:
-        with torch.no_grad():
+    with torch.no_grad():
+        if not sees:
+            policy.policy_head.weight.zero_()
+            policy.policy_head.bias.normal_()
+        if bias is not None:
             policy.policy_head.bias[bias] = 1000.0
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
     architecture = {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__)
@@ -48,6 +54,8 @@ def store(tmp_path_factory):
     store = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
     add(store, "first", MeanTrunk)
     add(store, "second", MeanTrunk, seed=1)
+    add(store, "seeing-1", MeanTrunk, sees=True)
+    add(store, "seeing-2", MeanTrunk, seed=1, sees=True)
     add(store, "holder", MeanTrunk, bias=0)
     add(store, "settler", MeanTrunk, bias=1)
     add(store, "large", ReferenceTrunk)
@@ -92,7 +100,8 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     for _ in range(15):
         game.step()
     actions = {}
-    for name, seat in (("first", 1), ("second", 3)):
+    names = ["seeing-1", "seeing-2"]
+    for name, seat in zip(names, (1, 3), strict=True):
         act = SnapshotPolicy(store, name, TRUNKS).start(CONFIG, LAYOUT, 0)
         actions[name] = act(game, np.array([0, 2]), np.array([seat, seat]))[0].tolist()
     seen, seats = game.observations, np.array([1, 3])
@@ -112,9 +121,10 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
         [[(int(word) >> 11) / 2**53 for word in row] for row in words], dtype=torch.float64
     )
     by_hand = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
-    expected = by_hand.act(["first", "second"], rows, numbers)
-    assert [actions["first"], actions["second"]] == expected.tolist()
-    moved = [by_hand.act(["first", "second"], rows, (numbers + i / 50) % 1) for i in range(50)]
+    expected = by_hand.act(names, rows, numbers)
+    assert not near_ties(by_hand.probabilities(names, rows).log(), numbers).any(), "rounding decides nothing"
+    assert [actions[name] for name in names] == expected.tolist()
+    moved = [by_hand.act(names, rows, (numbers + i / 50) % 1) for i in range(50)]
     others = {tuple(drawn.flatten().tolist()) for drawn in moved}
     assert len(others) > 1, "the numbers decide"
 

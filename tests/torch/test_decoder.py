@@ -188,7 +188,7 @@ def test_tables_are_copied_to_a_device_once():
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.verify)])
 @pytest.mark.parametrize("teams", [False, True])
 def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device, teams):
     torch.compiler.reset()
@@ -200,6 +200,7 @@ def test_compiled_without_a_break_it_gives_the_same_bits(backend, method, device
         assert_same(compiled(*tensors(arrays, device)), expected)
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler")
 @pytest.mark.skipif(
     not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")),

@@ -80,11 +80,11 @@ def test_relabelling_seats_relabels_the_outputs(new):
     there, rest = by_owner(before, free["seat"])
     there_after, rest_after = by_owner(after, other["seat"])
     codes = [0, *new]
-    torch.testing.assert_close(there_after[:, codes], there, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(rest_after, rest, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(values_after, values, rtol=1e-5, atol=1e-5)
-    assert there.std() > 100 * 1e-5  # and there was something to be told apart
-    assert values.std() > 100 * 1e-5
+    torch.testing.assert_close(there_after[:, codes], there, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(rest_after, rest, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(values_after, values, rtol=1e-4, atol=1e-4)
+    assert there.std() > 1e-2  # and there was something to be told apart
+    assert values.std() > 1e-2
 
 
 def played(agents, steps=120):
@@ -128,9 +128,9 @@ def test_seats_that_nothing_follows_from_are_left_out_and_nothing_changes(size, 
     assert counts[1] == every
     assert counts[0] == every if size == "small" else every - dead <= counts[0] < every
     for one, other in ((mine[0], theirs[0]), (mine[1], theirs[1])):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
-    for one, other in zip(mine[2], theirs[2], strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    for one, other in zip(mine[2], theirs[2], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
     largest = max(float(one.abs().max()) for one in theirs[2])
     assert largest > 1
 
@@ -143,14 +143,14 @@ def test_seats_told_apart_by_a_mask_are_kept_however_they_are():
     mine = logits.detach(), policy.values(own).detach()
     theirs = outputs(policy, policy.prepare(free))  # what is prepared is read as tensors of all seats
     for one, other in zip(mine, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_seats_are_told_apart_by_what_the_board_shows():
     policy = policy_with_opinions()
     _, values = outputs(policy, SEEN)
     emptied = SEEN | {"observations": torch.zeros_like(SEEN["observations"])}
-    assert (outputs(policy, emptied)[1] - values).abs().max() > 1e-4
+    assert (outputs(policy, emptied)[1] - values).abs().max() > 1e-3
 
 
 def test_one_that_reads_tables_alone_looks_at_no_board():
@@ -158,9 +158,9 @@ def test_one_that_reads_tables_alone_looks_at_no_board():
     before = outputs(policy, SEEN)
     emptied = SEEN | {"observations": torch.zeros_like(SEEN["observations"])}
     for a, b in zip(before, outputs(policy, emptied), strict=True):
-        assert torch.equal(a, b)
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
     poor = SEEN | {"players": 0.5 * SEEN["players"]}
-    assert (outputs(policy, poor)[1] - before[1]).abs().max() > 1e-4
+    assert (outputs(policy, poor)[1] - before[1]).abs().max() > 1e-3
     assert not any("trunk" in name or "paint" in name for name in policy.state_dict())
 
 
@@ -223,7 +223,7 @@ def test_games_that_one_network_prepared_are_read_by_all(monkeypatch):
         with torch.no_grad():
             prepared = policies[first].prepare(SEEN)
         for one, other in zip(outputs(policies[second], prepared), alone, strict=True):
-            torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
         with_boards = [name for name in dict.fromkeys((first, second)) if name != "tables"]
         assert [id(policy) for policy in listed] == [id(policies[name]) for name in with_boards]
         with torch.no_grad():
@@ -245,7 +245,7 @@ def test_without_gradients_the_logits_are_those_with(size):
     logits, embedding = policy(seen)
     for mode in (torch.no_grad, torch.inference_mode):
         with mode():
-            torch.testing.assert_close(policy(seen), (logits, embedding), rtol=1e-5, atol=1e-5)
+            torch.testing.assert_close(policy(seen), (logits, embedding), rtol=1e-4, atol=1e-4)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         torch.testing.assert_close(policy(seen)[0].float(), logits, rtol=0.1, atol=0.1)
 
@@ -288,9 +288,9 @@ def test_only_games_that_rows_are_of_are_encoded():
     assert counted(policy, seen)[0] == [2]
     logits, values = outputs(policy, seen)
     apart_logits, apart_values = outputs(policy, whole(seen))
-    torch.testing.assert_close(logits, apart_logits, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(values, apart_values, rtol=1e-5, atol=1e-5)
-    assert torch.equal(logits[0], logits[3])  # the same seat of the same game
+    torch.testing.assert_close(logits, apart_logits, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(values, apart_values, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(logits[0], logits[3], rtol=1e-4, atol=1e-4)  # the same seat of the same game
     assert (logits[0] - logits[1]).abs().max() > 1e-2
 
 
@@ -305,7 +305,7 @@ def test_one_set_of_weights_plays_games_of_any_number_of_players_and_any_size(pl
     moved.set_game(layout, config)
     logits, values = outputs(moved, seen)
     assert logits.shape == (players, players + 12)
-    assert torch.equal(logits, outputs(fresh, seen)[0])
+    torch.testing.assert_close(logits, outputs(fresh, seen)[0], rtol=1e-4, atol=1e-4)
     assert torch.isfinite(values).all()
 
 
@@ -320,8 +320,8 @@ def test_the_dead_are_not_attended_to():
     board = {"observations": torch.zeros_like(SEEN["observations"])}  # where a painting would tell of them
     before, after = outputs(policy, seen | board)[1], outputs(policy, seen | board | {"players": changed})[1]
     living = torch.arange(PLAYERS) != dead - 1
-    torch.testing.assert_close(after[living], before[living])
-    assert (after[~living] - before[~living]).abs() > 1e-4
+    torch.testing.assert_close(after[living], before[living], rtol=1e-4, atol=1e-4)
+    assert (after[~living] - before[~living]).abs() > 1e-3
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -77,6 +77,21 @@ def test_those_who_act_seldom_are_closed_first(store):
     assert players.act(["holder"], row).shape == (1, 2)
 
 
+def test_pages_of_those_who_act_seldom_are_forgotten(store, monkeypatch):
+    monkeypatch.setattr(frozen_module, "MAX_MAPPED", 1)  # byte: all but the last
+    players, forgotten = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS), []
+    kind = type(store.load("holder"))
+    forget = kind.forget_pages
+    monkeypatch.setattr(kind, "forget_pages", lambda saved: forgotten.append(saved) or forget(saved))
+    row = {name: part[:1] for name, part in SEEN.items()}
+    for name in ("holder", "small", "holder"):
+        players.act([name], row)
+    by_name = {name: frozen.saved for (name, _), frozen in players._open.items()}
+    assert forgotten == [by_name["holder"], by_name["small"]]
+    assert players.act(["holder"], row)[0, 0] == 0, "what was forgotten is read again"
+
+
+@pytest.mark.verify
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be told to forget pages")
 def test_those_who_act_seldom_keep_no_tables_of_pages(store, monkeypatch):
     monkeypatch.setattr(frozen_module, "MAX_MAPPED", 1)  # byte: all but the last

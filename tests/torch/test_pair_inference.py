@@ -40,7 +40,7 @@ def by_kernel(policy, *rows):
 
 def assert_close(found, wanted):
     for one, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("size", ["small", "standard"])
@@ -80,7 +80,7 @@ def test_a_policy_that_acts_is_computed_by_the_kernel():
     with torch.inference_mode():
         acts = policy(*rows)
     for one, other in zip(acts, by_kernel(policy, *rows), strict=True):
-        assert torch.equal(one, other)
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_a_row_gives_the_same_bits_among_any_others():

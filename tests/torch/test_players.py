@@ -29,7 +29,8 @@ SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novic
 def add(store, name, what, seed):
     torch.manual_seed(seed)
     policy = BoardPolicy(LAYOUT, SMALL, MeanTrunk(LAYOUT, SMALL))
-    with torch.no_grad():
+    with torch.no_grad():  # the same chances in every state, so that no rounding decides what it draws
+        policy.policy_head.weight.zero_()
         policy.policy_head.bias[what] = 50.0
     arrays = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
     store.add(name, arrays, manifest_of(LAYOUT, "mean", {}))

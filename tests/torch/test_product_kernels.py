@@ -58,7 +58,7 @@ def test_products_are_those_of_each_network(inputs, outputs, within, has_biases,
     found, wanted = together(*given), apart(*given)
     assert len(calls) == 1
     assert found.shape == wanted.shape
-    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5 * float(wanted.abs().max()))
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_a_row_has_the_same_bits_among_any_others():
@@ -76,7 +76,7 @@ def test_rows_may_lie_apart_and_weights_that_do_are_left_to_pytorch(calls):
     spread = torch.stack([rows, rows], dim=2)[..., 0]
     assert torch.equal(together(COUNTS, spread, weights, biases), wanted)
     turned = [weight.t().contiguous().t() for weight in weights]
-    torch.testing.assert_close(together(COUNTS, rows, turned, biases), wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(together(COUNTS, rows, turned, biases), wanted, rtol=1e-4, atol=1e-4)
     assert len(calls) == 2
 
 

@@ -56,7 +56,7 @@ def test_seats_hear_what_pytorch_says_and_learn_the_same(spread):
         found.append((heard, *torch.autograd.grad((heard * weights).sum(), (asks, biases))))
     scale = spread**2
     for mine, theirs in zip(*found, strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-5 * scale, atol=1e-5 * scale)
+        torch.testing.assert_close(mine, theirs, rtol=1e-4 * scale, atol=1e-4 * scale)
     assert found[0][0].std() > 0.1 * spread
 
 
@@ -68,4 +68,4 @@ def test_all_seats_of_games_hear_the_same(count):
     seen = rows.is_alive.view(games, 1, 1, count) | torch.eye(count, dtype=torch.bool)
     mine = heard_in_games(asks.unflatten(0, (games, count)), among.masked_fill(~seen, -torch.inf))
     theirs = by_pytorch(rows, asks, biases).view_as(mine)
-    torch.testing.assert_close(mine, theirs.detach(), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(mine, theirs.detach(), rtol=1e-4, atol=1e-4)

@@ -30,11 +30,15 @@ GAME = ("--height", "32", "--num-players", "5", "--max-ticks", "300", "--seat", 
 
 
 def add(store, name, factor):
-    """Keep a policy whose choices differ more the larger ``factor`` is."""
+    """Keep a policy whose choices differ more the larger ``factor`` is.
+
+    Its chances follow from what is legal alone, so that no rounding decides what is the likeliest.
+    """
     torch.manual_seed(0)
     policy = BoardPolicy(LAYOUT, CONFIG, MeanTrunk(LAYOUT, CONFIG), hold_probability=0.5)
     with torch.no_grad():
-        policy.policy_head.weight.mul_(factor)
+        policy.policy_head.weight.zero_()
+        policy.policy_head.bias.normal_().mul_(factor)
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
     store.add(name, weights, manifest_of(LAYOUT, "MeanTrunk", {}))
 
@@ -42,7 +46,7 @@ def add(store, name, factor):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     store = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
-    add(store, "choosy", 100.0)
+    add(store, "choosy", 1.0)
     add(store, "broken", float("nan"))
     return store
 
