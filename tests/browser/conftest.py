@@ -1,4 +1,4 @@
-"""One browser for all tests of a file, and films opened in it."""
+"""One browser for all tests, and films opened in it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from benchmarks.media.browser.films import full_game, small_game
 from territorial.render.web import write_page
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     with chromium.Browser() as browser:
         yield browser

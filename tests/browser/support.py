@@ -1,8 +1,23 @@
 """What the tests do with a page, and what they read from it."""
 
 import base64
+from contextlib import suppress
 
 import numpy as np
+
+from tests.play.sessions import wait_for
+
+
+def assert_soon(look, wanted):
+    """Assert that ``look()`` becomes ``wanted``: what one side does reaches the other some time later."""
+    with suppress(AssertionError):
+        wait_for(lambda: look() == wanted)
+    assert look() == wanted
+
+
+def stop_clock(tab):
+    """Make what the page says for some seconds stay."""
+    tab.evaluate("performance.now = () => 0, 0")
 
 
 def settle(tab, expression="0"):

@@ -10,6 +10,7 @@ from benchmarks.media.browser import chromium
 from benchmarks.media.browser.films import full_game
 from territorial.render.web import page, write_page
 from tests.browser.support import settle
+from tests.browser.test_play_page import ready
 from tests.play.sessions import served
 
 AXE = "axe_playwright_python"
@@ -30,7 +31,7 @@ def axe():
     return resources.files(AXE).joinpath("axe.min.js").read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=DEVICES)
+@pytest.fixture(params=[pytest.param("desktop", marks=pytest.mark.quick), "phone"])
 def device(request):
     """A function that gives a tab the screen of a device."""
     width, height = DEVICES[request.param]
@@ -95,7 +96,7 @@ def test_playing_has_no_grave_finding(browser, axe, device, tmp_path):
     with served(tmp_path / "game.replay", page(is_played=True), has_page=False, advisor="upstart-1") as game:
         tab = browser.open(game.server.url)
         device(tab)
-        tab.wait_for("page.game?.now && page.painter && page.tick === page.film.lastTick")
+        ready(tab)
         found = grave_findings(tab, axe, "start")
         for _ in range(8):
             tick = tab.evaluate("page.game.now.tick")

@@ -12,7 +12,7 @@ import territorial
 from benchmarks.media.browser import chromium
 from benchmarks.media.browser.films import FULL_SEATS, film_of, frames_of, full_game
 from territorial.render import owner_colors
-from tests.browser.support import middle_of, place_of, settle, text_of
+from tests.browser.support import middle_of, place_of, settle, stop_clock, text_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -153,6 +153,7 @@ def fronts_of(owner, seat):
 
 def test_the_board_is_copied_as_a_picture(full):
     settle(full, "page.seek(1500), page.setTheme('light')")
+    stop_clock(full)
     full.evaluate("""navigator.clipboard.write = async ([item]) => {
         const bytes = new Uint8Array(await (await item.getType("image/png")).arrayBuffer());
         window.copied = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

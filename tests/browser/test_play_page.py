@@ -1,7 +1,6 @@
 """Playing in a real browser: by mouse, by keyboard and by touch; what the page says, sends and shows."""
 
 import base64
-import json
 import os
 import re
 import signal
@@ -19,7 +18,8 @@ from territorial.constants import BLOCKED, FRACTIONS
 from territorial.render.web import page
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
-from tests.play.sessions import FREE, NAMES, SMALL, now, served, wait_for
+from tests.browser.support import assert_soon
+from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, served, wait_for
 
 pytestmark = [
     pytest.mark.browser,
@@ -69,7 +69,21 @@ def replay_of(tmp_path):
 
 
 def ready(tab):
+    """Wait until the game has been shown as the session told it."""
     tab.wait_for("page.game?.now && page.painter && page.frame >= 0 && page.tick === page.film.lastTick")
+    tab.wait_for("document.querySelector('#me b').textContent")  # by a timer, where the film begins late
+
+
+def hear(tab, session):
+    """Wait until the page knows what the session told last: before, it shows what it has asked for itself."""
+    tab.wait_for(f"page.game.now.number >= {now(session)['number']}")
+
+
+def pause(tab, session, *, is_paused):
+    """Press the key that pauses, or lets go on, and wait until the session and the page have done so."""
+    tab.press(" ", "Space")
+    assert_soon(lambda: now(session)["is_paused"], is_paused)
+    hear(tab, session)
 
 
 def settle(tab):
@@ -140,6 +154,7 @@ def hold_until_legal(tab, owner=FREE):
 # ---- by mouse --------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     tab, game = play()
     assert text_of(tab, "#me b") == "P1 Ada"
@@ -173,10 +188,9 @@ def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
         pass_tick(tab, lambda: tab.press("n"))
     posts = num_posts(tab)
     tab.click(*spot_of(tab, FREE))
-    said = tab.wait_for("element('said').textContent")
     (free,) = (one for one in now(game.session)["openings"] if one["owner"] == FREE)
-    assert said == f"free land: {free['reason']}."
-    assert said.startswith("free land: needs ")
+    assert free["reason"].startswith("needs ")
+    assert_soon(lambda: text_of(tab, "#said"), f"free land: {free['reason']}.")
     settle(tab)
     assert num_posts(tab) == posts
     replay_of(game)
@@ -186,8 +200,8 @@ def test_blocked_cells_cannot_be_attacked(play):
     tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
     reason = "water or mountains: nobody can go there"
     tab.click(*spot_of(tab, BLOCKED))
-    tab.wait_for(f"element('said').textContent === '{reason}.'")
-    assert text_of(tab, "#tip") == reason
+    assert_soon(lambda: text_of(tab, "#said"), f"{reason}.")
+    assert_soon(lambda: text_of(tab, "#tip"), reason)
     assert num_posts(tab) == 0
 
 
@@ -237,14 +251,13 @@ def test_small_land_has_a_ring_around_it(play):
 
 
 def test_who_clicks_goes_on_with_the_keys_of_the_game(play):
-    tab, _ = play()
+    tab, game = play()
     pass_tick(tab, lambda: tab.click(*middle_of(tab, "#hold")))
     tick = tab.evaluate("page.game.now.tick")
-    tab.press(" ", "Space")
-    tab.wait_for("page.game.now.is_paused")
-    tab.press(" ", "Space")
-    tab.wait_for("!page.game.now.is_paused")
-    assert tab.evaluate("page.game.now.tick") == tick  # space has not held once more
+    pause(tab, game.session, is_paused=True)
+    pause(tab, game.session, is_paused=False)
+    assert num_posts(tab) == 3  # space has not held once more
+    assert tab.evaluate("page.game.now.tick") == tick
     choose = "pace.value = 'step', pace.dispatchEvent(new Event('change', { bubbles: true }))"
     tab.click(*middle_of(tab, "#pace"))
     assert tab.evaluate("document.activeElement === element('pace')")
@@ -307,6 +320,7 @@ def test_the_buttons_do_what_their_keys_do(play, replay_of):
 # ---- by keyboard -----------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_each_key_has_its_fraction(play, replay_of):
     tab, game = play()
     made = []
@@ -325,19 +339,22 @@ def test_each_key_has_its_fraction(play, replay_of):
     assert launches_of(replay_of(game)) == made
 
 
+@pytest.mark.quick
 def test_a_pause_stops_the_ticks(play):
     tab, game = play(pace=200)
     tab.wait_for("page.game.now.tick >= 30")
-    tab.press(" ")
-    tab.wait_for("page.game.now.is_paused")
+    pause(tab, game.session, is_paused=True)
     tick = now(game.session)["tick"]
     assert text_of(tab, "#pause") == "go on"
-    tab.evaluate("new Promise((done) => setTimeout(done, 300))")
-    assert now(game.session)["tick"] == tick == tab.evaluate("page.film.lastTick")
+    is_sent = is_legal(tab)
     tab.press("n")  # waits for the game to go on
-    if is_legal(tab):
+    if is_sent:
         tab.wait_for("element('said').textContent.endsWith('when the game goes on')")
-    tab.press(" ")
+    tab.press("]")
+    assert_soon(lambda: now(game.session)["pace"], 320)  # some turns of the session later
+    assert now(game.session)["tick"] == tick
+    assert_soon(lambda: tab.evaluate("page.film.lastTick"), tick)
+    pause(tab, game.session, is_paused=False)
     tab.wait_for(f"page.game.now.tick > {tick}")
 
 
@@ -347,10 +364,11 @@ def test_the_pace_can_be_changed(play):
         tab.press(key)
         tab.wait_for(f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
     tab.evaluate("element('pace').value = 'step', element('pace').dispatchEvent(new Event('change'))")
-    tab.wait_for("page.game.now.pace === 'step'")
-    assert now(game.session)["pace"] == "step"
+    assert_soon(lambda: now(game.session)["pace"], "step")
+    hear(tab, game.session)
     tab.evaluate("KEYS[']'](), KEYS[']'](), 0")  # twice before there is an answer
-    tab.wait_for("page.game.now.pace === 40 && element('pace').value === '40'")
+    assert_soon(lambda: now(game.session)["pace"], 40)
+    assert_soon(lambda: tab.evaluate("[page.game.now.pace, element('pace').value]"), [40, "40"])
 
 
 def test_to_resign_is_asked_once(play):
@@ -365,9 +383,8 @@ def test_to_resign_is_asked_once(play):
     tab.wait_for("element('resigning').open")
     tab.press("Tab")
     tab.press("Enter")
-    tab.wait_for("page.game.now.has_resigned")
-    tab.wait_for("page.film.lastTick >= 30")  # bots play on
-    assert now(game.session)["has_resigned"]
+    assert_soon(lambda: now(game.session)["has_resigned"], True)
+    tab.wait_for("page.game.now.has_resigned && page.film.lastTick >= 30")  # bots play on
 
 
 def test_a_whole_game_by_keyboard_alone(play, replay_of):
@@ -393,10 +410,11 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
     assert text_of(tab, "#ending h2") == f"The end: place {told['place']:g} of 2"
     assert text_of(tab, "#ending code") == told["replay"]
     ticks = told["tick"]
+    tab.evaluate("page.speed = 0")  # so that it never plays to the end
     tab.press("Tab", shift=True)  # from "close" to "watch again"
     tab.press("Enter")
     tab.wait_for("!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
-    assert tab.evaluate(f"page.tick < {ticks}")
+    tab.wait_for("page.frame === 0")
     tab.press(" ")
     tab.wait_for("!page.isPlaying")  # keys are those of watching
     tab.press("End")
@@ -425,6 +443,7 @@ def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
         targets.add(owner)
     assert targets >= {2, FREE}
     tab.wait_for("element('ending').open")
+    tab.evaluate("page.speed = 0")  # so that it never plays to the end
     tab.tap(*middle_of(tab, "#ending button[value='again']"))
     tab.wait_for("!page.game && page.isPlaying")
     replay = replay_of(game)
@@ -458,7 +477,6 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
         names=("Ada", *["novice"] * 31),
     )
     tab.resize(width, height)
-    tab.wait_for(f"innerWidth === {width}")
     tab.evaluate("page.game.target = 9, page.game.now.openings.length = 1")
     tab.evaluate(
         "for (let n = 2; n < 18; n++) page.game.now.openings.push({ owner: n, cells: 9, reason: '' })"
@@ -480,17 +498,17 @@ def test_a_page_that_is_loaded_again_joins_at_the_present_tick(play):
     tab, game = play()
     for _ in range(5):
         pass_tick(tab, lambda: tab.press("h"))
-    tab.call("Page.reload")
-    tab.wait_for("document.readyState === 'complete'")
+    tab.reload()
     ready(tab)
     assert tab.evaluate("[page.game.now.tick, page.film.lastTick, page.film.ticks[page.frame]]") == [50] * 3
     frame = game.session._game.state.owner[0, 1:-1, 1:-1]
     np.testing.assert_array_equal(board_of(tab), frame)
     hold_until_legal(tab)
     pass_tick(tab, lambda: tab.press("n"))
-    assert json.loads(game.session.situations.newest.text)["attacks"]
+    assert now(game.session)["attacks"]
 
 
+@pytest.mark.quick
 def test_the_page_asks_its_own_server_alone(play):
     tab, game = play()
     pass_tick(tab, lambda: tab.press("h"))
@@ -499,16 +517,16 @@ def test_the_page_asks_its_own_server_alone(play):
 
 
 def test_spectators_watch_bots_and_can_pause(play):
-    tab, _ = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=200)
+    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=200)
     tab.wait_for("page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
     tab.press("n")
     tab.wait_for("element('said').textContent === 'free land: you are a spectator.'")
-    tab.press(" ")
-    tab.wait_for("page.game.now.is_paused")
+    pause(tab, game.session, is_paused=True)
     assert num_posts(tab) == 1
 
 
+@pytest.mark.quick
 def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
     """`territorial play` itself: the address that it prints, a launch, Ctrl-C, and what it leaves."""
     size = ["--height", "32", "--width", "32", "--num-players", "4", "--seed", "3", "--person", "Ada"]
@@ -527,7 +545,7 @@ def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
         pass_tick(tab, lambda: tab.press("n"))
         tab.call("Page.close")
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=SECONDS)
     finally:
         process.kill()
         process.wait()
@@ -608,8 +626,7 @@ def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(p
         tab.tap(*middle_of(tab, f"#{button}"))
         tab.wait_for(f"!element('{panel}').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    tab.call("Page.reload")
-    tab.wait_for("document.readyState === 'complete'")
+    tab.reload()
     ready(tab)
     tab.wait_for("!element('advice').hidden && !element('sight').hidden")
     assert set(now(game.session)["panels"]) == {"advice", "sight"}

@@ -18,7 +18,7 @@ from benchmarks.media.browser.films import (
 from territorial.render.film import FilmWriter, film_header
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
-from tests.browser.support import settle, text_of
+from tests.browser.support import settle, stop_clock, text_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -117,8 +117,8 @@ def test_a_link_leads_to_a_tick_and_a_seat(browser, tmp_path):
     tab.evaluate("location.hash = '#t=x&follow=99'")  # neither is there
     settle(tab)
     assert tab.evaluate("[page.tick, page.followed]") == [320, 7]
-    tab.evaluate("page.seek(905)")
-    settle(tab)
+    settle(tab, "page.seek(905)")
+    stop_clock(tab)
     tab.press("k")
     tab.wait_for("location.hash === '#t=900&follow=7'")
     assert "moment" in tab.wait_for("!element('status').hidden && element('status').textContent")
@@ -176,10 +176,10 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(browser):
         for frame in frames[first:last]:
             feed.append(writer.write(frame))
 
-    send(0, 20)
     with serving(feed) as url:
         tab = browser.open(url)
-        tab.evaluate("page.setSpeed(10)")
+        tab.evaluate("page.speed = 0")  # so that it gets to the end by what is tested alone
+        send(0, 20)
         tab.wait_for("page.film.length === 20 && !element('live').hidden")
         assert not tab.evaluate("page.isLive")  # it is on its way there
         tab.evaluate("element('live').click()")
@@ -187,7 +187,7 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(browser):
         tab.wait_for("element('status').textContent === 'Live: the game is being played.'")
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
         send(20, 60)
-        tab.wait_for("page.frame === 59")  # at once: at 10 ticks a second it would take 40 s
+        tab.wait_for("page.frame === 59")
         tab.press("ArrowLeft")
         tab.wait_for("page.frame === 58 && !page.isLive && !page.isPlaying")
         send(60, 70)

@@ -9,7 +9,7 @@ from territorial.render import player_colors
 from territorial.render.film import film_header, write_film
 from territorial.render.web import page
 from territorial.replay import Replay
-from tests.browser.support import rows_of, settle, text_of
+from tests.browser.support import assert_soon, rows_of, settle, text_of
 from tests.browser.test_play_page import middle_of, pass_tick, ready, spot_of
 from tests.play.sessions import SMALL, served, wait_for
 from tests.replay.team_games import CONFIG, TEAMS, played
@@ -187,7 +187,7 @@ def test_who_is_an_ally_is_said(play):
     assert tab.evaluate("document.querySelectorAll('.row.team.is-own').length") == 1
 
 
-@pytest.mark.parametrize("way", ["click", "key", "list"])
+@pytest.mark.parametrize("way", [pytest.param("click", marks=pytest.mark.quick), "key", "list"])
 def test_an_ally_is_given_troops(play, tmp_path, way):
     tab = play()
     amount = tab.evaluate(f"page.game.amount({ALLY})")
@@ -206,7 +206,6 @@ def test_an_ally_is_given_troops(play, tmp_path, way):
     settle(tab)
     assert text_of(tab, "#under-way .is-gift") == f"you gave P3 turtle {amount}"
     tab.evaluate("page.game.pause()")
-    wait_for(lambda: (tmp_path / "game.replay").exists())
     assert gifts_in(tmp_path / "game.replay") == [(1, ALLY, 256)]
 
 
@@ -214,9 +213,9 @@ def test_a_tap_chooses_an_ally_and_the_button_gives(play):
     tab = play(PHONE)
     tab.tap(*spot_of(tab, ALLY))
     amount = tab.evaluate(f"page.game.amount({ALLY})")
-    wait_for(lambda: text_of(tab, "#send") == f"give {amount} to P3 turtle")
+    assert_soon(lambda: text_of(tab, "#send"), f"give {amount} to P3 turtle")
     assert tab.evaluate("page.game.now.tick") == 0
-    tab.evaluate("element('send').scrollIntoView()")
+    settle(tab, "element('send').scrollIntoView()")
     pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#send")))
     settle(tab)
     assert text_of(tab, "#under-way .is-gift") == f"you gave P3 turtle {amount}"
@@ -227,7 +226,7 @@ def test_an_ally_that_is_full_says_why_not(play):
     reason = "has all the troops that its land can hold"
     assert tab.evaluate(f"page.game.hint({ALLY})") == reason
     tab.press("g")
-    wait_for(lambda: text_of(tab, "#said") == f"P3 turtle: {reason}.")
+    assert_soon(lambda: text_of(tab, "#said"), f"P3 turtle: {reason}.")
     assert tab.evaluate("page.game.now.tick") == 0
 
 
@@ -235,4 +234,4 @@ def test_games_without_teams_have_no_list_of_allies(play):
     tab = play(config=SMALL)
     assert tab.evaluate("element('allies').getClientRects().length") == 0
     tab.press("g")
-    wait_for(lambda: text_of(tab, "#said") == "You have no ally to give to.")
+    assert_soon(lambda: text_of(tab, "#said"), "You have no ally to give to.")

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import territorial
+from territorial.play import session as session_module
 from territorial.play.advice import advice_of
-from territorial.play.commands import PlayerCommand
+from territorial.play.commands import STEP, PlayerCommand
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
 from territorial.play.sight import sight_of
@@ -23,8 +24,39 @@ SEATS = ("agent", "novice", "turtle", "banker")
 NAMES = ("Ada", "novice", "turtle", "banker")
 SECONDS = 300
 """How long to wait for anything: the first session on a machine compiles the engine."""
+session_module.ANSWER_SECONDS = SECONDS
 FREE = 0
 HOLD = PlayerCommand("hold")
+
+
+class Clock:
+    """What a session takes for the time: it passes only where a test says so."""
+
+    PACE = 1000
+    """Ticks a second."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def pass_decisions(self, session: Session, number: int = 1) -> dict[str, Any]:
+        """Let some decisions become due one by one, and return the situation after their ticks."""
+        for _ in range(number):
+            tick = now(session)["tick"]
+            wait_for(lambda: session._due is not None)
+            self.seconds = session._due
+            wait_for(lambda tick=tick: now(session)["tick"] > tick)
+        return now(session)
+
+    def pass_in_vain(self, session: Session) -> None:
+        """Let much time pass, and the session look at it twice; it must not play."""
+        told = now(session)
+        self.seconds += 1000
+        for _ in range(2):
+            pace = None if told["pace"] == STEP else told["pace"]
+            assert json.loads(session.submit(PlayerCommand("pace", pace=pace)))["tick"] == told["tick"]
 
 
 @contextmanager

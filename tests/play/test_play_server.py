@@ -10,7 +10,7 @@ import pytest
 from territorial.play import server as server_module
 from territorial.play.commands import LARGEST_COMMAND
 from territorial.replay import Replay
-from tests.play.sessions import FREE, now, served, wait_for
+from tests.play.sessions import FREE, SECONDS, Clock, now, served, wait_for
 
 PAGE = b"<!doctype html><p>the page</p>"
 HOLD = b'{"do": "hold"}'
@@ -28,7 +28,7 @@ def game(tmp_path):
 
 def ask(game, request):
     """Status, headers and body of the answer to the bytes of a request."""
-    with socket.create_connection(game.address, timeout=20) as connection:
+    with socket.create_connection(game.address, timeout=SECONDS) as connection:
         connection.sendall(request)
         answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
         answer.begin()
@@ -76,7 +76,7 @@ def test_every_game_has_another_token(tmp_path):
 
 
 def test_the_player_reads_the_newest_situation_line_by_line(game):
-    connection = http.client.HTTPConnection(*game.address, timeout=20)
+    connection = http.client.HTTPConnection(*game.address, timeout=SECONDS)
     connection.request("GET", f"{game.path}seat")
     answer = connection.getresponse()
     assert answer.getheader("Content-Type") == "application/x-ndjson"
@@ -160,8 +160,8 @@ def test_commands_are_not_taken_by_get(game):
     ],
 )
 def test_what_is_no_command_is_refused_with_a_status(game, monkeypatch, body, headers, status):
-    monkeypatch.setattr("territorial.render.server.REQUEST_SECONDS", 0.2)
     if status is None:  # it says that more will come, which does not
+        monkeypatch.setattr("territorial.render.server.REQUEST_SECONDS", 0.2)
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             post(game, body, **headers)
     else:
@@ -177,12 +177,16 @@ def test_a_command_of_exactly_the_largest_size_is_taken(game):
     assert post(game, HOLD + b" " * (LARGEST_COMMAND - len(HOLD)))[0] == 200
 
 
-def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path):
-    with playing(tmp_path / "game.replay", pace=1000) as game:
+def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("territorial.play.session.time", clock)
+    with playing(tmp_path / "game.replay", pace=Clock.PACE) as game:
         statuses, attack = [], b'{"do": "launch", "target": 0, "share": 1}'
 
         def post_many():
-            statuses.extend(post(game, attack)[0] for _ in range(25))
+            for _ in range(25):
+                statuses.append(post(game, attack)[0])
+                clock.seconds += 10 / Clock.PACE
 
         threads = [threading.Thread(target=post_many) for _ in range(8)]
         for thread in threads:
@@ -192,7 +196,8 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
         assert len(statuses) == 200
         assert set(statuses) <= {200, 409, 503}
         assert 200 in statuses
-        wait_for(lambda: now(game.session)["is_over"])
+        while not now(game.session)["is_over"]:
+            clock.pass_decisions(game.session)
     replay = Replay.load(tmp_path / "game.replay")
     replay.verify()
     ticks = replay.launches[replay.launches[:, 1] == 1][:, 0].tolist()
@@ -203,7 +208,7 @@ def test_a_hundred_half_open_clients_hold_nothing_up(tmp_path):
     with playing(tmp_path / "game.replay") as game:
         head = f"POST {game.path}act HTTP/1.1\r\nHost: {game.host}\r\nOrigin: http://{game.host}\r\n"
         head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-        clients = [socket.create_connection(game.address, timeout=20) for _ in range(100)]
+        clients = [socket.create_connection(game.address, timeout=SECONDS) for _ in range(100)]
         for number, client in enumerate(clients):
             client.sendall(head.encode() if number % 2 else b"GET /")
         assert post(game, b'{"do": "pace", "pace": 1000}')[0] == 200  # it need not wait for the others
@@ -217,7 +222,7 @@ def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):
     """Also while nothing happens: an empty line goes out now and then."""
     monkeypatch.setattr(server_module, "SECONDS_BETWEEN_LINES", 0.05)
     with playing(tmp_path / "game.replay", has_page=False) as game:
-        connection = socket.create_connection(game.address, timeout=20)
+        connection = socket.create_connection(game.address, timeout=SECONDS)
         connection.sendall(f"GET {game.path}seat HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert connection.recv(12) == b"HTTP/1.1 200"
         wait_for(lambda: game.session._pages == 1)
@@ -230,13 +235,13 @@ def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):
 
 
 def test_a_game_that_does_not_answer_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("territorial.play.session.ANSWER_SECONDS", 0.1)
     stuck = threading.Event()
     seats = ("agent", "agent", "turtle", "banker")
     with playing(
-        tmp_path / "game.replay", seats=seats, policies={2: lambda game: stuck.wait(20) and (0, 0)}
+        tmp_path / "game.replay", seats=seats, policies={2: lambda game: stuck.wait(SECONDS) and (0, 0)}
     ) as game:
         assert post(game)[0] == 200
+        monkeypatch.setattr("territorial.play.session.ANSWER_SECONDS", 0.1)
         status, _, body = post(game)
         stuck.set()
     assert status == 503

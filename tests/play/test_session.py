@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,13 +14,32 @@ from territorial.play.commands import PANELS, PlayerCommand
 from territorial.play.session import BusyError, RefusedError
 from territorial.replay import Replay, decisions
 from tests.bots.networks import TRAINED
-from tests.play.sessions import FREE, HOLD, NAMES, SMALL, decide, launch, now, session_of, wait_for
+from tests.play.sessions import (
+    FREE,
+    HOLD,
+    NAMES,
+    SECONDS,
+    SMALL,
+    Clock,
+    decide,
+    launch,
+    now,
+    session_of,
+    wait_for,
+)
 from tests.render.film_reader import read_film
 
 LONG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=6000, win_percent=99)
 DEADLY = ("agent", "turtle", "settler", "besieger")
 """With seed 2, these attack and eliminate a player that holds within 1,030 ticks of LONG."""
 TWO_AGENTS = ("agent", "agent", "turtle", "banker")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(session_module, "time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -131,22 +149,22 @@ def test_a_need_that_is_too_large_is_told_in_troops(save):
     assert reasons[FREE].endswith(f"it may be {told['troops'] // 4:,}")
 
 
-def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save):
-    with session_of(save, pace=1000) as session:
+def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save, clock):
+    with session_of(save, pace=Clock.PACE) as session:
         session.submit(PlayerCommand("pause", is_on=True))
         session.submit(launch(FREE, 1))
         told = json.loads(session.submit(launch(FREE, 2)))
         assert told["queued"] == {"target": FREE, "share": 2}
         first = told["tick"]
         session.submit(PlayerCommand("pause"))
-        wait_for(lambda: now(session)["tick"] > first)
+        clock.pass_decisions(session)
         told = json.loads(session.submit(PlayerCommand("pause", is_on=True)))
         assert told["queued"] is None
         if not next(one for one in told["openings"] if one["owner"] == FREE)["reason"]:
             session.submit(launch(FREE, 3))
         assert json.loads(session.submit(HOLD))["queued"] is None
         session.submit(PlayerCommand("pause"))
-        wait_for(lambda: now(session)["tick"] > told["tick"])
+        clock.pass_decisions(session)
     assert launches_of(Replay.load(save), 1) == [(first, FREE, FRACTIONS[2])]
 
 
@@ -160,41 +178,38 @@ def test_policies_play_the_seats_of_agents(save):
 # ---- when the game goes on -------------------------------------------------------------------------
 
 
-def test_it_stands_still_until_a_page_is_open_and_when_the_last_is_closed(save):
-    with session_of(save, pace=1000, has_page=False) as session:
-        time.sleep(0.05)
-        session.submit(HOLD)
+def test_it_stands_still_until_a_page_is_open_and_when_the_last_is_closed(save, clock):
+    with session_of(save, pace=Clock.PACE, has_page=False) as session:
+        clock.pass_in_vain(session)
         assert now(session)["tick"] == 0
-        with session.page_open(), session.page_open():
-            wait_for(lambda: now(session)["tick"] >= 50)
+        with session.page_open():
+            with session.page_open():
+                clock.pass_decisions(session)
+            clock.pass_decisions(session, 4)
         wait_for(save.exists)  # a closed tab loses nothing
-        tick = Replay.load(save).num_ticks
-        time.sleep(0.05)
-        session.submit(HOLD)
-        assert now(session)["tick"] == tick >= 50
+        assert Replay.load(save).num_ticks == 50
+        clock.pass_in_vain(session)
 
 
-def test_a_pause_stops_the_ticks_and_saves(save):
-    with session_of(save, pace=1000) as session:
-        wait_for(lambda: now(session)["tick"] >= 30)
+def test_a_pause_stops_the_ticks_and_saves(save, clock):
+    with session_of(save, pace=Clock.PACE) as session:
+        clock.pass_decisions(session, 3)
         tick = json.loads(session.submit(PlayerCommand("pause", is_on=True)))["tick"]
-        assert Replay.load(save).num_ticks == tick
-        time.sleep(0.05)
-        for _ in range(20):
-            assert json.loads(session.submit(HOLD))["tick"] == tick
+        assert Replay.load(save).num_ticks == tick == 30
+        session.submit(HOLD)
+        clock.pass_in_vain(session)
         session.submit(PlayerCommand("pause"))
-        wait_for(lambda: now(session)["tick"] > tick)
+        clock.pass_decisions(session)
 
 
-def test_a_game_that_waits_for_decisions_has_none_without_them(save):
+def test_a_game_that_waits_for_decisions_has_none_without_them(save, clock):
     with session_of(save) as session:
-        time.sleep(0.05)
-        assert now(session)["tick"] == 0
-        session.submit(PlayerCommand("pace", pace=1000))
-        wait_for(lambda: now(session)["tick"] >= 30)
-        tick = json.loads(session.submit(PlayerCommand("pace")))["tick"]
-        time.sleep(0.05)
-        assert now(session)["tick"] == tick
+        clock.pass_in_vain(session)
+        session.submit(PlayerCommand("pace", pace=Clock.PACE))
+        clock.pass_decisions(session, 3)
+        session.submit(PlayerCommand("pace"))
+        clock.pass_in_vain(session)
+        assert now(session)["tick"] == 30
 
 
 def test_many_commands_neither_stop_the_game_nor_decide_twice(save):
@@ -222,30 +237,19 @@ def test_many_commands_neither_stop_the_game_nor_decide_twice(save):
 
 
 def test_too_many_that_wait_are_refused(save, monkeypatch):
-    monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.5)
     stuck = threading.Event()
-    with session_of(
-        save,
-        seats=("agent", "agent", "turtle", "banker"),
-        policies={2: lambda game: stuck.wait(20) and (0, 0)},
-    ) as session:
+    policies = {2: lambda game: stuck.wait(SECONDS) and (0, 0)}
+    with session_of(save, seats=TWO_AGENTS, policies=policies) as session:
         session.submit(HOLD)  # the policy of P2 now holds the thread of the game up
-        told = []
-
-        def post():
-            try:
+        monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
+        for _ in range(session_module.MOST_WAITING + 1):  # each of which makes room for the next
+            with pytest.raises(BusyError, match=r"the game has not answered for 0\.01 s"):
                 session.submit(HOLD)
-            except BusyError as error:
-                told.append(str(error))
-
-        threads = [threading.Thread(target=post) for _ in range(session_module.MOST_WAITING + 5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for _ in range(session_module.MOST_WAITING):
+            assert session._room.acquire(blocking=False)
+        with pytest.raises(BusyError, match="32 commands wait already"):
+            session.submit(HOLD)
         stuck.set()
-        assert sorted(set(told)) == ["32 commands wait already", "the game has not answered for 0.5 s"]
-        assert told.count("32 commands wait already") >= 5
         wait_for(lambda: now(session)["tick"] >= 10)
 
 
@@ -277,36 +281,41 @@ def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
     assert told["replay"] == str(save)
 
 
-def test_bots_play_on_after_the_players_death(save):
-    with session_of(save, pace=1000, seats=DEADLY, config=LONG, seed=2) as session:
-        wait_for(lambda: not now(session)["is_alive"] or now(session)["is_over"])
+def test_bots_play_on_after_the_players_death(save, clock):
+    with session_of(save, pace=Clock.PACE, seats=DEADLY, config=LONG, seed=2) as session:
+        while now(session)["is_alive"] and not now(session)["is_over"]:
+            clock.pass_decisions(session)
         died = now(session)
         assert not died["is_over"], "the player, who holds all the time, was not eliminated"
         assert died["place"] == 4
-        replay = Replay.load(save)  # it was saved then, which may have been some decisions ago
+        replay = Replay.load(save)
+        assert replay.num_ticks == died["tick"]
         alive = [replay.game(tick).state.alive[0, 1] for tick in (replay.num_ticks - 10, replay.num_ticks)]
         assert alive == [1, 0]
         session.submit(PlayerCommand("pace"))  # nothing is waited for
-        wait_for(lambda: now(session)["tick"] > died["tick"] + 20)
+        clock.seconds += 1
+        wait_for(lambda: now(session)["tick"] > died["tick"])
         with pytest.raises(RefusedError, match="you are out of the game"):
             session.submit(launch(FREE, 0))
 
 
-def test_who_has_resigned_decides_no_more_and_bots_play_on(save):
+def test_who_has_resigned_decides_no_more_and_bots_play_on(save, clock):
     with session_of(save) as session:
         decide(session, launch(FREE, 3))
         told = json.loads(session.submit(PlayerCommand("resign")))
         assert told["has_resigned"]
         assert Replay.load(save).num_ticks == told["tick"] == 10
-        wait_for(lambda: now(session)["tick"] >= 40)
+        clock.seconds += 1
+        wait_for(lambda: now(session)["tick"] > told["tick"])
         with pytest.raises(RefusedError, match="you have resigned"):
             session.submit(HOLD)
     assert launches_of(Replay.load(save), 1) == [(0, FREE, FRACTIONS[3])]
 
 
-def test_a_spectator_has_no_decisions(save):
-    with session_of(save, pace=1000, seat=0, seats=("novice", "novice", "turtle", "banker")) as session:
-        wait_for(lambda: now(session)["tick"] >= 30)
+def test_a_spectator_has_no_decisions(save, clock):
+    seats = ("novice", "novice", "turtle", "banker")
+    with session_of(save, pace=Clock.PACE, seat=0, seats=seats) as session:
+        clock.pass_decisions(session, 3)
         with pytest.raises(RefusedError, match="you are a spectator"):
             session.submit(launch(FREE, 3))
         session.submit(PlayerCommand("pause", is_on=True))

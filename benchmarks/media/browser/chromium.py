@@ -26,8 +26,8 @@ OPTIONS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-SECONDS = 60
-"""How long to wait for anything."""
+SECONDS = 300
+"""How long to wait for anything: against hanging, however slow the machine is."""
 KEY_CODES = {"Escape": 27, "Tab": 9, "Enter": 13}
 """Of keys that do something of their own by these numbers, such as closing dialogs."""
 
@@ -78,7 +78,7 @@ class Browser:
     def __exit__(self, *error: object) -> None:
         try:
             self.call("Browser.close")
-            self._process.wait(10)
+            self._process.wait(SECONDS)
         except (OSError, EOFError, TimeoutError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
@@ -132,7 +132,7 @@ class Browser:
         if first:
             tab.call("Page.addScriptToEvaluateOnNewDocument", source=first)
         tab.call("Page.navigate", url=url)
-        tab.wait_for("document.readyState === 'complete'")
+        tab.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
         return tab
 
 
@@ -155,6 +155,16 @@ class Tab:
         """Return the answer of a method of the protocol."""
         return self._browser.call(method, self._session, **params)
 
+    def reload(self) -> None:
+        """Load the page anew; what it was before answers no more afterwards."""
+        loaded = len(self.events("Page.loadEventFired"))
+        self.call("Page.reload")
+        until = time.monotonic() + SECONDS
+        while len(self.events("Page.loadEventFired")) == loaded:
+            if time.monotonic() > until:
+                raise TimeoutError(f"not loaded after {SECONDS} s")
+            time.sleep(0.02)
+
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression, awaited if it is a promise."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -162,12 +172,12 @@ class Tab:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, seconds: float = SECONDS) -> Any:
+    def wait_for(self, expression: str) -> Any:
         """Return the value of ``expression`` once it is true."""
-        until = time.monotonic() + seconds
+        until = time.monotonic() + SECONDS
         while not (value := self.evaluate(expression)):
             if time.monotonic() > until:
-                raise TimeoutError(f"not true after {seconds} s: {expression}")
+                raise TimeoutError(f"not true after {SECONDS} s: {expression}")
             time.sleep(0.02)
         return value
 
@@ -180,6 +190,7 @@ class Tab:
             deviceScaleFactor=1,
             mobile=False,
         )
+        self.wait_for(f"innerWidth === {width} && innerHeight === {height}")
 
     def touch(self, width: int, height: int) -> None:
         """Become a phone with a screen of this size, in CSS pixels, that is touched."""
@@ -191,6 +202,7 @@ class Tab:
             mobile=True,
         )
         self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+        self.wait_for(f"innerWidth === {width} && matchMedia('(pointer: coarse)').matches")
 
     def tap(self, x: float, y: float) -> None:
         """Touch a place with one finger, shortly."""

@@ -41,7 +41,7 @@ def play_through(tab: Tab, ticks_per_second: int) -> dict[str, dict[str, float]]
     tab.evaluate(f"page.play(false), page.seek(0), page.setSpeed({ticks_per_second})")
     tab.wait_for("page.frame === 0")
     tab.evaluate(f"page.play(true), {FORGET}")
-    tab.wait_for("!page.isPlaying", seconds=240)
+    tab.wait_for("!page.isPlaying")
     return {name: summary(times) for name, times in tab.evaluate("frameTimes").items()}
 
 

@@ -16,7 +16,6 @@ from benchmarks.media.browser.frame_times import FORGET, SCRIPT
 OPENING_TICKS = 300
 """After these all touch each other, and there are attacks everywhere."""
 OPENING_PACE = 300
-CLICK_SECONDS = 20
 
 # Plays simply: free land while there is any, else whom it touches most.
 PLAY = """
@@ -169,5 +168,5 @@ def clicks(tab: Tab, number: int) -> list[dict[str, float]]:
         sent = tab.evaluate("clicksSent")
         tab.click(*spot)
         if tab.evaluate("clicksSent") > sent:  # else the land has just changed hands
-            tab.wait_for("clicksDone.length === clicksSent", seconds=CLICK_SECONDS)
+            tab.wait_for("clicksDone.length === clicksSent")
     return list(tab.evaluate("clicksDone"))

@@ -3,6 +3,8 @@
 
 /** The connection to the session: commands go out, situations come in. */
 class Orders {
+  #last = Promise.resolve(); // the answer to the command before: they arrive in the order in which they were given
+
   /** `arrived(situation)` is called for each that comes, `lost(reason)` once there are no more. */
   constructor(arrived, lost) {
     Object.assign(this, { arrived, lost });
@@ -31,7 +33,11 @@ class Orders {
   }
 
   /** Sends a command and returns why it was refused; "" if it was not. */
-  async send(command) {
+  send(command) {
+    return (this.#last = this.#last.then(() => this.#post(command)));
+  }
+
+  async #post(command) {
     const body = JSON.stringify(command);
     try {
       const answer = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body });
