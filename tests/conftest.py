@@ -6,12 +6,19 @@ To look for new ones, as `make verify` may: `pytest --hypothesis-profile=explore
 
 import signal
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
-settings.register_profile("explore", deadline=None, max_examples=1000)
+# Neither deadlines nor the check for slow drawing: a loaded machine would fail them.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", UNTIMED, derandomize=True, database=None)
+settings.register_profile("explore", UNTIMED, max_examples=1000)
 settings.load_profile("repeatable")
 
 # Shells make what they start in the background deaf to it, and deafness is inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    """The longest file comes first, so that no worker is left alone with it."""
+    items.sort(key=lambda item: item.path.name != "test_differential.py")

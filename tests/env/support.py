@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 
 from territorial import TerritorialEnv, parallel_env
+from territorial.envs.options import CHOICES
 
 SMALL = {"height": 24, "width": 24, "num_players": 4}
+FORMATS = CHOICES["action_format"]
+OBS_AND_FORMATS = [
+    (obs, FORMATS[(i + j) % len(FORMATS)]) for i, obs in enumerate(CHOICES["obs"]) for j in (0, 2)
+]
+"""Every form of observations with two formats of actions, and every format with two forms at least."""
 
 
 def small_env(**changes: Any) -> TerritorialEnv:

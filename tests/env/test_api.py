@@ -47,14 +47,14 @@ def warned():
 def test_a_small_game_passes_the_parallel_api_test_without_a_warning(seats, obs, warned):
     tested = small_env(seats=seats, obs=obs)
     tested.action_space(tested.possible_agents[0]).seed(1)
-    parallel_api_test(tested, num_cycles=1000)
+    parallel_api_test(tested, num_cycles=60)
     assert not warned
 
 
 def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):
     tested = parallel_env(height=256, width=256, num_players=32)
     tested.action_space("player_0").seed(1)
-    parallel_api_test(tested, num_cycles=1000)
+    parallel_api_test(tested, num_cycles=100)
     assert not warned
 
 
@@ -62,7 +62,7 @@ def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):
 def test_the_turn_by_turn_form_passes_the_api_test_with_the_warnings_on_dicts_only(obs, warned):
     tested = small_aec(obs=obs)
     tested.action_space("player_0").seed(1)
-    api_test(tested, num_cycles=300 if obs == "packed" else 60)
+    api_test(tested, num_cycles=60)
     expected = ON_DICT_OBSERVATIONS | (ON_FOUR_DIMENSIONS if obs == "packed" else set())
     assert {str(warning.message) for warning in warned} == expected
 

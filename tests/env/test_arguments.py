@@ -10,8 +10,7 @@ import pytest
 import territorial
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
-from territorial.envs.options import CHOICES
-from tests.env.support import SMALL, small_env
+from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
 
 MAKERS = {
     "parallel_env": territorial.parallel_env,
@@ -22,7 +21,6 @@ MAKERS = {
     "gymnasium.make": lambda **keywords: gymnasium.make(ENV_ID, **keywords),
     "gymnasium.make_vec": lambda **keywords: gymnasium.make_vec(ENV_ID, num_envs=4, **keywords),
 }
-every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
 class Sleeper(PythonBot):
@@ -35,9 +33,13 @@ class Sleeper(PythonBot):
         return np.full(len(view.rows), HOLD_ALL), np.zeros(len(view.rows), int)
 
 
-@every_maker
 @pytest.mark.parametrize(
-    ("keyword", "meant"), [("frameskip", "frames"), ("hieght", "height"), ("action_masks", "action_mask")]
+    ("make", "keyword", "meant"),
+    [
+        *((make, "frameskip", "frames") for make in MAKERS.values()),
+        (territorial.parallel_env, "hieght", "height"),
+        (territorial.parallel_env, "action_masks", "action_mask"),
+    ],
 )
 def test_an_unknown_keyword_is_what_python_raises_with_the_name_that_was_meant(make, keyword, meant):
     text = rf"got an unexpected keyword argument '{keyword}' \(did you mean '{meant}'\?\)"
@@ -56,7 +58,6 @@ def test_classes_say_which_keyword_was_meant(made):
         made(config=territorial.GameConfig(**SMALL), seat=["agent"])
 
 
-@every_maker
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -70,13 +71,12 @@ def test_classes_say_which_keyword_was_meant(made):
         ),
     ],
 )
-def test_a_name_that_is_nearly_right_brings_up_the_right_one(make, keywords, message):
+def test_a_name_that_is_nearly_right_brings_up_the_right_one(keywords, message):
     with pytest.raises(ValueError, match=message):
-        make(**SMALL, **keywords)
+        small_env(**keywords)
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+@pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
 def test_spaces_say_what_they_are_in_a_few_hundred_characters(obs, action_format):
     sizes = {"height": 32, "width": 32, "num_players": 30, "map": "open", "frames": 1}
     options = {"obs": obs, "action_format": action_format}

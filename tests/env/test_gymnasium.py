@@ -12,7 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 import territorial
 from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
 from territorial.envs.options import CHOICES
-from tests.env.support import SMALL, small_env
+from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
 
 SMALL_GAME = SMALL | {"max_ticks": 600}
 SEATS = ("metronome", "agent", "banker", "novice")
@@ -25,8 +25,7 @@ def warned():
         yield caught
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+@pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
 def test_one_seat_passes_the_checks_of_gymnasium_without_a_warning(obs, action_format, warned):
     for action_mask in CHOICES["action_mask"]:
         options = {"obs": obs, "action_format": action_format, "action_mask": action_mask}
@@ -94,8 +93,7 @@ def test_one_seat_is_for_one_agent():
         one.step(51)
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-@pytest.mark.parametrize("action_format", CHOICES["action_format"])
+@pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
 def test_every_agent_is_a_sub_environment_that_lies_in_its_space(obs, action_format, warned):
     vector = gymnasium.make_vec(
         ENV_ID, num_envs=8, seats=None, obs=obs, action_format=action_format, **SMALL_GAME
@@ -143,10 +141,9 @@ def make_seat():
     return gymnasium.make(ENV_ID, seats=SEATS, obs="features", **SMALL_GAME)
 
 
-@pytest.mark.parametrize("context", [None, "spawn", "forkserver"])
-def test_gymnasiums_own_processes_play_the_same_games(context):
+def test_gymnasiums_own_processes_play_the_same_games():
     together = SyncVectorEnv([make_seat] * 2)
-    apart = AsyncVectorEnv([make_seat] * 2, context=context)
+    apart = AsyncVectorEnv([make_seat] * 2, context="forkserver")
     try:
         rng = np.random.default_rng(0)
         one, two = together.reset(seed=5)[0], apart.reset(seed=5)[0]

@@ -1,4 +1,4 @@
-"""PettingZoo's own tests over the full matrix of modes; whole episodes beside them, to the last bit."""
+"""PettingZoo's own tests: here in modes of which nearly all pairs occur, in `make verify` in all modes."""
 
 import functools
 import itertools
@@ -18,7 +18,6 @@ from pettingzoo.test import (
 
 from territorial import env, parallel_env
 from territorial.envs.options import CHOICES
-from territorial.testing import check_determinism, play_episode
 
 SWITCHES = ("obs", "agent_death", "action_mask", "action_format")
 CYCLES = (None, 9)
@@ -78,19 +77,23 @@ def warned():
         yield caught
 
 
-def some(matrix):
-    """Return every ninth row, and the others as slow: all modes are there, not always the same together."""
-    return [
-        pytest.param(modes, marks=[] if i % 9 == 0 else pytest.mark.slow) for i, modes in enumerate(matrix)
-    ]
-
-
-WITH_TEAMS = [{**modes, **TEAMS} for modes in MATRIX]
+ROWS = [modes | teams for modes in MATRIX for teams in ({}, TEAMS)]
 UNNAMED = ("team_deal", "rewards")
-in_every_mode = pytest.mark.parametrize("modes", [*MATRIX, *some(WITH_TEAMS)], ids=name_of)
 
 
-@in_every_mode
+def every(number):
+    """Return one row of so many as they are, and all others for `make verify`."""
+    rows = [
+        pytest.param(modes, marks=[] if i % number == 0 else pytest.mark.verify)
+        for i, modes in enumerate(ROWS)
+    ]
+    return pytest.mark.parametrize("modes", rows, ids=name_of)
+
+
+in_many_modes = every(19)  # a prime number, so that all values meet nearly all others
+
+
+@in_many_modes
 def test_the_parallel_form_passes_without_a_warning(modes, warned):
     make = functools.partial(parallel_env, **GAME, **modes)
     tested = make()
@@ -100,7 +103,7 @@ def test_the_parallel_form_passes_without_a_warning(modes, warned):
     assert not warned
 
 
-@in_every_mode
+@in_many_modes
 def test_the_turn_by_turn_form_passes_with_the_known_warnings_only(modes, warned):
     make = functools.partial(env, **GAME, **modes)
     tested = make()
@@ -110,7 +113,7 @@ def test_the_turn_by_turn_form_passes_with_the_known_warnings_only(modes, warned
     assert {str(warning.message) for warning in warned} == known_warnings(modes)
 
 
-@in_every_mode
+@in_many_modes
 def test_states_and_cycles_pass_without_a_warning(modes, warned):
     state_test(env(**GAME, **modes), parallel_env(**GAME, **modes))
     others = {name: value for name, value in modes.items() if name != "max_cycles"}
@@ -119,25 +122,9 @@ def test_states_and_cycles_pass_without_a_warning(modes, warned):
     assert not warned
 
 
-@pytest.mark.parametrize("modes", some([*MATRIX, *WITH_TEAMS]), ids=name_of)
+@every(96)
 def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, warned, monkeypatch):
     monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
     render_test(functools.partial(env, **GAME, **modes))
     about = {str(warning.message).partition(", so ")[0] for warning in warned}
     assert about <= {'render_mode is "human", but there is neither a display nor a terminal'}
-
-
-@in_every_mode
-def test_whole_episodes_repeat_to_the_last_bit(modes):
-    make = functools.partial(parallel_env, **GAME, **modes)
-    check_determinism(make, seed=3)
-    dead = []
-    steps = play_episode(make(), 3, lambda actions, step: dead.extend(who_died(step)))
-    if modes["max_cycles"] is None:
-        assert set(dead), "somebody dies, so that what becomes of the dead is looked at"
-    else:
-        assert steps == modes["max_cycles"]
-
-
-def who_died(step):
-    return [agent for agent, info in step.infos.items() if info["alive"] == 0]

@@ -69,7 +69,7 @@ def step(played):
     return (result, begin(played)) if has_ended else result
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["protocol 5", "out of band, off by one", "deepcopy"])
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_copy_plays_on_through_ends_and_resets(name, way):
     played = MAKERS[name]()

@@ -39,7 +39,7 @@ def play_some(env, steps, rng_seed=0):
     "arguments",
     [
         {"seats": ("agent", "agent", "agent", "metronome")},
-        {"height": 256, "width": 256, "num_players": 32, "max_ticks": 2000},
+        {"height": 256, "width": 256, "num_players": 32, "max_ticks": 400},
     ],
     ids=["small, with a bot", "full size"],
 )
