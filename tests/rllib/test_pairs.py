@@ -166,7 +166,7 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
     found = torch.stack([dist.logp(both[:, i]) for i in range(31)], 1)
     torch.testing.assert_close(found, dist._dist.logits, rtol=1e-5, atol=1e-5)
     greedy = dist.to_deterministic()
-    assert (greedy.sample().numpy() == unflatten(PairPolicy.greedy(logits).numpy())).all()
+    assert (greedy.sample().numpy() == unflatten(PairPolicy.greedy(dist._dist.logits).numpy())).all()
     assert greedy.logp(greedy.sample()).tolist() == [0.0] * 50
 
 
@@ -185,8 +185,8 @@ def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(tmp_pat
         seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
         logits, values = policy(seen["own"], seen["pairs"], seen["action_mask"])
         found = module.forward_train({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
-        torch.testing.assert_close(found, logits)
-        torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values)
+        torch.testing.assert_close(found, logits, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values, rtol=1e-4, atol=1e-4)
         policy.export(tmp_path / "mine.safetensors", interval=20, least_equal=0.0, rows=random_rows(200, 0))
         assert Network(tmp_path / "mine.safetensors").interval == 20
         set_env(algorithm, config=GameConfig(height=32, width=32, num_players=3), seats=["agent"] * 3)

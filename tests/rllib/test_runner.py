@@ -170,10 +170,10 @@ def test_advantages_and_losses_are_the_same(tmp_path):
                 metrics=learner.metrics,
             )[MAIN]
             columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-            rows = np.stack([np.asarray(batch[name], np.float64) for name in columns], 1)
+            rows = ordered(np.stack([np.asarray(batch[name], np.float64) for name in columns], 1), episodes)
             losses = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)[MAIN]
             found = {name: float(losses[name].peek()) for name in LOSSES}
-            results.append((ordered(rows, episodes), found))
+            results.append((rows, found))
         (theirs, their_losses), (mine, my_losses) = results
         assert mine[:, 4].any()
         assert mine[:, 5].any()
