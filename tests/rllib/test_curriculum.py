@@ -214,7 +214,6 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
         set_env(algorithm, **changes)
     assert env_of(algorithm).config == FIRST
     assert env_of(algorithm).seats == SEATS
-    algorithm.train()
 
 
 def test_changes_replace_entries_of_an_older_name():

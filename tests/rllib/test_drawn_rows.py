@@ -72,8 +72,7 @@ def gradient(learner, batch):
     return torch.cat([one.flatten() for one in found]).double().numpy()
 
 
-@pytest.mark.parametrize("kind", ["pairs", "tables"])
-@pytest.mark.parametrize("with_all", [True, False])
+@pytest.mark.parametrize(("kind", "with_all"), [("pairs", True), ("tables", False)])
 def test_with_weights_of_one_and_with_none_the_loss_is_rllibs(with_all, kind, monkeypatch):
     pair = pair_of(kind=kind, use_kl_loss=with_all, use_critic=with_all, entropy_coeff=0.01)
     learner = pair.learner

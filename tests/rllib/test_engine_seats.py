@@ -35,8 +35,8 @@ from territorial.nets.pair_export import compare  # noqa: E402
 from territorial.reference import networks as twin  # noqa: E402
 from tests.bots.networks import THERE, description, named, random_layers  # noqa: E402
 from tests.rllib.support import SmallModule  # noqa: E402
-from tests.rllib.test_pairs import as_lists, with_opinions  # noqa: E402
-from tests.rllib.test_runner import assert_same_episodes, finish_off  # noqa: E402
+from tests.rllib.test_pairs import with_opinions  # noqa: E402
+from tests.rllib.test_runner import as_lists, assert_same_episodes, finish_off  # noqa: E402
 from tests.torch.test_pair_policy import trained_policy  # noqa: E402
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
@@ -169,9 +169,7 @@ def test_both_runners_play_the_same_episodes(store):
         samples.append([*runner.sample(explore=False), *runner.sample(explore=False)])
         agents = {agent for one in samples[-1] for agent in one.agent_ids}
         assert agents == {"player_0", "player_1"}
-    for own in (own for one in (*samples[0], *samples[1]) for own in one.agent_episodes.values()):
-        as_lists(own)
-    assert_same_episodes(*samples)
+    assert_same_episodes(*map(as_lists, samples))
 
 
 # ---- who stays in the pool ---------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
 from tests.rllib.support import SmallModule  # noqa: E402
 from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
+from tests.rllib.test_runner import play_the_same  # noqa: E402
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 FORMS = {"main": "pairs", "scout": "packed", "rival": "packed"}
@@ -276,32 +276,12 @@ def runner_of(store, kind, **changes):
     return runner
 
 
-def as_lists(episodes):
-    """Let all episodes have lists, as those of boards do."""
-    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
-        if own.observations.finalized:
-            arrays, own.observations.finalized = own.observations.data, False
-            count = len(own.infos.data)
-            own.observations.data = [{name: part[t] for name, part in arrays.items()} for t in range(count)]
-    return episodes
-
-
 @pytest.mark.usefixtures("choices_without_chance")
 def test_both_runners_play_the_same_episodes(tmp_path):
     store = fill(tmp_path)
     stock, batched = (runner_of(store, kind, max_cycles=31) for kind in ("stock", "batched"))
-    counts, launched = np.zeros(3, int), {}
-    for seats in ([], [1], [1, 2, 3], [], [2]):
-        for runner in (stock, batched) if seats else ():
-            finish_off(runner, 1, seats)
-        theirs, mine = (as_lists(runner.sample(explore=False)) for runner in (stock, batched))
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-        for own in (own for whole in mine for own in whole.agent_episodes.values()):
-            launched[own.module_id] = launched.get(own.module_id, 0) + np.any(own.actions.data)
-    assert (counts > 0).all(), counts
-    assert launched.keys() == FORMS.keys()
-    assert all(launched.values()), launched
+    rounds = [], [1], [1, 2, 3], [], [2]
+    assert play_the_same(stock, batched, rounds, explore=False) == FORMS.keys()
     opened = batched.module[POOL].opponents.names
     assert sorted(opened) == sorted(SNAPSHOTS)
     assert sorted(stock.module[POOL].opponents.names) == sorted(SNAPSHOTS)

@@ -22,7 +22,7 @@ from territorial.actions.formats import FORMATS  # noqa: E402
 from territorial.bots import Network  # noqa: E402
 from territorial.nets import PairPolicy  # noqa: E402
 from tests.bots.networks import random_rows  # noqa: E402
-from tests.rllib.test_runner import assert_same_episodes, finish_off, happened  # noqa: E402
+from tests.rllib.test_runner import play_the_same  # noqa: E402
 
 pytestmark = pytest.mark.release
 
@@ -136,31 +136,10 @@ def make_runners(**changes):
     return runners
 
 
-def as_lists(own):
-    """Let an episode have lists, as those of boards do."""
-    arrays, own.observations.finalized = own.observations.data, False
-    own.observations.data = [
-        {name: part[t] for name, part in arrays.items()} for t in range(len(own.infos.data))
-    ]
-    own.rewards.data, own.rewards.finalized = own.rewards.data.tolist(), False
-
-
 @pytest.mark.usefixtures("choices_without_chance")
-@pytest.mark.parametrize("action_format", ["pairs", "pairs_multi_discrete"])
-def test_both_runners_play_the_same_episodes(action_format):
-    stock, batched = make_runners(action_format=action_format, max_cycles=62, repeat=2)
-    counts, launched = np.zeros(3, int), 0
-    for seats in ([], [1], [1, 2], [], [2]):
-        for runner in (stock, batched) if seats else ():
-            finish_off(runner, 1, seats)
-        theirs, mine = (runner.sample(explore=False) for runner in (stock, batched))
-        for own in (own for one in (*theirs, *mine) for own in one.agent_episodes.values()):
-            launched += np.asarray(own.actions.data).any()
-            as_lists(own)
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-    assert (counts > 0).all(), counts
-    assert launched > 0
+def test_both_runners_play_the_same_episodes():
+    stock, batched = make_runners(max_cycles=62, repeat=2)
+    assert play_the_same(stock, batched, ([], [1], [1, 2], [], [2]), explore=False) == {MAIN}
 
 
 @pytest.mark.usefixtures("choices_without_chance")
@@ -187,7 +166,7 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
     found = torch.stack([dist.logp(both[:, i]) for i in range(31)], 1)
     torch.testing.assert_close(found, dist._dist.logits, rtol=1e-5, atol=1e-5)
     greedy = dist.to_deterministic()
-    assert (greedy.sample().numpy() == unflatten(PairPolicy.greedy(logits).numpy())).all()
+    assert (greedy.sample().numpy() == unflatten(PairPolicy.greedy(dist._dist.logits).numpy())).all()
     assert greedy.logp(greedy.sample()).tolist() == [0.0] * 50
 
 
@@ -206,8 +185,8 @@ def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(tmp_pat
         seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
         logits, values = policy(seen["own"], seen["pairs"], seen["action_mask"])
         found = module.forward_train({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
-        torch.testing.assert_close(found, logits)
-        torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values)
+        torch.testing.assert_close(found, logits, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values, rtol=1e-4, atol=1e-4)
         policy.export(tmp_path / "mine.safetensors", interval=20, least_equal=0.0, rows=random_rows(200, 0))
         assert Network(tmp_path / "mine.safetensors").interval == 20
         set_env(algorithm, config=GameConfig(height=32, width=32, num_players=3), seats=["agent"] * 3)

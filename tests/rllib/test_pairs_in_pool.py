@@ -18,8 +18,8 @@ from rllib_adapters.learning.episode_ends import EpisodeEnds  # noqa: E402
 from territorial import GameConfig  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
 from tests.rllib.test_engine_seats import add, network_called  # noqa: E402
-from tests.rllib.test_pairs import as_lists, with_opinions  # noqa: E402
-from tests.rllib.test_runner import LOSSES, assert_same_episodes, finish_off, happened, ordered  # noqa: E402
+from tests.rllib.test_pairs import with_opinions  # noqa: E402
+from tests.rllib.test_runner import LOSSES, finish_off, ordered, play_the_same  # noqa: E402
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 LEAGUE = LeagueTable(
@@ -51,21 +51,10 @@ def make_runners(path, **changes):
 
 
 @pytest.mark.usefixtures("choices_without_chance")
-@pytest.mark.parametrize("action_format", ["pairs", "pairs_multi_discrete"])
-def test_trajectories_are_those_of_the_stock_runner(tmp_path, action_format):
-    stock, batched = make_runners(tmp_path, action_format=action_format, max_cycles=62)
-    counts, launched = np.zeros(3, int), 0
-    for seats in ([], [1], [1, 2], [2]):
-        for runner in (stock, batched) if seats else ():
-            finish_off(runner, 1, seats)
-        theirs, mine = (runner.sample(explore=False) for runner in (stock, batched))
-        for own in (own for one in (*theirs, *mine) for own in one.agent_episodes.values()):
-            launched += np.asarray(own.actions.data).any()
-            as_lists(own)
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-    assert (counts > 0).all(), counts
-    assert launched > 0
+def test_trajectories_are_those_of_the_stock_runner(tmp_path):
+    """With actions of two parts; those of one number: test_pairs.py."""
+    stock, batched = make_runners(tmp_path, action_format="pairs_multi_discrete", max_cycles=62)
+    assert play_the_same(stock, batched, ([], [1], [1, 2], [2]), explore=False) == {MAIN}
     for runner in (stock, batched):
         assert sorted(runner.module[POOL].opponents.names) == ["strong", "weak"]
 

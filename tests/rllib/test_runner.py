@@ -100,18 +100,41 @@ def happened(episodes):
     return np.array([dead, cut, sum(episode.is_terminated for episode in episodes)])
 
 
+def as_lists(episodes):
+    """Let all episodes have lists, as those of boards do."""
+    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
+        if own.observations.finalized:
+            arrays, own.observations.finalized = own.observations.data, False
+            count = len(own.infos.data)
+            own.observations.data = [{name: part[t] for name, part in arrays.items()} for t in range(count)]
+        if own.rewards.finalized:
+            own.rewards.data, own.rewards.finalized = own.rewards.data.tolist(), False
+    return episodes
+
+
+def play_the_same(stock, batched, rounds, **how):
+    """Compare samples of both runners, before each of which seats of game 1 are finished off.
+
+    All that the comparison is about has to happen. Return the modules that launched.
+    """
+    counts, launched = np.zeros(3, int), {}
+    for seats in rounds:
+        for runner in (stock, batched) if seats else ():
+            finish_off(runner, 1, seats)
+        theirs, mine = (as_lists(runner.sample(**how)) for runner in (stock, batched))
+        assert_same_episodes(theirs, mine)
+        counts += happened(mine)
+        for own in (own for whole in mine for own in whole.agent_episodes.values()):
+            launched[own.module_id] = launched.get(own.module_id, 0) + np.any(own.actions.data)
+    assert (counts > 0).all(), counts
+    return {name for name, count in launched.items() if count}
+
+
 @pytest.mark.parametrize("end_when", ["no_agents", "game"])
 def test_both_runners_play_the_same_episodes(tmp_path, end_when):
     # One frame: those before a position that was set are not those of RLlib's runner.
     stock, batched = make_runners(tmp_path, max_cycles=31, end_when=end_when, frames=1)
-    counts = np.zeros(3, int)
-    for seats in ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], []):
-        for runner in (stock, batched) if seats else ():
-            finish_off(runner, 1, seats)
-        theirs, mine = stock.sample(), batched.sample()
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-    assert (counts > 0).all(), counts
+    assert play_the_same(stock, batched, ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], [])) == {MAIN}
     for kwargs in (
         {"explore": False},
         {"num_episodes": 4},
@@ -147,10 +170,10 @@ def test_advantages_and_losses_are_the_same(tmp_path):
                 metrics=learner.metrics,
             )[MAIN]
             columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-            rows = np.stack([np.asarray(batch[name], np.float64) for name in columns], 1)
+            rows = ordered(np.stack([np.asarray(batch[name], np.float64) for name in columns], 1), episodes)
             losses = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)[MAIN]
             found = {name: float(losses[name].peek()) for name in LOSSES}
-            results.append((ordered(rows, episodes), found))
+            results.append((rows, found))
         (theirs, their_losses), (mine, my_losses) = results
         assert mine[:, 4].any()
         assert mine[:, 5].any()

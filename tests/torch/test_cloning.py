@@ -49,6 +49,7 @@ def is_equal(one: PairPolicy, other: PairPolicy) -> bool:
     return all((mine[name] == others[name]).all() for name in mine)
 
 
+@pytest.mark.verify
 def test_a_policy_learns_to_decide_as_the_games_say(data: Dataset) -> None:
     cloning = Cloning(data, QUICK)
     before = cloning.agreement()
@@ -58,6 +59,7 @@ def test_a_policy_learns_to_decide_as_the_games_say(data: Dataset) -> None:
     assert after.equal_targets > max(before.equal_targets, after.holds) + 0.05
 
 
+@pytest.mark.verify
 def test_values_learn_the_returns_unless_they_weigh_nothing(data: Dataset) -> None:
     def error(weight: float) -> float:
         cloning = Cloning(data, CloneSettings(**{**vars(QUICK), "value_weight": weight}))
@@ -94,7 +96,10 @@ def test_rows_whose_action_was_not_possible_are_left_out(data: Dataset) -> None:
 
 def test_a_cloning_that_was_interrupted_ends_as_one_that_was_not(data: Dataset, tmp_path: Path) -> None:
     whole = Cloning(data, QUICK)
-    whole.run()
+    before = whole.agreement()
+    after = whole.run()
+    assert before.rows == after.rows > 100
+    assert after.cross_entropy < before.cross_entropy
 
     def stop(epoch: int, rows: int, loss: float) -> None:
         if epoch == 3:
@@ -152,7 +157,7 @@ def test_the_command_writes_both_forms_of_the_network(data: Dataset, tmp_path: P
     result = json.loads(capsys.readouterr().out)
     cloning = Cloning(data, CloneSettings(size="small", epochs=2))
     assert result["agreement"] == cloning.run()._asdict()
-    assert result["export"]["equal"] > 0.97
+    assert result["export"]["equal"] >= 0.9, "of 2 epochs, whose weights no test decides"
     assert is_equal(PairPolicy.load(folder / "weights.safetensors"), cloning.policy)
     game = territorial.VecGame(CONFIG, seats=[f"net:{folder / 'network.safetensors'}", "novice", "novice"])
     game.reset(seed=0)

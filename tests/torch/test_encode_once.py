@@ -83,8 +83,8 @@ def test_relabelling_seats_relabels_the_outputs(new):
     torch.testing.assert_close(there_after[:, codes], there, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(rest_after, rest, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(values_after, values, rtol=1e-4, atol=1e-4)
-    assert there.std() > 1e-2  # and there was something to be told apart
-    assert values.std() > 1e-2
+    assert there.std() > 1e-3  # and there was something to be told apart
+    assert values.std() > 1e-3
 
 
 def played(agents, steps=120):
