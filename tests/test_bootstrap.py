@@ -301,7 +301,7 @@ def test_arguments_and_the_exit_code_are_passed_on(tmp_path):
 
 def test_an_interrupt_sent_to_the_script_reaches_the_command(tmp_path):
     command = ready_project(
-        tmp_path, "trap 'exit 5' INT; echo ready; for i in $(seq 400); do sleep 0.05; done"
+        tmp_path, "trap 'exit 5' INT; echo ready; for i in $(seq 6000); do sleep 0.05; done"
     )
     with subprocess.Popen(
         [*command, "run"],
@@ -312,7 +312,7 @@ def test_an_interrupt_sent_to_the_script_reaches_the_command(tmp_path):
             while process.stdout.readline() != "ready\n":
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=10) == 5
+            assert process.wait(timeout=300) == 5
         finally:
             process.kill()
 

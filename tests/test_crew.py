@@ -1,8 +1,8 @@
 """Threads that share games: every game once, whoever is awake, and nobody waits for who comes too late."""
 
-import faulthandler
 import gc
 import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +35,11 @@ from territorial.jit.thread_pool import (
 )
 from territorial.replay import Recorder
 
-AWAKE = 10**8 if JIT_ENABLED else 0
-"""Turns, a second or so, that a thread stays awake from call to call."""
+AWAKE = 10**6 if JIT_ENABLED else 0
+"""Turns, a hundredth of a second or so, that a thread stays awake after a call."""
 FOREVER = 2**60
+SECONDS = 300
+"""Against hanging: nothing takes so long, however busy the machine is."""
 
 
 @kernel
@@ -162,7 +164,7 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
 def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads, turns):
     crew, times = Crew(23, threads), np.zeros(23, np.int64)
     crew.posts[1:, TURNS] = turns
-    for i in range(1000 if JIT_ENABLED else 30):
+    for i in range(100 if JIT_ENABLED else 30):
         share_again(crew, times)
         assert (times == i + 1).all()
     crew.retire()
@@ -170,21 +172,28 @@ def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads,
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
-@pytest.mark.parametrize(("turns", "expected"), [(AWAKE, 1), (0, 40)])
+@pytest.mark.parametrize(("turns", "expected"), [(FOREVER, 1), (0, 10)])
 def test_threads_that_watch_are_not_woken_and_those_that_sleep_are(turns, expected, monkeypatch):
     crew, times, woken = Crew(50, 2), np.zeros(50, np.int64), []
-    crew.posts[1:, TURNS] = turns
+    crew.posts[1:, TURNS] = 0
     share_again(crew, times)  # compiled
     crew.retire()
+    crew.posts[1:, TURNS] = turns
     attend = Crew._attend
     monkeypatch.setattr(Crew, "_attend", lambda *args: woken.append(1) or attend(*args))
-    for _ in range(40):
+    for _ in range(10):
         share_again(crew, times)
         if turns == 0:
-            while crew.posts[1, STATE] != ASLEEP:  # it may have come too late, and be on its way
-                time.sleep(0.001)
+            wait_until_asleep(crew)  # it may have come too late, and be on its way
+    crew.posts[1, [TURNS, STATE]] = 0, CALLED if turns else ASLEEP  # else it would watch for ever
+    wait_until_asleep(crew)
     crew.retire()
     assert len(woken) == expected
+
+
+def wait_until_asleep(crew):
+    while crew.posts[1, STATE] != ASLEEP:
+        time.sleep(0.001)
 
 
 def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
@@ -197,10 +206,7 @@ def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
 def test_a_thread_stays_awake_about_as_long_as_waking_it_takes():
     turns = _crew.turns_in_linger()
     assert turns == _crew.turns_in_linger()
-    if JIT_ENABLED:
-        assert 100 < turns < 10**6  # 1 us to 0.1 ns a turn: no processor is slower or quicker
-    else:
-        assert turns == 0
+    assert turns > 0 if JIT_ENABLED else turns == 0
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -250,10 +256,10 @@ def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_take
     def call(thread):
         if thread == 1:
             begun.set()
-            goes_on.wait(30)
+            goes_on.wait(SECONDS)
             taken.append(crew.queues[:, NEXT].tolist())
         else:
-            begun.wait(30)
+            begun.wait(SECONDS)
             threading.Timer(0.1, goes_on.set).start()
             raise KeyboardInterrupt
 
@@ -270,14 +276,14 @@ def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
     crew, goes_on = Crew(6, 2), threading.Event()
     monkeypatch.setattr(_crew, "PATIENCE", 0.01)
     crew.share(lambda thread: None)
-    crew._threads.jobs[0].put(lambda: goes_on.wait(30))
+    crew._threads.jobs[0].put(lambda: goes_on.wait(SECONDS))
     for _ in range(2):
         with pytest.raises(
             RuntimeError, match=r"1 threads of an interrupted or failed step .* still running after 0\.01 s"
         ):
             crew.retire()
         assert crew.is_interrupted
-    monkeypatch.setattr(_crew, "PATIENCE", 30.0)
+    monkeypatch.setattr(_crew, "PATIENCE", SECONDS)
     goes_on.set()
     crew.retire()
     assert not crew.is_interrupted
@@ -289,7 +295,7 @@ def test_threads_end_with_the_batch_that_they_work_for():
     gone = crew._threads._gone
     del crew
     gc.collect()
-    until = time.monotonic() + 30
+    until = time.monotonic() + SECONDS
     while len(gone) < 2:
         assert time.monotonic() < until
         time.sleep(0.001)
@@ -322,7 +328,7 @@ def test_a_forked_process_starts_threads_of_its_own():
     child = os.fork()
     if child == 0:
         with suppress(BaseException):
-            faulthandler.dump_traceback_later(60, exit=True)
+            signal.alarm(SECONDS)
             for _ in range(9):
                 share_again(crew, times)
             os._exit(0 if times.tolist() == [10] * 40 else 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import territorial
@@ -48,6 +48,7 @@ def test_the_parser_is_ten_lines_of_plain_python():
     assert "import" not in source
 
 
+@settings(max_examples=15)
 @given(histories())
 def test_the_parser_reads_what_the_reference_packs(given):
     layout, history = given
@@ -57,6 +58,7 @@ def test_the_parser_reads_what_the_reference_packs(given):
     assert found == [codes_of(layout, board) for board in newest_first[: layout.frames]]
 
 
+@settings(max_examples=15)
 @given(histories())
 def test_a_board_kept_up_to_date_by_deltas_is_the_newest_one(given):
     layout, history = given
@@ -116,6 +118,7 @@ def test_the_ego_codes_of_the_page_are_those_of_actions(players):
     assert ego_code(players + 1, 1, players) == owner_code(players + 1, 1, players) == players + 1
 
 
+@settings(max_examples=15)
 @given(st.integers(2, 250).flatmap(lambda p: st.tuples(st.just(p), st.randoms(use_true_random=False))))
 def test_the_mask_of_the_page_is_that_of_actions(given):
     players, random = given

@@ -2,11 +2,13 @@
 
 import argparse
 import importlib.metadata
+import io
 import json
 import os
 import struct
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +20,7 @@ from numba.core import event
 
 import territorial
 from territorial import cli
-from territorial.cli import machine, options, warm
+from territorial.cli import bench, machine, options, warm
 from territorial.cli.bench import PHASES, RATES
 from territorial.cli.options import config_of
 from territorial.cli.poster import Thinned, round_step
@@ -39,11 +41,11 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return code, out, err
 
 
-def fresh_python(*arguments: str) -> str:
-    """Run a fresh Python on this very package, and return what it printed."""
+def fresh_python(program: str) -> str:
+    """Run a program in a fresh Python on this very package, and return what it printed."""
     home = str(Path(territorial.__file__).parents[1])
     return subprocess.run(
-        [sys.executable, *arguments],
+        [sys.executable, "-c", program],
         env=os.environ | {"PYTHONPATH": home},
         check=True,
         stdout=subprocess.PIPE,
@@ -215,46 +217,51 @@ def test_axes_have_few_round_steps():
 
 
 @pytest.fixture(scope="module")
-def bench_result(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    path = tmp_path_factory.mktemp("bench") / "bench.json"
-    arguments = ["bench", "--seconds", "0.2", "--num-games", "3", "--seed", "7", *SMALL]
-    assert cli.main([*arguments, "--set", "max_ticks=1500", "--json", str(path)]) == 0
-    return json.loads(path.read_text())
+def benched(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, str, str]:
+    """What one measurement wrote as JSON, on stdout and on stderr."""
+    path, out, err = tmp_path_factory.mktemp("bench") / "bench.json", io.StringIO(), io.StringIO()
+    arguments = ["bench", "--seconds", "0.1", "--num-games", "3", "--seed", "7", *SMALL]
+    arguments += ["--threads", "2", "--observe", "--set", "max_ticks=1500", "--json", str(path)]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(bench, "STARTS", 1)
+        patch.setattr(warmup, "compile_seconds", lambda *_: 41.5)  # else it might compile from nothing
+        assert cli.main(arguments) == 0
+    return json.loads(path.read_text()), out.getvalue(), err.getvalue()
 
 
-def test_bench_writes_all_figures(bench_result):
+def test_bench_writes_all_figures(benched):
+    bench_result, _, _ = benched
     for name in RATES:
         spread = bench_result["spread"][name]
         assert 0 < spread["min"] <= bench_result[name] <= spread["max"]
         assert len(spread["samples"]) >= 5
     assert bench_result["agent_steps_per_s"] == pytest.approx(4 * bench_result["env_steps_per_s"])
     assert bench_result["living_agent_steps_per_s"] <= bench_result["agent_steps_per_s"]
-    assert bench_result["ticks_per_s"] == pytest.approx(10 * bench_result["env_steps_per_s"], rel=0.05)
+    assert bench_result["ticks_per_s"] > 0
     assert list(bench_result["phases"]) == [phase.name for phase in PHASES]
     assert len(bench_result["phases"]["0-1k"]["ticks_per_s"]["samples"]) >= 1
     assert bench_result["phases"]["2-4k"]["ticks_per_s"]["median"] is None
-    assert 0 < bench_result["import_s"] < bench_result["warm_start_s"]
+    assert min(bench_result["import_s"], bench_result["warm_start_s"]) > 0
     if _jit.JIT_ENABLED:
-        assert bench_result["compile_s"] > 1
+        assert bench_result["compile_s"] == 41.5
         assert "cache" in bench_result["compile_origin"]
     assert bench_result["bytes_per_game"] > 4 * 34 * 8
-    assert bench_result["observe"] is False
+    assert bench_result["observe"] is True
 
 
-def test_bench_says_what_it_measured_on(bench_result):
+def test_bench_says_what_it_measured_on(benched):
+    bench_result, _, _ = benched
     assert set(bench_result["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
     assert set(bench_result["machine"]) >= {"cpu", "cores", "usable_cores", "system"}
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=1500)
     assert bench_result["config_digest"] == config.hexdigest
     assert bench_result["rules_version"] == territorial.RULES_VERSION
-    assert (bench_result["num_games"], bench_result["num_threads"], bench_result["seed"]) == (3, 1, 7)
+    assert (bench_result["num_games"], bench_result["num_threads"], bench_result["seed"]) == (3, 2, 7)
 
 
-def test_bench_prints_a_table_and_can_observe_on_threads(capsys):
-    options = ["--seconds", "0.1", "--num-games", "2", "--threads", "2", "--observe"]
-    code, out, err = run(capsys, "bench", *options, *SMALL)
-    assert code == 0
-    assert "2 games, 2 thread(s), stacks of 4 boards" in out
+def test_bench_prints_a_table(benched):
+    _, out, err = benched
+    assert "3 games, 2 thread(s), stacks of 4 boards" in out
     assert "whole games" in out
     assert "ticks 4k+" in out
     assert "not reached" in out
@@ -324,7 +331,7 @@ kernels = [f for f in vars(step).values() if getattr(f, "targetoptions", {}).get
 assert kernels or not JIT_ENABLED
 print(*[f.__name__ for f in kernels if len(f.signatures) != 1 + (f.__name__ == "step_games")])
 """
-    assert fresh_python("-c", program).split() == []
+    assert fresh_python(program).split() == []
 
 
 def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
@@ -524,15 +531,15 @@ def test_memory_is_known_without_proc_and_psutil(monkeypatch):
     assert machine.resident_memory() == (None, "not known without psutil")
 
 
-def test_python_m_territorial_works():
-    result = json.loads(fresh_python("-m", "territorial", "info", "--json"))
-    assert result["versions"]["territorial-env"] == territorial.__version__
-
-
-def test_importing_the_package_pulls_in_nothing_heavy():
+def test_the_package_pulls_in_nothing_heavy_and_is_a_command():
     heavy = {"torch", "ray", "matplotlib", "PIL", "imageio", "psutil", "pytest"}
-    program = "import sys, territorial, territorial.cli; print(*sys.modules)"
-    assert heavy.isdisjoint(fresh_python("-c", program).split())
+    program = (
+        "import runpy, sys, territorial, territorial.cli; print(*sys.modules); "
+        "sys.argv[1:] = ['info', '--json']; runpy.run_module('territorial', run_name='__main__')"
+    )
+    modules, _, result = fresh_python(program).partition("\n")
+    assert heavy.isdisjoint(modules.split())
+    assert json.loads(result)["versions"]["territorial-env"] == territorial.__version__
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """``territorial completion``: bash itself completes by the script. The root's help has groups of verbs."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -78,16 +77,11 @@ def test_the_root_prints_its_verbs_in_groups(capsys, monkeypatch, arguments):
     assert out.endswith("describes each verb.\n")
 
 
-def test_the_script_is_made_where_output_goes_to_a_file(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "territorial", "completion", "fish"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "complete -c territorial" in done.stdout
+def test_the_script_is_made_where_output_goes_to_a_file(tmp_path, monkeypatch):
+    with open(tmp_path / "script", "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        assert cli.main(["completion", "fish"]) == 0
+    assert "complete -c territorial" in (tmp_path / "script").read_text("utf-8")
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

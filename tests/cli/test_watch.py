@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+import threading
+from itertools import takewhile
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from tests.render.film_reader import read_film
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
 SEATS = options.USUAL_SEATS[::8]
+SECONDS = 300
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -140,30 +142,8 @@ def test_a_replay_takes_no_other_game(capsys, replay, option):
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-@contextmanager
-def watching(*arguments: str):
-    """A running ``territorial watch --port 0 --json``, and the host and port that it told."""
-    home = str(Path(territorial.__file__).parents[1])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "territorial", "watch", *arguments, "--port", "0", "--json"],
-        env=os.environ | {"PYTHONPATH": home},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
-        address = urlsplit(told["url"])
-        assert address.port == told["port"]
-        yield process, (address.hostname, address.port)
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def fetch(address: tuple[str, int], path: str) -> bytes:
-    connection = http.client.HTTPConnection(*address, timeout=60)
+    connection = http.client.HTTPConnection(*address, timeout=SECONDS)
     connection.request("GET", path)
     answer = connection.getresponse()
     assert answer.status == 200
@@ -172,39 +152,61 @@ def fetch(address: tuple[str, int], path: str) -> bytes:
     return body
 
 
+@pytest.mark.parametrize("what", ["live game", "replay"])
+def test_it_serves_a_game_until_it_is_interrupted(capsys, monkeypatch, replay, what):
+    found = []
+
+    def serve(server, poll_interval):
+        thread = threading.Thread(target=serve_forever, args=(server, 0.01))
+        thread.start()
+        try:
+            found.extend(fetch(server.server_address[:2], path) for path in ("/", "/film"))
+        finally:
+            server.shutdown()
+            thread.join()
+        raise KeyboardInterrupt
+
+    serve_forever = cli.watch.PageServer.serve_forever
+    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", serve)
+    code, out, err = run(
+        capsys, *(["--seed", "5", *SMALL] if what == "live game" else [str(replay)]), "--port", "0", "--json"
+    )
+    assert code == 0
+    page, film = found
+    assert film_of(page) == b""
+    check_film(film, 5)
+    told = json.loads(out)
+    assert urlsplit(told["url"]).netloc == f"127.0.0.1:{told['port']}"
+    assert err.endswith("territorial watch: stopped\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
-def test_it_serves_a_live_game_until_it_is_interrupted():
-    with watching("--seed", "6", *SMALL) as (process, address):
-        assert address[0] == "127.0.0.1"
-        assert film_of(fetch(address, "/")) == b""
-        check_film(fetch(address, "/film"), 6)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-        assert process.returncode == 0
-        assert err.endswith("territorial watch: stopped\n")
-        assert "Traceback" not in err
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(address, timeout=20)
-
-
-def test_it_serves_a_replay(replay):
-    with watching(str(replay)) as (_, address):
-        check_film(fetch(address, "/film"), 5)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
-def test_an_interrupt_stops_it_in_the_middle_of_a_game():
-    long = ["--height", "512", "--width", "512", "--set", "max_ticks=10000000", "--set", "win_percent=100"]
-    with watching(*long, "--every", "10") as (process, address):
-        connection = http.client.HTTPConnection(*address, timeout=60)
+def test_an_interrupt_stops_the_command_in_the_middle_of_a_game():
+    long = ["--height", "256", "--width", "256", "--map", "open", "--set", "max_ticks=10000000"]
+    command = [sys.executable, "-m", "territorial", "watch", *long, "--set", "win_percent=100"]
+    process = subprocess.Popen(
+        [*command, "--port", "0", "--json"],
+        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        told = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
+        connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=SECONDS)
         connection.request("GET", "/film")
         answer = connection.getresponse()
         assert answer.read(100)
         process.send_signal(signal.SIGINT)
         with pytest.raises((http.client.IncompleteRead, ConnectionError)):
             answer.read()
-        process.communicate(timeout=30)
-        assert process.returncode == 0
+        _, err = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0
+    assert err.endswith("territorial watch: stopped\n")
+    assert "Traceback" not in err
 
 
 def test_a_game_that_fails_stops_the_server_and_is_told(capsys, monkeypatch):

@@ -1,9 +1,6 @@
 """Contests: which games there are, playing them on any number of processes, and the file of results."""
 
 import json
-import os
-import signal
-import sys
 import textwrap
 
 import numpy as np
@@ -13,7 +10,6 @@ from territorial import GameConfig, VecGame
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.evaluation.play import play_games, side_by_side
 from territorial.evaluation.players import Cast, Entrants, python_bot
-from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.record import LAND_EVERY, GameRecord, bounds_of
 from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.evaluation.schedule import Contest
@@ -133,13 +129,10 @@ def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
     assert tally.land(tally.ticks)[tally.players.index(PLAYERS[0]), :2] * 1600 == pytest.approx(means)
 
 
-def test_games_are_the_same_alone_and_on_several_processes():
-    the_contest = contest(40, draw="balanced")
+def test_a_game_is_the_same_whichever_others_are_played():
+    the_contest = contest(12, draw="balanced")
     alone = played(the_contest)
-    for processes in (2, 5):
-        shared = play_games(CONFIG, {}, the_contest.fixtures(), Processes(processes))
-        assert {record.game: record for record in shared} == alone
-    assert played(the_contest, without=set(range(40)) - {7}) == {7: alone[7]}
+    assert played(the_contest, without=set(range(12)) - {7}) == {7: alone[7]}
 
 
 @pytest.mark.parametrize(
@@ -150,61 +143,11 @@ def test_all_processes_have_as_many_games_to_play(games, processes, portion):
     assert side_by_side(games, processes) == portion
 
 
-class Fails(PythonBot):
-    name = "fails-1"
-
-    def decide(self, view):
-        raise ArithmeticError("nothing works")
-
-
 class Holds(PythonBot):
     name = "holds-1"
 
     def decide(self, view):
         return HOLD_ALL, 1
-
-
-def test_what_went_wrong_in_a_process_comes_out_of_it():
-    the_contest = contest(players=("fails-1",) * 5)
-    players = {"fails-1": "tests.league.test_contest:Fails"}
-    with pytest.raises(
-        PlayingError, match=r"^ArithmeticError: nothing works \(.*test_contest.py, line \d+, in dec"
-    ):
-        list(play_games(CONFIG, players, the_contest.fixtures(), Processes(2)))
-    with pytest.raises(ArithmeticError, match="nothing works"):
-        list(play_games(CONFIG, players, the_contest.fixtures()))
-
-
-class Leaves(PythonBot):
-    name = "leaves-1"
-
-    def decide(self, view):
-        os._exit(3)
-
-
-class IsKilled(PythonBot):
-    name = "killed-1"
-
-    def decide(self, view):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("Leaves", "ended with exit code 3$"),
-        pytest.param(
-            "IsKilled",
-            "was ended by SIGKILL, which the system sends when memory runs out$",
-            marks=pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows"),
-        ),
-    ],
-)
-def test_it_is_said_how_a_process_ended(kind, message):
-    entrants = Entrants([f"tests.league.test_contest:{kind}"])
-    the_contest = contest(players=entrants.names * 5)
-    with pytest.raises(PlayingError, match=message):
-        list(play_games(CONFIG, entrants.players, the_contest.fixtures(), Processes(2)))
 
 
 # ---- players -----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Evaluation: the games that are played, what is made of them, stopping it and going on."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import territorial
 from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.evaluate import Evaluation
+from territorial.evaluation.pool import Processes
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.trials import TrialRecord
 
@@ -107,10 +109,18 @@ def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
     assert {one.places for one in found.records} == {(3.0, 3.0, 3.0)}
 
 
-def test_results_do_not_depend_on_how_many_processes_play():
-    policies = {"bank": "banker", "m": "metronome"}
+def test_results_do_not_depend_on_where_and_in_which_order_games_are_played():
+    """Each portion by a copy of what plays, as in a process of its own."""
+    policies, sizes = {"bank": "banker", "m": "metronome"}, []
+
+    class Apart(Processes):
+        def __call__(self, make, portions):
+            sizes.append(len(portions))
+            return (pickle.loads(pickle.dumps(make))()(portion) for portion in reversed(portions))
+
     here = quietly(policies, SETTINGS, 3)
-    assert evaluate(policies, SETTINGS, 3, processes=2, progress=False).records == here.records
+    assert quietly(policies, SETTINGS, 3, play=Apart(2)).records == here.records
+    assert max(sizes) > 1
 
 
 def record(policy, episode, place):

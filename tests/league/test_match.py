@@ -1,11 +1,10 @@
 """``territorial.match`` and ``tournament``: who plays, what comes back, where it is played, refusals."""
 
-import gc
 import json
 import os
 import signal
-import threading
-import time
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from territorial.bots import PythonBot
 from territorial.evaluation import pool
 from territorial.evaluation.contests import MAPS, ContestStoppedError
 from territorial.evaluation.pool import PlayingError, Processes, Worker, records_of
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.results import ContestResults, ResultsError
 from territorial.files.locks import locked
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
@@ -174,7 +173,7 @@ def test_a_ranking_says_what_the_command_writes(tmp_path):
 def test_the_same_games_come_back_wherever_they_are_played(tmp_path):
     players = ["banker", "tests.league.test_match:Waits", Takes()]
     here = quietly(match, players, SMALL, 7)
-    assert quietly(match, players, SMALL, 7, processes=3).records == here.records
+    assert quietly(match, players, SMALL, 7, processes=2).records == here.records
 
     def backwards(make, portions):
         work = make()
@@ -197,8 +196,7 @@ def test_a_match_goes_on_from_its_file(tmp_path):
         quietly(match, ["banker", other], SMALL, 4, out=out)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch, processes):
+def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch):
     out = tmp_path / "match.jsonl"
     stops = "tests.league.test_match:Stops"
     quietly(match, ["banker", stops], SMALL, 2, out=out)
@@ -206,7 +204,7 @@ def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch, p
     with pytest.raises(
         ContestStoppedError, match=r"^ArithmeticError: no more \(.*test_match.py, line \d+, in decide\)$"
     ) as stopped:
-        quietly(match, ["banker", stops], SMALL, 6, out=out, processes=processes)
+        quietly(match, ["banker", stops], SMALL, 6, out=out)
     kept = stopped.value.ranking
     assert isinstance(stopped.value, PlayingError)
     assert not kept.is_complete
@@ -227,57 +225,70 @@ def test_the_games_of_a_portion_that_ended_before_one_failed_are_kept():
 
 
 @pytest.fixture
-def no_gc_callbacks():
-    """An interrupt that comes while one of them runs, such as that of Hypothesis, is lost."""
-    there_are = gc.callbacks[:]
-    gc.callbacks.clear()
-    yield
-    gc.callbacks[:] = there_are
+def started(monkeypatch):
+    """The processes that a pool has started."""
+    processes, start = [], pool._Process.start
+    monkeypatch.setattr(pool._Process, "start", lambda process: (start(process), processes.append(process)))
+    return processes
 
 
-@pytest.mark.usefixtures("no_gc_callbacks")
-def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path):
+def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path, monkeypatch, started):
     """On two processes, neither of which goes on."""
-    out = tmp_path / "match.jsonl"
-    started, start = [], pool._Process.start
+    out, add = tmp_path / "match.jsonl", ContestResults.add
 
-    def noted(process):
-        start(process)
-        started.append(process)
+    def interrupted(results, records):
+        for record in add(results, records):
+            yield record
+            if len(results.records) == 20:
+                raise KeyboardInterrupt
 
-    def interrupt():
-        while not out.exists() or out.read_bytes().count(b"\n") < 20:
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    pool._Process.start = noted
-    try:
-        threading.Thread(target=interrupt, daemon=True).start()
-        ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
-    finally:
-        pool._Process.start = start
+    monkeypatch.setattr(ContestResults, "add", interrupted)
+    ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
     assert not ranking.is_complete
-    assert len(ranking.records) == len(out.read_text().splitlines()) - 1 >= 19
-    assert len(started) == 2
-    assert not any(process.is_alive() for process in started)
-
-
-def test_no_process_is_left_when_nobody_takes_the_rest():
-    started, start = [], pool._Process.start
-    records = Processes(2)(_Numbers(), list(range(50)))
-    pool._Process.start = lambda process: (start(process), started.append(process))[0]
-    try:
-        assert len(next(records)) == 2
-        records.close()
-    finally:
-        pool._Process.start = start
+    assert len(ranking.records) == len(out.read_text().splitlines()) - 1 == 20
     assert len(started) == 2
     assert not any(process.is_alive() for process in started)
 
 
 class _Numbers:
+    """Plays numbers, the last of which fails."""
+
     def __call__(self):
-        return lambda number: [number, -number]
+        return lambda number: [number, 100 // number]
+
+
+def test_what_went_wrong_in_a_process_comes_out_of_it_and_no_process_is_left(started):
+    records, found = Processes(2)(_Numbers(), [*range(50, -1, -1)]), []
+    with pytest.raises(
+        PlayingError, match=r"^ZeroDivisionError: .* \(.*test_match.py, line \d+, in <lambda>\)$"
+    ):
+        found.extend(records)
+    assert sorted(found)[-1] == [50, 2]
+    assert len(started) == 2
+    assert not any(process.is_alive() for process in started)
+
+
+class _IsKilled:
+    def __call__(self):
+        return lambda number: os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
+def test_it_is_said_how_a_process_ended():
+    with pytest.raises(
+        PlayingError, match=r"was ended by SIGKILL, which the system sends when memory runs out$"
+    ):
+        list(Processes(2)(_IsKilled(), [1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],
+)
+def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(codes, message):
+    context = pool._Context()
+    context._started = [SimpleNamespace(exitcode=code) for code in codes]
+    assert context.why_broken() == f"a worker process {message}"
 
 
 @pytest.mark.parametrize(

@@ -30,21 +30,33 @@ def can_measure() -> bool:
 measurable = pytest.mark.skipif(not can_measure(), reason="needs Linux or psutil")
 
 
+GROWS = """
+print(1, flush=True)
+input()
+ballast = b"1" * (16 * 2**20)
+print(1, flush=True)
+input()
+"""
+
+
 @measurable
 def test_memory_that_is_written_to_is_counted():
-    before = measure([os.getpid()])
-    ballast = np.ones(64 * MB, np.uint8)
-    after = measure([os.getpid()])
+    with subprocess.Popen([sys.executable, "-S", "-c", GROWS], stdin=-1, stdout=-1, text=True) as child:
+        child.stdout.readline()
+        before = measure([child.pid])
+        child.stdin.write("\n")
+        child.stdin.flush()
+        child.stdout.readline()
+        after = measure([child.pid])
+        child.communicate("\n")
     assert after.measure == before.measure in (PSS, USS)
-    # Other memory of this process may come and go meanwhile.
-    assert 48 * MB < after.total - before.total < 80 * MB
-    assert 48 * MB < after.private - before.private < 80 * MB
-    assert ballast.all()
+    assert 8 * MB < after.total - before.total < 32 * MB
+    assert 8 * MB < after.private - before.private < 32 * MB
 
 
 CHILD = """
 import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "print(1, flush=True); input()"], stdin=-1, stdout=-1)
+child = subprocess.Popen([sys.executable, "-Sc", "print(1, flush=True); input()"], stdin=-1, stdout=-1)
 child.stdout.readline()
 print(child.pid, flush=True)
 input()
@@ -54,7 +66,7 @@ child.communicate(b"\\n")
 
 @measurable
 def test_the_tree_has_children_and_their_children():
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdin=-1, stdout=-1, text=True)
+    child = subprocess.Popen([sys.executable, "-Sc", CHILD], stdin=-1, stdout=-1, text=True)
     grandchild = int(child.stdout.readline())
     tree = process_tree()
     assert tree[0] == os.getpid()
@@ -89,18 +101,19 @@ def test_without_either_the_error_says_what_to_install(monkeypatch):
 def _load_and_measure(path: Path, name: str, barrier, results) -> None:
     """Load a snapshot and read all of it; measure before, and while all others hold it too."""
     store = SnapshotStore(path)
-    barrier.wait(60)  # what all processes share of Python counts the same before and after
+    barrier.wait(300)  # what all processes share of Python counts the same before and after
     before = measure([os.getpid()])
-    barrier.wait(60)
+    barrier.wait(300)
     weights = store.load(name)
     total = sum(int(array.view(np.uint8).sum()) for array in weights.values())
-    barrier.wait(60)
+    barrier.wait(300)
     after = measure([os.getpid()])
-    barrier.wait(60)
+    barrier.wait(300)
     results.put((total, after.private - before.private, after.total - before.total))
 
 
 @has_pss
+@pytest.mark.verify
 def test_processes_that_load_a_snapshot_share_its_pages(tmp_path):
     number, size = 4, 20 * MB
     values = np.random.default_rng(0).integers(0, 256, size, np.uint8).view(np.float32)
@@ -116,6 +129,6 @@ def test_processes_that_load_a_snapshot_share_its_pages(tmp_path):
     for child in children:
         child.join()
     assert [total for total, _, _ in found] == [int(values.view(np.uint8).sum())] * number
-    assert max(private for _, private, _ in found) < 3 * MB
-    # Counted once: all of them together take what the file has, and little more.
-    assert size - number * MB < sum(growth for _, _, growth in found) < size + number * 3 * MB
+    assert max(private for _, private, _ in found) < size / 2
+    # Counted once: all of them together take what the file has, and not that of each.
+    assert size / 2 < sum(growth for _, _, growth in found) < 2 * size

@@ -1,5 +1,6 @@
 """A block of code is ended before it, and all that it started, hold more memory than they may."""
 
+import itertools
 import mmap
 import os
 import signal
@@ -12,28 +13,16 @@ from pathlib import Path
 import pytest
 
 from territorial.memory import measure as memory
-from territorial.memory.guard import MemoryGuard
-from territorial.memory.measure import measure, most_held, process_tree
+from territorial.memory.guard import LONGEST_PAUSE, QUICKEST_PAUSE, RESERVE, SHORTEST_PAUSE, MemoryGuard
+from territorial.memory.measure import PSS, Memory, ProcessMemory, measure, most_held, process_tree
 from territorial.memory.plan import BudgetError
 
 MB = 2**20
+SECONDS = 300
+"""Against hanging: nothing takes so long, however busy the machine is."""
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells what processes share"
 )
-
-GROWS = """
-import time
-kept = [b"x" * (200 * 2**20)]
-for _ in range(400):
-    kept.append(b"x" * 2**20)
-    time.sleep(0.02)
-time.sleep(60)
-"""
-"""A program that takes 200 MB at once, and then up to 50 MB a second: a busy machine samples late."""
-
-
-def started(program, *arguments):
-    return subprocess.Popen([sys.executable, "-c", program, *arguments], stdin=-1, stdout=-1, text=True)
 
 
 def held():
@@ -45,34 +34,58 @@ def guarded(guard, work):
         work()
 
 
-def test_a_process_that_grows_is_stopped_before_the_limit_and_named():
-    limit = held() + 300 * MB
-    child = started(GROWS)
-    guard = MemoryGuard(limit, on_limit=lambda _: child.kill())
+def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch):
+    """Of two processes, one holds 200 MB and takes 1 MB more with every sample."""
+    levels = itertools.count(200 * MB, MB)
+
+    def measured(pids):
+        grows = next(levels)
+        one, other = ProcessMemory(7, "grows", grows, grows), ProcessMemory(os.getpid(), "me", MB, MB)
+        return Memory(PSS, (one, other))
+
+    monkeypatch.setattr("territorial.memory.guard.most_held", lambda pids: next(levels) + MB)
+    monkeypatch.setattr("territorial.memory.guard.measure", measured)
+    stopped = []
+    guard = MemoryGuard(220 * MB, on_limit=stopped.append)
     with pytest.raises(BudgetError) as caught:
-        guarded(guard, lambda: child.wait(60))
+        guarded(guard, lambda: time.sleep(SECONDS))
     lines = str(caught.value).splitlines()
-    assert "the limit is" in lines[0]
-    assert any(f" {child.pid} " in line for line in lines)
-    assert limit * 0.95 < guard._found.held <= limit
+    assert "the limit is 220 MB" in lines[0]
+    assert [line.split()[:3] for line in lines[2:]] == [["grows", "7", "210"], ["me", "(this", "one)"]]
+    assert [found.held for found in stopped] == [211 * MB]
+    assert guard.samples == 9
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_samples_follow_each_other_the_faster_the_nearer_the_limit_is():
+    took, growth = 0.001, 100 * MB
+    assert MemoryGuard._pause(took, 0, 0.0) == SHORTEST_PAUSE
+    assert MemoryGuard._pause(1.0, 0, 0.0) == LONGEST_PAUSE
+    assert MemoryGuard._pause(took, 100 * MB, growth) == SHORTEST_PAUSE
+    assert MemoryGuard._pause(took, 10 * MB, growth) == 0.05
+    assert MemoryGuard._pause(took, 1, growth) == QUICKEST_PAUSE
 
 
 def test_growth_of_this_process_ends_the_block_that_grows():
     kept = []
+    guard = MemoryGuard((held() + 16 * MB) * RESERVE // (RESERVE - 1))
 
     def grow():
-        while len(kept) < 300:
+        while len(kept) < 64:  # other memory of this process may come and go meanwhile
             kept.append(b"x" * MB)
-            time.sleep(0.005)
+            samples = guard.samples
+            while guard.samples == samples:
+                time.sleep(0.001)
 
     with pytest.raises(BudgetError, match="this one"):
-        guarded(MemoryGuard(held() + 60 * MB), grow)
-    assert 10 < len(kept) < 300  # other memory of this process may come and go meanwhile
+        guarded(guard, grow)
+    assert 0 < len(kept) < 64
 
 
 SHARES = """
 import mmap, sys
+print(1, flush=True)
+input()
 shared, file = (open(path, "r+b") for path in sys.argv[1:])
 parts = [mmap.mmap(one.fileno(), 0) for one in (shared, file)]
 total = sum(part[i] for part in parts for i in range(0, len(part), 4096))
@@ -81,29 +94,34 @@ input()
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="this system has no files in memory alone")
 def test_shared_memory_counts_once_and_files_do_not_count(tmp_path):
-    """Three processes map 64 MB that they share, and a file of 64 MB: together they hold 64 MB, not 384."""
+    """Four processes map 16 MB that they share, and a file of 16 MB: together they hold 16 MB, not 128."""
     on_disk = tmp_path / "file"
-    on_disk.write_bytes(bytes(64 * MB))
-    with open(f"/dev/shm/territorial-{os.getpid()}", "w+b") as shared:
-        os.unlink(shared.name)
-        shared.write(bytes(64 * MB))
-        shared.flush()
-        before = held()
-        mine = mmap.mmap(shared.fileno(), 0)
-        children = [
-            started(SHARES, f"/proc/{os.getpid()}/fd/{shared.fileno()}", str(on_disk)) for _ in range(3)
-        ]
-        for child in children:
-            assert child.stdout.readline()
-        assert 60 * MB < held() - before < 64 * MB + 4 * 20 * MB
-        assert most_held(process_tree()) > before + 192 * MB
-        with MemoryGuard(before + 190 * MB) as guard:
-            while guard.samples < 2:
-                time.sleep(0.02)
-        for child in children:
-            child.communicate("\n")
-        mine.close()
+    on_disk.write_bytes(bytes(16 * MB))
+    shared = os.memfd_create("territorial")
+    os.write(shared, bytes(16 * MB))
+    paths = (f"/proc/{os.getpid()}/fd/{shared}", str(on_disk))
+    command = [sys.executable, "-S", "-c", SHARES, *paths]
+    children = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True) for _ in range(3)]
+    for child in children:
+        child.stdout.readline()
+    before, most_before = held(), most_held(process_tree())
+    mine = mmap.mmap(shared, 0)
+    assert sum(mine[i] for i in range(0, len(mine), 4096)) == 0
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+        child.stdout.readline()
+    assert 8 * MB < held() - before < 32 * MB
+    assert most_held(process_tree()) > most_before + 40 * MB
+    with MemoryGuard((before + 32 * MB) * RESERVE // (RESERVE - 1)) as guard:
+        while guard.samples < 2:
+            time.sleep(0.02)
+    for child in children:
+        child.communicate("\n")
+    mine.close()
+    os.close(shared)
 
 
 def test_an_interrupt_of_the_user_stays_one():
@@ -118,7 +136,7 @@ def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
         raise ProcessLookupError("no such runner")
 
     with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught:
-        guarded(MemoryGuard(1 * MB, on_limit=fails), lambda: time.sleep(30))
+        guarded(MemoryGuard(1 * MB, on_limit=fails), lambda: time.sleep(SECONDS))
     assert isinstance(caught.value.__cause__, ProcessLookupError)
 
 
@@ -161,7 +179,7 @@ def test_what_cannot_be_measured_is_said(monkeypatch):
 
     monkeypatch.setattr("territorial.memory.guard.most_held", denied)
     with pytest.raises(PermissionError, match="process 1"):
-        guarded(MemoryGuard(2**50), lambda: time.sleep(30))
+        guarded(MemoryGuard(2**50), lambda: time.sleep(SECONDS))
 
 
 def test_where_psutil_may_not_tell_uss_it_is_the_resident_set(monkeypatch):

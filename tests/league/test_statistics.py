@@ -1,13 +1,10 @@
 """What records say, worked out by hand for a few games."""
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, Z, estimate, students_t, wilson
+from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, students_t, wilson
 
 CODE = ("territorial", "rllib_adapters", "benchmarks", "examples", "maintainers")
 
@@ -82,15 +79,6 @@ def test_an_interval_leaves_out_draws_without_the_player():
     found = estimate(np.array([6.0, 0.0]), np.array([2.0, 0.0]), drawn)
     assert found == (3, 3, 3)
     assert INTERVAL == (2.5, 97.5)
-
-
-@pytest.mark.checkout
-def test_how_wide_an_interval_is_is_written_once():
-    root, found = Path(__file__).parents[2], []
-    for path in (path for folder in CODE for path in (root / folder).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found += [path.name for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == Z]
-    assert found == ["statistics.py"]
 
 
 @pytest.mark.parametrize(
