@@ -127,12 +127,12 @@ def test_turtle_spends_what_it_has_above_100_a_cell_once_there_are_120_a_cell():
 
 def test_random_holds_nine_times_in_ten_and_else_chooses_any_legal_target_as_often_as_any_other():
     drawing = rows_of(*["112233..", "112222.."] * 8)
-    sent = decisions(drawing, (5000,) * 3, ["external", "random", "external"], 2, 6000)
+    sent = decisions(drawing, (5000,) * 3, ["external", "random", "external"], 2, 2000)
     chosen = [next(iter(launches)) for launches in sent if launches]
-    assert 500 < len(chosen) < 700
+    assert 150 < len(chosen) < 250
     counts = np.bincount(chosen, minlength=4)
     assert counts[2] == 0
-    assert counts[[0, 1, 3]].min() > 150
+    assert counts[[0, 1, 3]].min() > 45
 
 
 def test_random_uses_every_fraction():
@@ -180,20 +180,6 @@ def test_bots_make_no_illegal_launch_whatever_the_rules(seed):
         assert not game.state.illegal.any()
         if game.state.over.all():
             break
-
-
-def test_the_games_above_are_fought():
-    taken = 0
-    for seed in range(30):
-        rng = random.Random(seed)
-        config = random_config(rng)
-        seats = [rng.choice(bots.NAMES) for _ in range(config.num_players)]
-        game = VecGame(config, 1, seed=seed, seats=seats, autoreset="disabled", observe=False)
-        game.reset()
-        for _ in range(100):
-            game.step()
-        taken += int(game.state.taken[0, 1:, 1:].sum())
-    assert taken > 3000
 
 
 @pytest.mark.parametrize("name", bots.NAMES)
@@ -253,7 +239,7 @@ def games_of_all_bots(steps):
 
 def test_bots_decide_the_same_in_plain_python():
     """Where numba would make a float of a mixed expression, or wrap a small integer, they would differ."""
-    assert interpreted(INTERPRETED, "60").split() == games_of_all_bots(60)
+    assert interpreted(INTERPRETED, "30").split() == games_of_all_bots(30)
 
 
 def test_those_who_plan_do_better_than_those_who_do_not():

@@ -188,6 +188,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.verify
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are not there on Windows")
 def test_a_command_is_stopped_by_the_time_of_its_children_and_may_write(tmp_path, monkeypatch):
     monkeypatch.setattr(metered, "TOLD_EVERY", 0.1)
@@ -206,10 +207,10 @@ def test_a_command_is_stopped_by_the_time_of_its_children_and_may_write(tmp_path
 
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are not there on Windows")
 def test_a_command_that_ends_by_itself_is_not_stopped_and_one_that_fails_is_named(tmp_path):
-    assert metered.run_for(["-c", "print('done')"], 60, tmp_path / "log") >= 0
+    assert metered.run_for(["-c", "print('done')"], 300, tmp_path / "log") >= 0
     assert "done" in (tmp_path / "log").read_text()
     with pytest.raises(metered.CommandFailedError, match=r"exit code 3:\n(.|\n)*too bad"):
-        metered.run_for(["-c", "print('too bad'); raise SystemExit(3)"], 60, tmp_path / "log")
+        metered.run_for(["-c", "print('too bad'); raise SystemExit(3)"], 300, tmp_path / "log")
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])

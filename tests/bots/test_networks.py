@@ -38,7 +38,7 @@ from tests.bots.networks import (
 )
 
 SEED, TICK = 11, 350
-FEW, MANY = 60, 20_000
+FEW, MANY = 20, 20_000
 amounts = pytest.mark.parametrize("amount", [FEW, pytest.param(MANY, marks=pytest.mark.verify)])
 
 

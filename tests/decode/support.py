@@ -19,11 +19,11 @@ ALLY = index(columns("borders", teams=True), "ally")
 
 
 @st.composite
-def layouts(draw, max_side=80):
+def layouts(draw):
     """Sizes of all kinds: widths that are no multiple of 8 or 64, few and many players."""
     return ObsLayout(
-        height=draw(st.integers(16, 40)),
-        width=draw(st.sampled_from([16, 17, 23, 63, 64, 65, 72]) | st.integers(16, max_side)),
+        height=draw(st.integers(16, 24)),
+        width=draw(st.sampled_from([16, 17, 23, 63, 64, 65, 70]) | st.integers(16, 70)),
         num_players=draw(st.sampled_from([2, 6, 7, 30, 31, 250]) | st.integers(2, 250)),
         frames=draw(st.integers(1, 5)),
         teams=draw(st.booleans()),

@@ -45,7 +45,7 @@ def fractions_of(exact):
 
 
 @given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 2, 16]))
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
     boards, planes, seats, games = batch(layout, seed=seed)
     decoder = Decoder(layout)
@@ -60,7 +60,7 @@ def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
 
 
 @given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 3, 8, 16, 100, 1024]))
-@settings(max_examples=30)
+@settings(max_examples=12)
 def test_semantic_and_pooled_are_those_of_the_slow_decoder(layout, seed, factor):
     if 12 * layout.num_players > layout.height * layout.width:
         layout = replace(layout, num_players=20)
@@ -157,7 +157,7 @@ def test_no_entries_give_an_empty_result():
 
 
 @given(layouts(), st.integers(0, 2**32))
-@settings(max_examples=20)
+@settings(max_examples=12)
 def test_ego_codes_turned_back_are_the_owner_codes(layout, seed):
     boards, planes, seats, games = batch(layout, seed=seed)
     ego = Decoder(layout).owners(planes, seats, games)

@@ -11,13 +11,13 @@ from territorial.config.teams import DEALS, SPAWNS, TEAM_OPTIONS
 from territorial.testing import differential
 from territorial.testing.differential import Mismatch, compare_game, random_config, setting_of
 
-TICKS = 12_000
-TICKS_OF_TEAMS = 6_000
+TICKS = 4_000
+TICKS_OF_TEAMS = 3_000
 GAMES_FOR_COVERAGE = 400
 
 
-def test_engine_and_twin_agree_in_every_field_for_ten_thousand_ticks():
-    """One test, not one for each thing to look at: what is compared takes a part of a minute."""
+def test_engine_and_twin_agree_in_every_field_for_thousands_of_ticks():
+    """One test, not one for each thing to look at: what is compared takes some seconds."""
     report = differential.run(TICKS)
     assert report.mismatches == []
     assert report.ticks >= TICKS
@@ -71,13 +71,14 @@ def test_the_seeds_cover_every_kind_of_game():
 
 
 def setting_for(config, mode, **changes):
-    fields = {"num_games": 1, "autoreset": "disabled", "has_position": False, "eagerness": 0.0, "ticks": 60}
+    fields = {"num_games": 1, "autoreset": "disabled", "has_position": False, "eagerness": 0.0, "ticks": 40}
     return differential.DrawnGame(seed=1, config=config, mode=mode, **(fields | changes))
 
 
 @pytest.mark.parametrize("teams", [None, 9])
-@pytest.mark.parametrize("mode", ["tick", "step"])
-@pytest.mark.parametrize(("num_players", "height", "width"), [(70, 44, 48), (250, 72, 70)])
+@pytest.mark.parametrize(
+    ("num_players", "height", "width", "mode"), [(70, 44, 48, "step"), (250, 72, 70, "tick")]
+)
 def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, height, width, mode, teams):
     config = GameConfig(
         height=height, width=width, num_players=num_players, map="open", decision_every=3, teams=teams
@@ -95,19 +96,6 @@ def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
     result = json.loads(path.read_text())
     assert result["ticks"] >= 1_000_000
     assert result["mismatches"] == []
-
-
-@pytest.mark.checkout  # benchmarks/ is no part of the wheel
-def test_a_long_run_writes_down_what_it_compared_and_on_what(tmp_path):
-    from benchmarks.engine import differential as long_run
-
-    path = tmp_path / "results" / "differential.json"
-    assert long_run.main(["--ticks", "300", "--seed", "5", "--processes", "1", "--json", str(path)]) == 0
-    result = json.loads(path.read_text())
-    assert result["ticks"] >= 300
-    assert (result["first_seed"], result["mismatches"]) == (5, [])
-    assert result["last_seed"] == 5 + result["games"] - 1
-    assert {"versions", "machine", "rules_version", "seconds", "events"} <= set(result)
 
 
 # ---- the comparison can fail ----------------------------------------------------------------------
@@ -236,12 +224,6 @@ def test_the_config_in_a_report_can_be_pasted_into_python():
     for seed in range(20):
         config = random_config(random.Random(seed))
         assert eval(differential.config_call(config)) == config
-
-
-def test_several_processes_compare_the_same_games_as_one():
-    one = differential.run(600, first_seed=50)
-    two = differential.run(600, first_seed=50, processes=2)
-    assert one == two
 
 
 def test_the_command_reports_success_and_failure(capsys, monkeypatch):

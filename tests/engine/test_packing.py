@@ -39,26 +39,21 @@ def assert_packed(game, observations, histories):
     ("players", "height", "width", "frames"),
     [
         (2, 16, 16, 1),
-        (3, 17, 65, 4),
         (6, 30, 63, 2),
         (7, 20, 130, 5),
-        (14, 64, 64, 1),
-        (30, 70, 41, 3),
-        (62, 65, 100, 4),
-        (126, 90, 129, 2),
         (4, 521, 70, 3),
-        (250, 128, 128, 1),
+        (126, 90, 129, 2),
     ],
 )
 def test_whole_games_are_packed_as_the_format_says(players, height, width, frames):
     rng = np.random.default_rng(players)
     kind = str(rng.choice(["open", "lakes", "mountains"] if players < 30 else ["open"]))
-    config = GameConfig(height=height, width=width, num_players=players, map=kind, max_ticks=300)
+    config = GameConfig(height=height, width=width, num_players=players, map=kind, max_ticks=100)
     game = VecGame(config, 2, seed=players, seats=rng.choice(NAMES, players).tolist(), frames=frames)
     observations = game.reset()
     histories = [[board(game, k)] for k in range(2)]
     assert_packed(game, observations, histories)
-    for _ in range(33):
+    for _ in range(13):
         observations, *_, info = game.step()
         for k in range(2):
             if info["was_reset"][k]:

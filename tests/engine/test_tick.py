@@ -1,73 +1,46 @@
-"""A tick is the list of docs/rules.md; launches, its first step, are made once and on the decision grid."""
-
-import inspect
-import re
-from pathlib import Path
+"""Launches, the first step of a tick, are made once and on the decision grid; who is due is found."""
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.config import make_params
 from territorial.constants import AGENT_CODE, FIRST_BOT_CODE
 from territorial.engine.turns import seats_that_decide
-from territorial.game.launches import LaunchList, write_launch
-from territorial.game.rules import find_due, tick
+from territorial.game.rules import find_due
 from territorial.game.scratch import make_work
-from territorial.game.state import OVER, TAX, TICK, allocate, game_of, seating_of, view
-from territorial.jit.decorators import JIT_ENABLED, kernel
-
-RULES = Path(__file__).parents[2] / "docs" / "rules.md"
+from territorial.game.state import TICK, allocate, game_of, seating_of, view
+from territorial.jit.decorators import JIT_ENABLED
 
 
-@pytest.mark.checkout
-def test_a_tick_has_the_steps_of_the_rules_in_their_order():
-    section = RULES.read_text(encoding="utf-8").split("\n## One tick\n")[1].split("\n### ")[0]
-    listed = re.split(r"^\d\. ", section, flags=re.MULTILINE)[1:]
-    steps = [re.findall(r"\[([^]]*)\]\(#", step) for step in listed]
-    source = inspect.getsource(tick.py_func if JIT_ENABLED else tick)
-    comments = re.findall(r"# (\d)\. (.*)", source)
-    assert [int(number) for number, _ in comments] == list(range(1, len(steps) + 1))
-    assert [title.lower() for _, title in comments] == [" and ".join(names).lower() for names in steps]
+def begun(**rules):
+    """Return a game for two, whose first player has more than enough for any launch at neutral land."""
+    config = GameConfig(height=16, width=16, num_players=2, map="open", **rules)
+    game = VecGame(config, num_games=1, autoreset="disabled")
+    game.reset(seeds=[3])
+    game.state.troops[0, 1] = 10_000
+    return game
 
 
-@kernel
-def play_a_tick(state, params, work, launches):
-    """Play a tick of the only game of ``state``."""
-    tick(game_of(state, 0), params, work, launches)
-
-
-@pytest.mark.parametrize("end", [1, 2, 3])
-def test_the_launches_that_a_tick_is_given_are_made_in_it(end):
-    config = GameConfig(height=16, width=16, num_players=2, map="open")
-    state, rows = allocate(1, 2, 16, 16), np.zeros((3, 4), np.int64)
-    for i in range(3):
-        write_launch(rows, i, 0, 1, 0, 100)
-    game = game_of.py_func(state, 0) if JIT_ENABLED else game_of(state, 0)
-    game.alive[1:], game.troops[1:], game.fronts[1, 0] = 1, 1000, 4
-    launches = LaunchList(rows, 1, end)
-    play_a_tick(state, make_params(config), make_work(config, logs_changes=False), launches)
-    assert game.clock[TICK] == 1
-    assert game.clock[OVER] == 0
-    troops, taxes = 1000, 0
-    for _ in range(1, end):
-        tax = troops * config.launch_tax // 1024
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_the_launches_that_a_tick_is_given_are_made_in_it(count):
+    game = begun()
+    game.tick(0, [(1, 0, 100)] * count)
+    assert game.state.tick[0] == 1
+    troops, taxes = 10_000, 0
+    for _ in range(count):
+        tax = troops * game.config.launch_tax // 1024
         troops, taxes = troops - tax - troops * 100 // 1024, taxes + tax
-    assert game.ledger[TAX, 1] == taxes, "rows 1 and on, each once"
+    assert view(game.blocks, "tax")[0, 1] == taxes, "each is made once"
 
 
 def test_launches_of_other_ticks_are_not_made():
     """All ticks up to the next decision point are given the same list."""
-    config = GameConfig(height=16, width=16, num_players=2, map="open")
-    state, rows = allocate(1, 2, 16, 16), np.zeros((1, 4), np.int64)
-    write_launch(rows, 0, 1, 1, 0, 100)
-    game = game_of.py_func(state, 0) if JIT_ENABLED else game_of(state, 0)
-    game.alive[1:], game.troops[1:], game.fronts[1, 0] = 1, 1000, 4
-    params, work, taxes = make_params(config), make_work(config, logs_changes=False), []
-    for _ in range(3):
-        play_a_tick(state, params, work, LaunchList(rows, 0, 1))
-        taxes.append(int(game.ledger[TAX, 1]))
-    assert taxes == [0, 11, 11], "made in tick 1 alone"
+    together, apart = begun(decision_every=1), begun(decision_every=1)
+    together.play(0, [(1, 1, 0, 100)], 3)
+    for launches in ([], [(1, 0, 100)], []):
+        apart.tick(0, launches)
+    assert view(apart.blocks, "tax")[0, 1] > 0
+    assert together.digest(0) == apart.digest(0), "made in tick 1 alone"
 
 
 @pytest.mark.parametrize("ticks", [1, 3, 10])

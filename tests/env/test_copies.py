@@ -110,12 +110,14 @@ def test_a_step_that_fails_leaves_no_address_behind():
 
 
 def test_nothing_is_kept_of_copies_that_nobody_holds():
+    def count():
+        gc.collect()
+        return sum(isinstance(one, copies.Copies) for one in gc.get_objects())
+
     vec, _ = pair_of(SHAPES[0])
-    hold = np.zeros((3, 4), int)
-    vec.step(hold)
-    gc.collect()
-    arrays = [one for one in gc.get_objects() if isinstance(one, copies.Copies)]
-    assert arrays == []
+    before = count()
+    vec.step(np.zeros((3, 4), int))
+    assert count() == before
 
 
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200, 4097])

@@ -1,27 +1,13 @@
 """Two processes that read one file of tensors share its pages; the library safetensors would copy them."""
 
-import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from territorial.files import safetensors
-
 pytestmark = pytest.mark.checkout  # benchmarks/ is no part of the wheel
 
-ROOT = Path(__file__).parents[2]
 OWN = "territorial.files.safetensors"
-
-
-def test_the_reason_given_for_a_reader_of_our_own_is_what_was_measured():
-    found = json.loads((ROOT / "benchmarks/results/shared_pages.json").read_text(encoding="utf-8"))
-    size = found["file_bytes"]
-    page = " ".join(safetensors.__doc__.split())
-    whole, half = f"{size // 2**20} MB", f"{size // 2**21} MB"
-    assert f"one file of {whole} take {whole} each with it, and {half} each with this module" in page
-    assert f"safetensors {found['versions']['safetensors']})" in page
 
 
 @pytest.mark.verify

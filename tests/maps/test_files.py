@@ -4,6 +4,7 @@ import io
 import re
 import struct
 import zlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,17 +13,21 @@ from territorial import GameConfig
 from territorial.maps import SUFFIXES, files, generate, land, load, save
 from territorial.render import write_png
 
-MAPS = [
-    generate("islands", 40, 57, 1),
-    generate("open", 16, 16, 0),
-    land("iceland"),
-    generate("maze", 64, 17, 2),
-]
+
+@cache
+def maps():
+    """Return maps of several kinds, made when the first test asks for them."""
+    return [
+        generate("islands", 40, 57, 1),
+        generate("open", 16, 16, 0),
+        land("iceland"),
+        generate("maze", 64, 17, 2),
+    ]
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".PNG"])
 def test_what_is_saved_is_loaded(tmp_path, suffix):
-    for mask in MAPS:
+    for mask in maps():
         path = tmp_path / f"map{suffix}"
         save(mask, path)
         assert load(path) == mask
@@ -30,22 +35,22 @@ def test_what_is_saved_is_loaded(tmp_path, suffix):
 
 
 def test_a_loaded_map_is_played_on(tmp_path):
-    save(MAPS[0], tmp_path / "map.png")
+    save(maps()[0], tmp_path / "map.png")
     config = GameConfig.for_map(load(tmp_path / "map.png"), num_players=4)
-    assert (config.height, config.width, config.map) == (40, 57, MAPS[0])
+    assert (config.height, config.width, config.map) == (40, 57, maps()[0])
 
 
 def test_what_a_file_is_shows_in_its_bytes_and_not_in_its_name(tmp_path):
-    save(MAPS[0], tmp_path / "map.png")
+    save(maps()[0], tmp_path / "map.png")
     (tmp_path / "map.png").rename(tmp_path / "map.txt")
-    assert load(tmp_path / "map.txt") == MAPS[0]
+    assert load(tmp_path / "map.txt") == maps()[0]
 
 
 def test_a_picture_of_colours_has_a_threshold(tmp_path):
-    cells = MAPS[0].to_array()
+    cells = maps()[0].to_array()
     colors = np.array([(40, 58, 84), (232, 228, 214)], np.uint8)  # water and land as pictures show them
     write_png(tmp_path / "map.png", colors[cells.astype(int)])
-    assert load(tmp_path / "map.png", threshold=128) == MAPS[0]
+    assert load(tmp_path / "map.png", threshold=128) == maps()[0]
     with pytest.raises(
         ValueError, match=r"row 0, column 0 has the colour \(.*, neither black .*threshold=128"
     ):
@@ -60,8 +65,8 @@ def test_a_picture_of_colours_has_a_threshold(tmp_path):
 @pytest.mark.parametrize("dtype", [bool, np.uint8, ">i4", np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_every_kind_of_number_are_read(tmp_path, dtype, order):
-    np.save(tmp_path / "map.npy", np.asarray(MAPS[0].to_array().astype(dtype), order=order))
-    assert load(tmp_path / "map.npy") == MAPS[0]
+    np.save(tmp_path / "map.npy", np.asarray(maps()[0].to_array().astype(dtype), order=order))
+    assert load(tmp_path / "map.npy") == maps()[0]
 
 
 def test_drawings_may_have_the_line_ends_of_windows(tmp_path):
@@ -206,7 +211,7 @@ def test_a_file_of_many_megabytes_is_not_even_read_to_its_end(tmp_path, monkeypa
     ],
 )
 def test_options_are_checked(tmp_path, options, error, message):
-    save(MAPS[1], tmp_path / "map.txt")
+    save(maps()[1], tmp_path / "map.txt")
     with pytest.raises(error, match=message):
         load(tmp_path / "map.txt", **options)
 
@@ -215,7 +220,7 @@ def test_a_file_that_is_not_there_and_an_end_that_means_nothing(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "map.png")
     with pytest.raises(ValueError, match=r"it must end in one of \.png, \.npy, \.txt"):
-        save(MAPS[0], tmp_path / "map.jpg")
+        save(maps()[0], tmp_path / "map.jpg")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TypeError, match="mask is of type ndarray"):
-        save(MAPS[0].to_array(), tmp_path / "map.png")
+        save(maps()[0].to_array(), tmp_path / "map.png")

@@ -4,7 +4,6 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from territorial import cli
@@ -35,7 +34,8 @@ def test_its_pictures_are_what_its_commands_draw(command, tmp_path, capsys):
     *arguments, path = shlex.split(command)[1:]
     assert cli.main([*arguments, str(tmp_path / "made.png")]) == 0
     made, kept = (read_png(file.read_bytes(), 16, 4096) for file in (tmp_path / "made.png", ROOT / path))
-    np.testing.assert_array_equal(made, kept)
+    assert made.shape == kept.shape
+    assert (made != kept).mean() < 0.001, "but for the edges of letters, which other releases of Pillow draw"
     assert (ROOT / path).stat().st_size < 100_000
 
 

@@ -26,19 +26,18 @@ def test_all_symmetries_are_looked_at():
 @pytest.mark.parametrize("symmetry", TURNS)
 @pytest.mark.parametrize("kind", [kind for kind, one in KINDS.items() if any(o.words for o in one.options)])
 def test_generated_maps_can_be_symmetric(kind, symmetry):
-    for size in ((16, 16), (33, 33), (64, 90), (17, 200), (101, 64)):
+    for seed, size in enumerate(((16, 16), (33, 33), (64, 90), (17, 200))):
         if symmetry in SQUARE:
             size = (size[0], size[0])
-        for seed in (0, 1):
-            mask = generate(f"{kind}:symmetry={symmetry}", *size, seed)
-            cells = mask.to_array()
-            for turn in TURNS[symmetry]:
-                np.testing.assert_array_equal(turn(cells), cells)
-            assert is_symmetric(mask, symmetry)
-            assert len(flood(cells)) == 1
-            assert capacity(mask) >= 2
-            share = mask.num_land / (size[0] * size[1])
-            assert 0.3 < share < 1, "no draw was good enough"
+        mask = generate(f"{kind}:symmetry={symmetry}", *size, seed)
+        cells = mask.to_array()
+        for turn in TURNS[symmetry]:
+            np.testing.assert_array_equal(turn(cells), cells)
+        assert is_symmetric(mask, symmetry)
+        assert len(flood(cells)) == 1
+        assert capacity(mask) >= 2
+        share = mask.num_land / (size[0] * size[1])
+        assert 0.3 < share < 1, "no draw was good enough"
 
 
 @pytest.mark.parametrize("symmetry", TURNS)

@@ -8,7 +8,7 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.reference import ReferenceGame, place_spawns
 
-SEEDS = range(24)
+SEEDS = range(16)
 GAINS = ("interest", "income", "received")
 
 
@@ -56,7 +56,7 @@ def random_land(rng):
 
 def random_config(rng, land):
     """Return the default rules half of the time, else rules with every number moved."""
-    fields = {"num_players": rng.randint(2, 6), "max_ticks": rng.choice([1, 150, 400, 700])}
+    fields = {"num_players": rng.randint(2, 6), "max_ticks": rng.choice([1, 150, 400])}
     if rng.random() < 0.5:
         return GameConfig.for_map(land, **fields)
     min_layers = rng.randint(1, 4)
@@ -180,25 +180,6 @@ def test_a_random_game_keeps_every_promise_of_the_rules(seed):
     assert game.tick <= config.max_ticks
 
 
-def test_the_random_games_are_not_dull():
-    """Without captures, deaths, bounces and caps the tests above would say little."""
-    seen = dict.fromkeys(("captures", "deaths", "bounced", "raised", "capped", "cancelled"), 0)
-    for seed in SEEDS:
-        rng, land, config = random_setting(seed)
-        game = ReferenceGame(config, land, rng.getrandbits(64))
-        eagerness = rng.choice([0.1, 0.4, 0.6])
-        while not game.over:
-            is_decision = game.tick % config.decision_every == 0
-            game.step_tick(random_launches(rng, game, eagerness) if is_decision else ())
-        seen["captures"] += sum(sum(row[1:]) for row in game.taken)
-        seen["deaths"] += game.alive[1:].count(False)
-        seen["bounced"] += sum(game.bounced)
-        seen["raised"] += sum(game.raised)
-        seen["capped"] += sum(game.ledger["capped"])
-        seen["cancelled"] += sum(game.ledger["cancelled"])
-    assert min(seen.values()) > 10, seen
-
-
 def test_captures_account_for_all_land():
     """Without deaths, what a player owns is the spawn, plus what it took, less what was taken."""
     for seed in SEEDS:
@@ -240,7 +221,7 @@ def test_relabelling_the_seats_relabels_the_game(seed):
     game = ReferenceGame(config, land, seed, spawns)
     twin = RelabelledGame(config, land, seed, [spawns[original[p] - 1] for p in game.seats])
     twin.original = original
-    while not game.over and game.tick < 300:
+    while not game.over and game.tick < 200:
         is_decision = game.tick % config.decision_every == 0
         launches = random_launches(rng, game, 0.4) if is_decision else []
         game.step_tick(launches)
@@ -275,7 +256,7 @@ SYMMETRIES = {
 
 
 @pytest.mark.parametrize("name", SYMMETRIES)
-@pytest.mark.parametrize("seed", [1, 5, 9])
+@pytest.mark.parametrize("seed", [1, 5])
 def test_turning_or_mirroring_the_map_turns_or_mirrors_the_game(name, seed):
     rng, land, config = random_setting(seed)
 
@@ -289,7 +270,7 @@ def test_turning_or_mirroring_the_map_turns_or_mirrors_the_game(name, seed):
     twin = ReferenceGame(
         moved_config, moved_land, seed, [[moved(r, c) for r, c in cells] for cells in spawns]
     )
-    while not game.over and game.tick < 300:
+    while not game.over and game.tick < 200:
         is_decision = game.tick % config.decision_every == 0
         launches = random_launches(rng, game, 0.4) if is_decision else []
         game.step_tick(launches)

@@ -1,7 +1,7 @@
 """The reference packer against boards drawn by hand, and against an unpacker that knows no more than it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from territorial.constants import BLOCKED
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
@@ -110,6 +110,7 @@ def test_a_wrong_board_is_named(pack, history, parts):
 # ---- random histories --------------------------------------------------------------------------------
 
 
+@settings(max_examples=25)
 @given(histories())
 def test_every_cell_of_every_frame_comes_back_from_its_bits(given):
     layout, history = given
@@ -130,6 +131,7 @@ def test_every_cell_of_every_frame_comes_back_from_its_bits(given):
         assert found == [layout.num_players + 1 if code == BLOCKED else code for code in flat]
 
 
+@settings(max_examples=25)
 @given(histories())
 def test_a_delta_makes_the_newest_board_of_the_one_before(given):
     layout, history = given

@@ -17,7 +17,7 @@ from tests.reference.test_invariants import (
     seat_of,
 )
 
-SEEDS = range(20)
+SEEDS = range(14)
 
 
 def random_teams(rng, num_players):
@@ -83,46 +83,11 @@ def test_a_random_game_of_teams_keeps_every_promise_of_the_rules(seed):
     assert all(placements[p - 1] == place for p, place in places.items())
 
 
-def test_the_random_games_of_teams_are_not_dull():
-    seen = dict.fromkeys(("donations", "caps met", "raised", "deaths", "teams out", "captures"), 0)
-    for seed in SEEDS:
-        rng, land, config = team_setting(seed)
-        game = CountingGame(config, land, rng.getrandbits(64))
-        eagerness = rng.choice([0.1, 0.4, 0.6])
-        while not game.over:
-            game.step_tick(launches_now(rng, game, eagerness))
-        for name, count in game.counted.items():
-            seen[name] += count
-        seen["deaths"] += game.alive[1:].count(False)
-        seen["teams out"] += config.num_teams - len(game.living_teams())
-        seen["captures"] += sum(sum(row[1:]) for row in game.taken)
-    assert min(seen.values()) >= 5, seen
-
-
-class CountingGame(ReferenceGame):
-    """A game that counts donations."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.counted = {"donations": 0, "caps met": 0, "raised": 0}
-
-    def donate(self, p, t, fraction):
-        before = self.raised[p]
-        super().donate(p, t, fraction)
-        self.counted["donations"] += 1
-        self.counted["raised"] += self.raised[p] - before
-
-    def deliver_gifts(self):
-        before = sum(self.ledger["capped"])
-        super().deliver_gifts()
-        self.counted["caps met"] += sum(self.ledger["capped"]) > before
-
-
 @pytest.mark.parametrize("deal", ["blocks", "turn", "random", "list"])
 @pytest.mark.parametrize("spawns", ["mixed", "together"])
 def test_teams_of_one_play_the_games_of_no_teams(deal, spawns):
     """Digest for digest after every tick, with the same rewards and places."""
-    for seed in range(6):
+    for seed in range(2):
         rng, land, config = random_setting(seed)
         config = config.replace(max_ticks=120, decision_every=5)
         fields = {"teams": config.num_players, "team_deal": deal}
@@ -156,7 +121,7 @@ def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
         config.replace(teams=renamed), land, seed, [spawns[original[p] - 1] for p in game.seats]
     )
     twin.original = original
-    while not game.over and game.tick < 300:
+    while not game.over and game.tick < 200:
         launches = launches_now(rng, game, 0.4)
         game.step_tick(launches)
         twin.step_tick([(new_code[p], new_code[t], f) for p, t, f in launches])
@@ -169,7 +134,7 @@ def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
         assert [placements[new_code[p] - 1] for p in game.seats] == game.placements()
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_order_of_the_seats_in_a_tick_does_not_matter(seed):
     rng, land, config = team_setting(seed)
     games = [ReferenceGame(config, land, seed) for _ in range(2)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import territorial
@@ -186,6 +186,7 @@ def test_random_bytes_are_refused(noise):
     assert refusal(file_of(b"", length=len(noise), stream=noise)) is not None
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_random_sections_are_refused_or_harmless(data):
     body = body_of(small_replay().to_bytes())

@@ -69,14 +69,14 @@ def check(game, replay, k=0):
 # ---- the same game again ---------------------------------------------------------------------------
 
 
-def test_200_random_games_of_random_sizes_are_recorded_and_verified():
+def test_random_games_of_random_sizes_are_recorded_and_verified():
     launches = []
-    for seed in range(200):
+    for seed in range(40):
         game, replay = play_random_game(np.random.default_rng(seed), max_steps=120)
         check(game, replay)
         launches.append(len(replay.launches))
     assert np.median(launches) > 10
-    assert sum(launches) > 4000
+    assert sum(launches) > 800
 
 
 @pytest.mark.verify
