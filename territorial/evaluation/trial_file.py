@@ -16,7 +16,6 @@ from territorial.evaluation.results import ResultsError
 from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, parse_object
-from territorial.files.writable import check_file
 
 FORMAT = "territorial evaluation, version 1"
 BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
@@ -39,7 +38,6 @@ class TrialFile:
             "settings": {name: setting.to_dict() for name, setting in tryout.settings.items()},
         }
         if path is not None:
-            check_file(path)
             self._open(path)
 
     @property

@@ -31,9 +31,10 @@ def test_a_command_that_was_refused_as_the_game_was_late_is_not_carried_out(save
     with session_of(save, seats=TWO_AGENTS, policies={2: choose}) as session:
         session.submit(HOLD)
         stuck.wait()
-        with monkeypatch.context() as patch, pytest.raises(BusyError, match="has not answered for 0 s"):
+        with monkeypatch.context() as patch:
             patch.setattr(session_module, "ANSWER_SECONDS", 0)
-            session.submit(RESIGN)
+            with pytest.raises(BusyError, match="has not answered for 0 s"):
+                session.submit(RESIGN)
         go_on.set()
         assert not json.loads(session.submit(HOLD))["has_resigned"]  # commands are done in their order
 
