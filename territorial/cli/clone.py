@@ -13,6 +13,7 @@ from territorial.cli import options
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.datasets import Dataset
+from territorial.files.locks import InUseError, one_writer
 from territorial.jit.warmup import progress
 
 EXAMPLES = """\
@@ -21,6 +22,8 @@ EXAMPLES = """\
   territorial match --seats net:CLONE/network.safetensors,banker
 """
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
+WRITER = ".writer"
+"""The file of a folder that whoever clones there has locked; it says who that is."""
 DEFAULT_INTERVAL = 50
 """Ticks between decisions of a network cloned from a data set whose rows stand at no fixed distance."""
 
@@ -100,23 +103,27 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
     given = vars(parsed) | {"size": parsed.network_size}
     started = time.process_time()
     shown = CloneProgress(parsed.epochs, data.manifest.rows, sys.stderr)
+    folder, recipe = Path(parsed.folder), data.manifest.recipe
     try:
-        settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
-        cloning = Cloning(data, settings, parsed.folder)
-        agreement = cloning.run(shown.show)
+        with one_writer(folder / WRITER):
+            settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
+            cloning = Cloning(data, settings, folder)
+            agreement = cloning.run(shown.show)
+            cloning.policy.save(folder / WEIGHTS)
+            report = cloning.policy.export(
+                folder / NETWORK,
+                interval=recipe.every or DEFAULT_INTERVAL,
+                num_candidates=recipe.num_candidates,
+                least_equal=0.0,
+            )
+    except InUseError as error:
+        raise UsageError(
+            f"argument CLONE: {parsed.folder!r}: another process clones there ({error.strerror})"
+        ) from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     finally:
         shown.close()
-    folder = Path(parsed.folder)
-    cloning.policy.save(folder / WEIGHTS)
-    recipe = data.manifest.recipe
-    report = cloning.policy.export(
-        folder / NETWORK,
-        interval=recipe.every or DEFAULT_INTERVAL,
-        num_candidates=recipe.num_candidates,
-        least_equal=0.0,
-    )
     result = {
         "folder": parsed.folder,
         "settings": asdict(settings),

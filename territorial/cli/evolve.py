@@ -135,8 +135,10 @@ def run(parsed: argparse.Namespace) -> int:
                 threads=parsed.threads,
                 on_generation=progress.show,
             )
-    except BlockingIOError:
-        raise UsageError(f"argument FOLDER: {parsed.folder!r}: another process evolves there") from None
+    except BlockingIOError as error:
+        raise UsageError(
+            f"argument FOLDER: {parsed.folder!r}: another process evolves there ({error.strerror})"
+        ) from None
     except ValueError as error:
         raise UsageError(f"argument FOLDER: {error}") from None
     except OSError as error:

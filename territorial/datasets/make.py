@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -38,11 +39,14 @@ from territorial.engine.seats import (
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import code_of
 from territorial.evaluation.pool import Play, play_of
+from territorial.files.locks import InUseError, one_writer
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
 
 GAMES_PER_SHARD = 32
+WRITER = ".writer"
+"""The file of a folder that whoever makes a data set there has locked; it says who that is."""
 WRITE_EVERY = 5.0
 """Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
 MOST_GAMES = 10_000_000
@@ -91,7 +95,8 @@ def make(
     Raises:
         TypeError: for a value of a wrong type.
         ValueError: for a value out of range, and for seats that are no bots.
-        DatasetError: if the folder has a data set that was made otherwise.
+        DatasetError: if the folder has a data set that was made otherwise, or if another process makes one
+            there.
         OSError: if the folder cannot be written.
 
     """
@@ -115,9 +120,11 @@ def make(
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
-    work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
-    return _made(target, manifest, play_of(play, processes), work, on_shard)
+    chosen = play_of(play, processes)
+    with _alone(target):
+        manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
+        work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
+        return _made(target, manifest, chosen, work, on_shard)
 
 
 # ---- in the process that was asked -------------------------------------------------------------------
@@ -154,6 +161,20 @@ def _made(
     finally:
         manifest.write(folder)
     return manifest
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Be the only one who makes a data set in ``folder``; DatasetError if another process does."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(one_writer(folder / WRITER))
+        except InUseError as error:
+            raise DatasetError(
+                f"another process makes a data set in {str(folder)!r} ({error.strerror}); wait until it has "
+                "ended, or choose another folder"
+            ) from None
+        yield
 
 
 def _portions(recipe: Recipe) -> Iterator[_ShardGames]:

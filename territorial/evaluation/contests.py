@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any
 
 from territorial import bots
@@ -22,10 +21,8 @@ from territorial.evaluation.pool import Play, PlayingError, cause, play_of
 from territorial.evaluation.progress import ContestProgress
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.results import ContestResults, ResultsError
+from territorial.evaluation.results import ContestResults, ResultsError, playing_into
 from territorial.evaluation.schedule import Contest, Draw
-from territorial.files.locks import locked
-from territorial.files.writable import check_file
 from territorial.jit import warmup
 from territorial.observation.layout import ObsLayout
 
@@ -233,9 +230,7 @@ class _Course:
 
     def ranking(self, contest: Contest, entrants: Entrants) -> Ranking:
         """Play what is missing of a contest, and return all of it."""
-        if self.out is not None:
-            check_file(Path(self.out))
-        with _alone(self.out):
+        with playing_into(self.out):
             results = ContestResults(contest, self.out)
             if len(results.records) < contest.games:
                 _prepare(contest.config, self.progress)
@@ -266,21 +261,6 @@ class _Course:
                 told.show(record)
         finally:
             told.close()
-
-
-@contextmanager
-def _alone(out: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Keep other processes from playing into the same file; ResultsError if one does."""
-    with ExitStack() as stack:
-        try:
-            if out is not None:
-                stack.enter_context(locked(Path(f"{os.fspath(out)}.lock"), wait=False))
-        except BlockingIOError:
-            raise ResultsError(
-                f"another process plays games into {os.fspath(out or '')!r}; wait until it has ended, or "
-                "name another file"
-            ) from None
-        yield
 
 
 def _prepare(config: GameConfig, progress: bool) -> None:

@@ -21,6 +21,7 @@ from territorial.evaluation.game_loop import SIDE_BY_SIDE
 from territorial.evaluation.players import Entrants, Player, check_players
 from territorial.evaluation.pool import Play, play_of
 from territorial.evaluation.progress import EvaluationProgress
+from territorial.evaluation.results import playing_into
 from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.trial_file import TrialFile
 from territorial.evaluation.trials import Portion, Setting, TrialRecord, Tryout
@@ -158,21 +159,12 @@ def evaluate(
     wanted = _pairs(known, configs, pairs)
     tryout = Tryout(*_with_names(known, configs), whole_number("seed", seed, 0, LARGEST_SEED))
     episodes = whole_number("episodes", episodes, 1, LARGEST_SEED - seed)
-    sheet = TrialFile(tryout, None if out is None else Path(out))
-    portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
     chosen = play_of(play, processes)
-    told = EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
-    is_complete = True
-    try:
-        for records in chosen(tryout, portions) if portions else ():
-            sheet.keep(records)
-            if told is not None:
-                told.show()
-    except KeyboardInterrupt:
-        is_complete = False
-    finally:
-        if told is not None:
-            told.close()
+    with playing_into(out):
+        sheet = TrialFile(tryout, None if out is None else Path(out))
+        portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
+        told = EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
+        is_complete = _played(chosen, tryout, portions, sheet, told)
     pairs_played = set(wanted)
     evaluation = Evaluation(
         list(dict.fromkeys(policy for policy, _ in wanted)),
@@ -185,6 +177,27 @@ def evaluate(
     )
     evaluation.is_complete = is_complete
     return evaluation
+
+
+def _played(
+    play: Play,
+    tryout: Tryout,
+    portions: Sequence[Portion],
+    sheet: TrialFile,
+    told: EvaluationProgress | None,
+) -> bool:
+    """Play portions into a sheet, and return whether that was not interrupted."""
+    try:
+        for records in play(tryout, portions) if portions else ():
+            sheet.keep(records)
+            if told is not None:
+                told.show()
+    except KeyboardInterrupt:
+        return False
+    finally:
+        if told is not None:
+            told.close()
+    return True
 
 
 def _portions(pair: tuple[str, str], episodes: int, sheet: TrialFile) -> list[Portion]:

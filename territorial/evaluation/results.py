@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +16,9 @@ from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.schedule import Contest, Draw
 from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file, whole_lines
+from territorial.files.locks import InUseError, one_writer
 from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import check_file
 
 KIND = "territorial contest, version "
 FORMAT = f"{KIND}2"
@@ -29,6 +32,25 @@ ORDERED: Mapping[str, str] = {"fixed": "seat", "fixed_teams": "team"}
 
 class ResultsError(ValueError):
     """A file is not that of a contest, or of another one, or full; the message says what is wrong with it."""
+
+
+@contextmanager
+def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Be the only one who plays games into a file; ResultsError if another process does.
+
+    OSError, which names what is in the way, for a file that cannot be written.
+    """
+    with ExitStack() as held:
+        if out is not None:
+            check_file(out)
+            try:
+                held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
+            except InUseError as error:
+                raise ResultsError(
+                    f"another process plays games into {os.fspath(out)!r} ({error.strerror}); wait until it "
+                    "has ended, or name another file"
+                ) from None
+        yield
 
 
 class ContestResults:

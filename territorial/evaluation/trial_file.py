@@ -16,7 +16,6 @@ from territorial.evaluation.results import ResultsError
 from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, parse_object
-from territorial.files.writable import check_file
 
 FORMAT = "territorial evaluation, version 1"
 BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
@@ -39,7 +38,6 @@ class TrialFile:
             "settings": {name: setting.to_dict() for name, setting in tryout.settings.items()},
         }
         if path is not None:
-            check_file(path)
             self._open(path)
 
     @property
@@ -53,16 +51,16 @@ class TrialFile:
 
     def keep(self, records: Iterable[TrialRecord]) -> None:
         """Keep games, in the file at once."""
+        found = list(records)  # they may come one by one, and are needed twice
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(one.to_dict()) + "\n" for one in records))
-                file.flush()
-        self._remember(records)
+                file.write("".join(json.dumps(one.to_dict()) + "\n" for one in found))
+        for one in found:
+            self._remember(one)
 
-    def _remember(self, records: Iterable[TrialRecord]) -> None:
-        for one in records:
-            self._records[one.policy, one.setting, one.episode] = one
-            self._done.setdefault((one.policy, one.setting), set()).add(one.episode)
+    def _remember(self, one: TrialRecord) -> None:
+        self._records[one.policy, one.setting, one.episode] = one
+        self._done.setdefault((one.policy, one.setting), set()).add(one.episode)
 
     def _open(self, path: Path) -> None:
         header = self._take_over(path) if path.exists() else None
@@ -85,7 +83,7 @@ class TrialFile:
                     elif header is None:
                         break
                     else:
-                        self._remember([self._record(path, number, found)])
+                        self._remember(self._record(path, number, found))
                     size += len(line)
         except ResultsError:
             raise

@@ -11,7 +11,7 @@ from territorial.evolution.games import Arena
 from territorial.evolution.population import Evolution, Generation
 from territorial.evolution.saved import read, write
 from territorial.evolution.settings import EvolutionSettings
-from territorial.files.locks import locked
+from territorial.files.locks import one_writer
 
 GENERATIONS, MOST_GENERATIONS = 200, 1_000_000
 """The default, and the most."""
@@ -40,7 +40,7 @@ def evolve(
 
     Raises:
         ValueError: for a folder with an evolution that was asked for something else, or a damaged one.
-        BlockingIOError: if another process evolves in the folder.
+        BlockingIOError: if another process evolves in the folder; its ``strerror`` says which.
         OSError: if the folder cannot be written.
 
     Example:
@@ -59,7 +59,7 @@ def evolve(
     threads = whole_number("threads", threads, 1, MOST_THREADS)
     settings, where = settings or EvolutionSettings(), Path(folder)
     where.mkdir(parents=True, exist_ok=True)
-    with locked(where / "lock", wait=False):
+    with one_writer(where / "lock"):
         evolution, arena = read(where, settings), Arena(settings.config, threads)
         while len(evolution.history) < number:
             done = evolution.next_generation(arena)

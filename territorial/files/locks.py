@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 if sys.platform == "win32":
@@ -49,18 +50,39 @@ else:
             os.close(folder)
 
 
+class InUseError(BlockingIOError):
+    """Another process has what only one may write to; ``strerror`` says which."""
+
+
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+def one_writer(path: Path) -> Iterator[None]:
+    """Be the only one who writes to what the file ``path`` stands for; the file says who that is.
+
+    The system frees it when the process ends, however it ends. InUseError, at once, if another has it.
+    """
+    with ExitStack() as held:
+        try:
+            file = held.enter_context(locked(path, wait=False))
+        except BlockingIOError as error:
+            holder = path.read_text(encoding="utf-8") or "it has just begun"
+            raise InUseError(error.errno, holder, str(path)) from None
+        os.truncate(file, 0)
+        os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        yield
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
 
-    The system takes the lock back from a process that is stopped. BlockingIOError if another has it and one
-    does not want to ``wait``.
+    Gives its file descriptor. The system takes the lock back from a process that is stopped. BlockingIOError
+    if another has it and one does not want to ``wait``.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock(file, wait=wait)
         try:
-            yield
+            yield file
         finally:
             _unlock(file)
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from territorial.config.validation import shown
@@ -70,7 +70,7 @@ def check_size(text: bytes, bounds: Bounds) -> None:
         raise ValueError(f"it has up to {values:,} values; it must have at most {bounds.values:,}")
 
 
-def check_fields(what: str, values: Any, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
+def check_fields(what: str, values: Any, needed: Collection[str], optional: Collection[str] = ()) -> None:
     """Raise TypeError for what has no names, ValueError unless it has all that are needed and no others."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{what} is {shown(values)}; it must be a mapping of fields")

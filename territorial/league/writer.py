@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from territorial.files.locks import locked
+from territorial.files.locks import InUseError, one_writer
 from territorial.snapshots.errors import StoreInUseError
 
 WRITER = ".writer"
@@ -20,23 +17,15 @@ WRITER = ".writer"
 def only_writer(path: Path) -> Iterator[None]:
     """Hold the store in ``path`` as the one run that writes to it; others may read.
 
-    Raises StoreInUseError if another run has it. The system frees the store of a process that has ended,
-    however it ended.
+    Raises StoreInUseError if another run has it.
     """
-    file = path / WRITER
-    with contextlib.ExitStack() as held:
+    with ExitStack() as held:
         try:
-            held.enter_context(locked(file, wait=False))
-        except BlockingIOError:
+            held.enter_context(one_writer(path / WRITER))
+        except InUseError as error:
             raise StoreInUseError(
-                f"another run writes to the store {path} ({_holder(file)}); each run needs "
+                f"another run writes to the store {path} ({error.strerror}); each run needs "
                 "its own folder. Or end the other run first, with algorithm.stop() if it is in "
                 "this process"
             ) from None
-        file.write_text(f"process {os.getpid()} on {socket.gethostname()}", encoding="utf-8")
         yield
-
-
-def _holder(file: Path) -> str:
-    """Return what the file says of who has it."""
-    return file.read_text(encoding="utf-8") or "it has just begun"

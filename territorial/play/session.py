@@ -37,7 +37,8 @@ MOST_WAITING = 32
 NEVER = -1
 """The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
-"""After these a command that has no answer yet is refused: the bots of the game take too long."""
+"""After these a command that has not begun is refused: the bots of the game take too long."""
+ENDED = "the session has ended"
 
 Look = Callable[[VecGame], Any]
 """``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
@@ -132,13 +133,21 @@ class Session:
         try:
             pending = _Pending(command, Future())
             self._inbox.put(pending)
-            if self._is_ended:  # only those that came before are answered
-                raise RefusedError("the session has ended")
-            return pending.answer.result(ANSWER_SECONDS)
-        except TimeoutError:
-            raise BusyError(f"the game has not answered for {ANSWER_SECONDS} s") from None
+            if self._is_ended and pending.answer.cancel():  # nobody takes it any more
+                raise RefusedError(ENDED)
+            return self._answer_to(pending)
         finally:
             self._room.release()
+
+    @staticmethod
+    def _answer_to(pending: _Pending) -> bytes:
+        """Wait for an answer; a command that has begun is carried out, so its answer is waited for longer."""
+        try:
+            return pending.answer.result(ANSWER_SECONDS)
+        except TimeoutError:
+            if pending.answer.cancel():
+                raise BusyError(f"the game has not answered for {ANSWER_SECONDS} s") from None
+        return pending.answer.result()
 
     @contextmanager
     def page_open(self) -> Iterator[None]:
@@ -265,13 +274,19 @@ class Session:
     # ---- commands ------------------------------------------------------------------------------------
 
     def _answer(self, pending: _Pending) -> None:
-        """Do a command, or say why not."""
+        """Do a command, or say why not; one whose sender waits no more is left."""
+        if not pending.answer.set_running_or_notify_cancel():
+            return
         reason = self._refusal(pending.command)
         if reason:
             pending.answer.set_exception(RefusedError(reason))
             return
-        self._do(pending.command)
-        self._publish()
+        try:
+            self._do(pending.command)
+            self._publish()
+        except BaseException:
+            pending.answer.set_exception(RefusedError(ENDED))
+            raise
         pending.answer.set_result(self.situations.newest.text)
 
     def _refusal(self, command: PlayerCommand) -> str:
@@ -327,8 +342,9 @@ class Session:
             self.situations.close()
             self._is_ended = True
             while not self._inbox.empty():
-                if (pending := self._inbox.get()) is not None:
-                    pending.answer.set_exception(RefusedError("the session has ended"))
+                pending = self._inbox.get()
+                if pending is not None and pending.answer.set_running_or_notify_cancel():
+                    pending.answer.set_exception(RefusedError(ENDED))
 
 
 def _header(config: GameConfig, source: LiveGame, title: str) -> dict[str, Any]:

@@ -157,7 +157,9 @@ def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
     with locked(tmp_path / "a.jsonl.lock"):
         code, _, err = run(capsys, *common, "--records", str(file))
         assert code == 2
-        assert f"argument --records: another process plays games into {str(file)!r}" in err
+        assert (
+            f"argument --records: another process plays games into {str(file)!r} (it has just begun)" in err
+        )
         assert not file.exists()
         assert run(capsys, *common, "--records", str(tmp_path / "b.jsonl"))[0] == 0
     assert run(capsys, *common, "--records", str(file))[0] == 0

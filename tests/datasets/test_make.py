@@ -127,7 +127,7 @@ def test_a_shard_that_cannot_be_written_is_not_there(tmp_path: Path, monkeypatch
     monkeypatch.setattr(safetensors, "pieces", fails)
     with pytest.raises(OSError, match="No space left"):
         made(tmp_path)
-    assert list(files_of(tmp_path)) == ["manifest.json"]
+    assert list(files_of(tmp_path)) == [".writer", "manifest.json"]
     assert len(Dataset(tmp_path)) == 0
 
 
@@ -241,3 +241,15 @@ def test_altered_files_are_found(tmp_path: Path) -> None:
     path.write_bytes(b"short")
     with pytest.raises(DatasetError, match="no shard"):
         dataset[1]
+
+
+def test_two_do_not_make_a_data_set_in_one_folder_at_once(tmp_path: Path) -> None:
+    def play(work: Any, portions: Any) -> Any:
+        before = files_of(tmp_path)
+        with pytest.raises(DatasetError, match=r"another process makes a data set in .* \(process \d+ on "):
+            made(tmp_path, games=7, play=lambda *_: pytest.fail("nobody else may play"))
+        assert files_of(tmp_path) == before
+        return ()
+
+    made(tmp_path, play=play)
+    made(tmp_path, play=lambda *_: ())

@@ -135,7 +135,6 @@ ELSEWHERE = {
     "territorial/files/atomic.py": "this is the one place",
     "territorial/evaluation/results.py": "a file that only grows, line by line; its first line is one write",
     "territorial/evaluation/trial_file.py": "a file that only grows, line by line",
-    "territorial/league/writer.py": "a file that is locked meanwhile, so it must stay the same one",
     "territorial/snapshots/store.py": "files of a folder that is renamed when it is complete",
     "territorial/snapshots/checkpoints.py": "files of a folder that is renamed when it is complete",
     "territorial/render/video.py": "a draft",
