@@ -89,7 +89,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         masks = self.vec.action_masks()
         return masks.reshape(-1)
 
-    def render(self) -> npt.NDArray[np.uint8] | str | None:
+    def render(self) -> Any:  # releases of gymnasium differ in what they say of it
         """Return a picture of the game, or text, or show it."""
         return self.vec.render()
 

@@ -508,7 +508,7 @@ def _why_outside(space: spaces.Space[Any], observation: Any) -> str:
     if isinstance(space, spaces.Box) and isinstance(observation, np.ndarray):
         if observation.shape != space.shape:
             return f" has shape {observation.shape}; its space has {space.shape}"
-        if not np.can_cast(observation.dtype, space.dtype):
+        if not np.can_cast(observation.dtype, np.dtype(space.dtype)):
             return f" is of {observation.dtype}; its space is of {space.dtype}"
         low, high = np.asarray(observation < space.low), np.asarray(observation > space.high)
         where = np.argwhere(low | high)
