@@ -361,7 +361,7 @@ def test_folders_that_nobody_has_used_for_a_month_are_removed(tmp_path, monkeypa
         os.utime(tmp_path / name, (0, time.time() - 31 * _cache.DAY_S))
     os.utime(tmp_path / names[1], (0, time.time() - 29 * _cache.DAY_S))
     _cache.remove_unused(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == set(names[1:3])
+    assert {path.name for path in tmp_path.iterdir()} == {*names[1:3], "removing.lock"}
     os.utime(tmp_path / names[1], (0, time.time() - 31 * _cache.DAY_S))
     rename = Path.rename
 
@@ -371,7 +371,7 @@ def test_folders_that_nobody_has_used_for_a_month_are_removed(tmp_path, monkeypa
 
     monkeypatch.setattr(Path, "rename", used_meanwhile)
     _cache.remove_unused(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == set(names[1:3])
+    assert {path.name for path in tmp_path.iterdir()} == {*names[1:3], "removing.lock"}
 
 
 @needs_the_compiler
@@ -466,6 +466,80 @@ def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
     ]
     printed = sorted(worker.communicate(timeout=240)[0].strip() for worker in workers)
     assert printed == ["0 3", "1 3"]
+
+
+CALL_INNER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+if sys.argv[2] == "older":
+    import numba.core.codegen
+    del numba.core.codegen.JITCodeLibrary
+import numba
+from inner_functions import doubled, half, plus_one, sums, twice_the_root
+from territorial.jit.decorators import kernel
+
+@numba.njit(_nrt=False)
+def ordinary(n):
+    return sums(n)
+
+print(sums(6), ordinary(6), plus_one(1), half(7), twice_the_root(16.0))
+from territorial.jit import inner_code
+assert bool(inner_code.INNER_OPTIONS) == (sys.argv[2] != "older")
+"""
+INNER_FUNCTIONS = """
+import numpy as np
+from territorial.jit.decorators import formula, kernel, njit, quotient, routine
+
+@njit
+def plus_one(n):
+    return min(n, 10**6) + 1
+
+@routine
+def doubled(n):
+    return plus_one(n) + max(plus_one(n), 0)
+
+@formula
+def half(n):
+    return n // 2
+
+@njit
+def twice_the_root(x):
+    return 2 * np.sqrt(x)
+
+@kernel
+def sums(n):
+    return doubled(n) + half(n) + plus_one(n) + quotient(n, 2) + int(twice_the_root(4.0))
+"""
+
+
+@needs_the_compiler
+@pytest.mark.parametrize("numba_is", ["tested", "older"])
+def test_functions_within_kernels_do_the_same_with_a_numba_that_lacks_what_is_extended(numba_is, tmp_path):
+    (tmp_path / "inner_functions.py").write_text(INNER_FUNCTIONS)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-P", "-c", CALL_INNER, str(tmp_path), numba_is]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["31", "31", "2", "3", "8.0"]
+    warned = "lacks a part that compiling in half the time needs"
+    assert done.stderr.count(warned) == (numba_is == "older")
+
+
+@_jit.njit
+def is_even(n):
+    return True if n == 0 else is_odd(n - 1)
+
+
+@_jit.njit
+def is_odd(n):
+    return False if n == 0 else is_even(n - 1)
+
+
+@needs_the_compiler
+def test_functions_that_call_each_other_are_refused_within_kernels():
+    """One of them would need machine code of its own, and there is none."""
+    kernel = numba.njit(lambda n: is_even(n), **_jit._OPTIONS)
+    with pytest.raises(numba.errors.NumbaError, match="cannot call each other"):
+        kernel(3)
 
 
 ADD_ONE = """

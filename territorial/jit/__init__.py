@@ -12,6 +12,13 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
 ``_nrt``, ``forceinline``, ``no_cpython_wrapper``, ``no_cfunc_wrapper`` (``decorators``)
     Options of ``njit`` that its documentation leaves out. Without ``_nrt``, arrays are counted and a tick
     costs twice as much; without the others, compiling takes twice as long. Public way: none.
+``pipeline_class`` of ``njit`` and ``overload``, ``numba.core.compiler.Compiler``,
+``numba.core.compiler_lock.require_global_compiler_lock``, ``numba._dynfunc`` (``inner_code``)
+    A compiler that gives inner functions a library of their own kind, and ``subtarget(get_executable=)``.
+    Without it: compiling takes twice as long. Public way: none.
+``numba.core.codegen.JITCodeLibrary`` (``inner_code``)
+    ``finalize``, ``_get_module_for_linking``, ``_final_module``, ``_shared_module``, ``_linking_libraries``
+    of the code of a function. Without it: the same. Public way: none.
 ``overloads``, ``entry_point``, ``targetctx``, ``targetoptions``, ``_cache`` of dispatchers (``decorators``)
     Whether machine code is loaded, and its entry. Without it: numba looks at every argument on every call,
     two microseconds for a step. Public way: ``Dispatcher.signatures`` tells what is loaded.

@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from territorial.files.atomic import write_file
+from territorial.files.locks import locked
 from territorial.jit.sources import Sources
 
 FOLDER = "kernels"
@@ -117,7 +118,12 @@ def folder_of(file: str) -> Path | None:
 
 
 def remove_unused(cache: Path = CACHE_DIR) -> None:
-    """Remove the folders that no process has used for UNUSED_DAYS; only one process at a time may do this."""
+    """Remove the folders that no process has used for UNUSED_DAYS, unless another process is at it."""
+    with suppress(OSError), locked(cache / "removing.lock", wait=False):
+        _remove_unused(cache)
+
+
+def _remove_unused(cache: Path) -> None:
     for removed in cache.glob("unused-*"):  # by a process that was stopped
         shutil.rmtree(removed, ignore_errors=True)
     oldest = time.time() - UNUSED_DAYS * DAY_S
@@ -183,6 +189,11 @@ class KernelCache(FunctionCache):
             KernelCache._has_removed = True
             remove_unused()
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep out all others who lock the folder; OSError where that is not possible."""
+        self._impl.ensure_cache_path()
+        return locked(Path(self._cache_path, "compiling.lock"))
+
     def has(self, sig: Any, target_context: Any) -> bool:
         """Return whether there is code for these types, undamaged."""
         return self._cache_file.has(self._index_key(sig, target_context.codegen()))
@@ -190,6 +201,10 @@ class KernelCache(FunctionCache):
 
 class NoCache(NullCache):
     """Where nothing can be kept: every process compiles for itself."""
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Return what keeps nobody out."""
+        return nullcontext()
 
     def has(self, _sig: Any, _target_context: Any) -> bool:
         """Return False."""

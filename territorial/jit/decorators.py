@@ -15,6 +15,7 @@ hands them over on the stack takes 100 ns, as long as finding a front.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
@@ -35,8 +36,8 @@ except ImportError as _error:
         "to 0.68: pip install 'numba>=0.61,<0.69'"
     ) from _error
 
-from territorial.files.locks import locked
-from territorial.jit.cache import CACHE_DIR, cache_of
+from territorial.jit.cache import cache_of
+from territorial.jit.inner_code import INNER_OPTIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,7 +57,11 @@ class _InnerDispatcher(CPUDispatcher):
 
 
 _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
-_INNER: dict[str, Any] = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = INNER_OPTIONS | {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 class _KernelDispatcher(CPUDispatcher):
@@ -65,7 +70,11 @@ class _KernelDispatcher(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         if is_ready(self, sig):
             return super().compile(sig)
-        with event.trigger_event(WAIT, {"dispatcher": self}), global_compiler_lock, _one_at_a_time():
+        with (
+            event.trigger_event(WAIT, {"dispatcher": self}),
+            global_compiler_lock,
+            _one_at_a_time(self._cache),
+        ):
             return super().compile(sig)
 
 
@@ -80,22 +89,27 @@ def is_ready(compiled: Any, types: tuple[Any, ...]) -> bool:
     return bool(compiled._cache.has(types, compiled.targetctx))
 
 
+COLLECTING = (100_000, 50, 1000)
+"""The thresholds of Python's garbage collector while kernels are compiled."""
 _compiling = 0
 """How many kernels this process compiles: one, and those that it calls. Numba's lock guards it."""
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Keep out all processes that compile into the same cache; where nothing can be locked, all do at once.
+def _one_at_a_time(cache: Any) -> Iterator[None]:
+    """Keep out all processes that compile into the same folder; where nothing can be locked, all do at once.
 
     The thread must hold numba's lock: numba takes it first where a kernel that is compiled calls another.
+    Numba keeps most of what it makes meanwhile, so Python's garbage collector is called more seldom than it
+    would be by itself: it takes a tenth of the time.
     """
     global _compiling
     with ExitStack() as stack:
         if not _compiling:
             with suppress(OSError):
-                CACHE_DIR.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(locked(CACHE_DIR / "compiling.lock"))
+                stack.enter_context(cache.locked())
+            stack.callback(gc.set_threshold, *gc.get_threshold())
+            gc.set_threshold(*COLLECTING)
         _compiling += 1
         try:
             yield
