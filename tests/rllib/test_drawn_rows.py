@@ -48,15 +48,6 @@ def test_rows_are_drawn_once_each_and_as_often_as_their_chances_say():
 # ---- in a learner ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """PyTorch's threads wait for one another by counting, which takes long on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def pair_of(share=1.0, kind="pairs", **settings):
     config = small_config(kind)
     config.training(minibatch_size=None, **settings)

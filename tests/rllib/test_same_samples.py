@@ -116,16 +116,7 @@ RECORDED = {
 """Digests of episodes and of outcomes."""
 
 
-@pytest.fixture
-def one_thread():
-    """PyTorch's threads wait for one another by counting, which takes minutes on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("choices_without_chance", "one_thread")
+@pytest.mark.usefixtures("choices_without_chance")
 @pytest.mark.parametrize("kind", ["batched", "stock"])
 @pytest.mark.parametrize(("end_when", "max_cycles"), RECORDED)
 def test_samples_and_outcomes_are_those_that_were_recorded(tmp_path, kind, end_when, max_cycles):

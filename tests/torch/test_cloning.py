@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,6 @@ from territorial.nets.cloning import CloneSettings, Cloning, is_held_out, usable
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=3, max_ticks=1000)
 QUICK = CloneSettings(size="small", epochs=6, minibatch=128, learning_rate=3e-3)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small batches on several threads take longer than on one."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
