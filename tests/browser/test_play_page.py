@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -33,25 +34,27 @@ PHONE = {"width": 390, "height": 844}
 @pytest.fixture
 def play(browser, tmp_path):
     """A function that opens the page of a new game, and gives its tab and its session's server."""
-    games, tabs = [], []
+    with ExitStack() as stack:
 
-    def open_game(size=None, **options):
-        game = served(tmp_path / "game.replay", page(is_played=True), has_page=False, **options)
-        served_game = game.__enter__()
-        games.append(game)
-        tab = browser.open(served_game.server.url)
-        tabs.append(tab)
-        if size:
-            tab.touch(**size)
-        ready(tab)
-        return tab, served_game
+        def open_game(size=None, **options):
+            playing = served(tmp_path / "game.replay", page(is_played=True), has_page=False, **options)
+            game = stack.enter_context(playing)
+            game.tab = tab = browser.open(game.server.url)
+            stack.callback(leave, game)
+            if size:
+                tab.touch(**size)
+            ready(tab)
+            return tab, game
 
-    yield open_game
-    for tab in tabs:
-        assert tab.complaints() == []
-        tab.call("Page.close")
-    for game in games:
-        game.__exit__(None, None, None)
+        yield open_game
+
+
+def leave(game):
+    """Close the page of a game: once that is stopped, it complains of its film, which breaks off."""
+    if game.tab is not None:
+        assert game.tab.complaints() == []
+        game.tab.call("Page.close")
+        game.tab = None
 
 
 @pytest.fixture
@@ -59,6 +62,7 @@ def replay_of(tmp_path):
     """A function that stops a game and returns its replay, which is verified."""
 
     def stop(game):
+        leave(game)
         game.session.stop()
         wait_for(lambda: game.session._is_ended)
         replay = Replay.load(tmp_path / "game.replay")

@@ -40,7 +40,25 @@ def tensors(seed: int = 0) -> dict[str, np.ndarray]:
     }
 
 
-def in_processes(function: Callable[..., Any], calls: list[tuple]) -> list[Any]:
-    """Return the results of ``function``, called with each tuple in a process of its own, all at once."""
-    with SPAWN.Pool(len(calls)) as pool:
-        return pool.starmap(function, calls, chunksize=1)
+_barrier: Any = None
+"""Where the processes of a pool wait for each other."""
+
+
+def two_processes() -> Any:
+    """Return a pool of two new processes."""
+    return SPAWN.Pool(2, _set_barrier, (SPAWN.Barrier(2),))
+
+
+def _set_barrier(barrier: Any) -> None:
+    global _barrier
+    _barrier = barrier
+
+
+def at_once(pool: Any, function: Callable[..., Any], calls: list[tuple]) -> list[Any]:
+    """Return the results of ``function``, called with two tuples by the two processes of ``pool`` at once."""
+    return pool.starmap(_when_both_are_there, [(function, call) for call in calls], chunksize=1)
+
+
+def _when_both_are_there(function: Callable[..., Any], call: tuple) -> Any:
+    _barrier.wait(300)
+    return function(*call)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from territorial.evaluation import pool
 from territorial.league.matchmaking import POOLS, STRATEGIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "league.md"
@@ -28,6 +29,7 @@ def run(wanted, folder, monkeypatch):
 
 
 def test_its_python_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "usable_cores", lambda: 1)
     core = [block for block in blocks() if "rllib_adapters" not in block]
     assert len(core) == 3
     names = run(core, tmp_path, monkeypatch)

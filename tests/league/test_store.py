@@ -20,7 +20,7 @@ from territorial.league import (
     UnknownSnapshotError,
 )
 from territorial.observation.layout import OBS_VERSION
-from tests.league.support import in_processes, manifest, tensors
+from tests.league.support import at_once, manifest, tensors
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are mapped")
 
@@ -153,20 +153,18 @@ def test_a_removed_snapshot_is_gone_and_its_name_is_free(store):
     assert_same(store.load("main"), tensors(1))
 
 
-def _load_then_remove(path: Path, name: str) -> bytes:
-    """Load a snapshot, have another process remove it, and only then look at the arrays."""
-    weights = SnapshotStore(path).load(name, verify=False)
-    program = "import sys, territorial.league as l; l.SnapshotStore(sys.argv[1]).remove(sys.argv[2])"
-    subprocess.run([sys.executable, "-c", program, str(path), name], check=True)
-    assert name not in SnapshotStore(path)
-    return weights["big"].tobytes()
+def _remove(path: Path, name: str) -> None:
+    SnapshotStore(path).remove(name)
 
 
 @needs_posix
-def test_whoever_has_it_loaded_keeps_what_another_process_removes(store):
+def test_whoever_has_it_loaded_keeps_what_another_process_removes(store, both):
     big = np.random.default_rng(0).integers(0, 256, 3_000_000, np.uint8)
     store.add("main", {"big": big}, manifest())
-    assert _load_then_remove(store.path, "main") == big.tobytes()
+    weights = store.load("main", verify=False)
+    both.apply(_remove, (store.path, "main"))
+    assert "main" not in store
+    assert weights["big"].tobytes() == big.tobytes()
 
 
 def test_a_folder_of_something_else_is_no_snapshot(store):
@@ -371,10 +369,10 @@ def _add_all(path: Path, own: int, count: int) -> int:
     return got
 
 
-def test_processes_that_add_at_once_get_every_name_once(store):
-    got = in_processes(_add_all, [(store.path, own, 8) for own in range(3)])
+def test_processes_that_add_at_once_get_every_name_once(store, both):
+    got = at_once(both, _add_all, [(store.path, own, 8) for own in range(2)])
     assert sum(got) == 8
-    assert len(store.names()) == 3 * 8 + 8
+    assert len(store.names()) == 2 * 8 + 8
     for name in store.names():
         weights = store.load(name)
         owner = int(name.split("-")[1]) if name.startswith("own") else weights.manifest.metadata["by"]
@@ -391,21 +389,29 @@ def stop(path, pieces):
     os._exit(9)
 
 done = store._write
-store._write = lambda path, pieces: (stop if path.name == sys.argv[2] else done)(path, pieces)
-store.SnapshotStore(sys.argv[1]).add("main", {"w": np.ones(4)}, manifest())
+for file in sys.argv[2:]:
+    child = os.fork()
+    if not child:
+        store._write = lambda path, pieces: (stop if path.name == file else done)(path, pieces)
+        store.SnapshotStore(f"{sys.argv[1]}/{file}").add("main", {"w": np.ones(4)}, manifest())
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-@pytest.mark.parametrize("file", ["weights.safetensors", "manifest.json"])
-def test_a_process_stopped_half_way_leaves_nothing_that_anybody_sees(store, file):
-    root = Path(__file__).parents[2]
-    ended = subprocess.run([sys.executable, "-c", STOPPED, str(store.path), file], cwd=root, check=False)
-    assert ended.returncode == 9
-    assert (store.path / ".unfinished").exists()
-    assert store.names() == []
-    store.add("main", tensors(), manifest())
-    assert_same(store.load("main"), tensors())
-    assert sorted(os.listdir(store.path)) == [".lock", "main"]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
+def test_a_process_stopped_half_way_leaves_nothing_that_anybody_sees(tmp_path):
+    files = ("weights.safetensors", "manifest.json")
+    command = [sys.executable, "-c", STOPPED, str(tmp_path), *files]
+    ended = subprocess.run(command, cwd=Path(__file__).parents[2], check=True, stdout=subprocess.PIPE)
+    assert ended.stdout.split() == [b"9", b"9"]
+    for file in files:
+        store = SnapshotStore(tmp_path / file)
+        assert (store.path / ".unfinished").exists()
+        assert store.names() == []
+        store.add("main", tensors(), manifest())
+        assert_same(store.load("main"), tensors())
+        assert sorted(os.listdir(store.path)) == [".lock", "main"]
 
 
 def test_a_full_disk_leaves_the_store_as_it_was(store, monkeypatch):
@@ -479,11 +485,11 @@ def _load_all(store: SnapshotStore, names: list[str]) -> list[float]:
     return [float(store.load(name)["first.weight"].sum()) for name in names]
 
 
-def test_the_processes_of_a_machine_fetch_each_snapshot_once(source, tmp_path):
+def test_the_processes_of_a_machine_fetch_each_snapshot_once(source, tmp_path, both):
     fetch = Fetch(source, tmp_path / "marks")
     node = SnapshotStore(tmp_path / "node", fetch=fetch)
-    found = in_processes(_load_all, [(node, source.names())] * 4)
-    assert found == [[float(tensors(i)["first.weight"].sum()) for i in range(3)]] * 4
+    found = at_once(both, _load_all, [(node, source.names())] * 2)
+    assert found == [[float(tensors(i)["first.weight"].sum()) for i in range(3)]] * 2
     assert len(os.listdir(fetch.marks)) == 3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -48,6 +48,7 @@ def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("files")
 
 
+@settings(max_examples=30)
 @given(content=named_arrays)
 def test_arrays_come_back_whatever_their_shape_dtype_and_byte_order(folder, content):
     found = from_bytes(as_bytes(content), folder)
@@ -172,12 +173,14 @@ def test_a_changed_byte_is_refused_or_gives_other_numbers_and_nothing_else(folde
 # ---- the library -------------------------------------------------------------------------------------
 
 
+@settings(max_examples=30)
 @given(content=named_arrays)
 def test_the_library_reads_what_is_written_here(content):
     library = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
     assert_equal(library.load(as_bytes(content)), content)
 
 
+@settings(max_examples=30)
 @given(content=named_arrays)
 def test_what_the_library_writes_is_read_here(folder, content):
     library = pytest.importorskip("safetensors.numpy", reason="safetensors is not installed")
