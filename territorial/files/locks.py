@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from territorial.files.writable import own_file
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -76,9 +78,9 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
 
     Gives its file descriptor. The system takes the lock back from a process that is stopped. BlockingIOError
-    if another has it and one does not want to ``wait``.
+    if another has it and one does not want to ``wait``; OSError if the file is a link.
     """
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(own_file(path), os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _lock(file, wait=wait)
         try:

@@ -24,6 +24,15 @@ def check_file(path: str | os.PathLike[str]) -> None:
     check_folder(target.parent)
 
 
+def own_file(path: Path) -> Path:
+    """Return ``path``, a fixed name in a folder; OSError for a link, as what is outside would be written."""
+    if path.is_symlink():
+        raise OSError(
+            errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
+        )
+    return path
+
+
 def check_folder(folder: Path) -> None:
     """Raise OSError unless new files can be made in ``folder``.
 
