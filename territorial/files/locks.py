@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from territorial.files.writable import own_file
+from territorial.files.writable import naming, own_file
 
 if sys.platform == "win32":
     import msvcrt
@@ -47,7 +47,8 @@ else:
         """Have the entries of a folder written to the disk."""
         folder = os.open(path, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            with naming(path):
+                os.fsync(folder)
         finally:
             os.close(folder)
 
@@ -68,8 +69,9 @@ def one_writer(path: Path) -> Iterator[None]:
         except BlockingIOError as error:
             holder = path.read_text(encoding="utf-8") or "it has just begun"
             raise InUseError(error.errno, holder, str(path)) from None
-        os.truncate(file, 0)
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        with naming(path):
+            os.ftruncate(file, 0)
+            os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield
 
 
@@ -82,7 +84,8 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """
     file = os.open(own_file(path), os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _lock(file, wait=wait)
+        with naming(path):
+            _lock(file, wait=wait)
         try:
             yield file
         finally:
