@@ -13,6 +13,7 @@ from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import draft_of
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.writable import naming
 from territorial.memory.measure import MEANINGS, Memory, measure
 
 MB = 2**20
@@ -63,7 +64,7 @@ class MemoryWatch:
             **describe(measure()),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "a", encoding="utf-8") as file:
+        with naming(self.path), open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(result["memory"]) + "\n")
 
 

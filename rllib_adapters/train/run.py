@@ -37,6 +37,7 @@ from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.writable import naming, own_file
 from territorial.league import League, SnapshotStore
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
@@ -109,7 +110,7 @@ class Run:
             self._seconds, logged = _state_in(latest / STATE)
         with self._guard():
             self.algorithm = self._build() if latest is None else self._restore(latest)
-        self.training.write(self.folder / OPTIONS)
+        self.training.write(own_file(self.folder / OPTIONS))
         begins_at = self.algorithm.training_iteration + 1
         self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
 
@@ -298,7 +299,7 @@ class _Log:
     """
 
     def __init__(self, folder: Path, logged: int, begins_at: int | None) -> None:
-        path = folder / PROGRESS
+        path = own_file(folder / PROGRESS)
         path.touch()
         os.truncate(path, min(logged, path.stat().st_size))
         self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
@@ -307,10 +308,11 @@ class _Log:
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
         writer = csv.DictWriter(self._file, list(row))
-        if self._file.tell() == 0:
-            writer.writeheader()
-        writer.writerow(row)
-        self._file.flush()
+        with naming(self._file.name):
+            if self._file.tell() == 0:
+                writer.writeheader()
+            writer.writerow(row)
+            self._file.flush()
         if self._events is not None:
             for name, value in row.items():
                 if isinstance(value, (int, float)) and math.isfinite(value):
@@ -319,8 +321,9 @@ class _Log:
 
     def sync(self) -> int:
         """Return the bytes of the file, all of which are on the disk then."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with naming(self._file.name):
+            self._file.flush()
+            os.fsync(self._file.fileno())
         return self._file.tell()
 
     def close(self) -> None:

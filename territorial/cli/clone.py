@@ -14,6 +14,7 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.datasets import Dataset
 from territorial.files.locks import InUseError, one_writer
+from territorial.files.writable import own_file
 from territorial.jit.warmup import progress
 
 EXAMPLES = """\
@@ -94,7 +95,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
         with progress("territorial clone: loading PyTorch"):
             import torch
 
-            from territorial.nets.cloning import CloneSettings, Cloning
+            from territorial.nets.cloning import SETTINGS, CloneSettings, Cloning
     except ImportError:
         raise UsageError(
             "cloning needs PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
@@ -106,6 +107,8 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
     folder, recipe = Path(parsed.folder), data.manifest.recipe
     try:
         with one_writer(folder / WRITER):
+            for name in (SETTINGS, WEIGHTS, NETWORK):
+                own_file(folder / name)
             settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
             cloning = Cloning(data, settings, folder)
             agreement = cloning.run(shown.show)
@@ -120,6 +123,8 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
         raise UsageError(
             f"argument CLONE: {parsed.folder!r}: another process clones there ({error.strerror})"
         ) from None
+    except OSError as error:
+        raise UsageError(f"argument CLONE: {error.filename!r}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     finally:

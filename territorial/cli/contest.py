@@ -117,7 +117,7 @@ def _ranking(
     except ResultsError as error:
         raise UsageError(f"argument --records: {error}") from None
     except OSError as error:
-        raise UsageError(f"argument --records: {parsed.records!r}: {error.strerror}") from None
+        raise UsageError(f"argument --records: {error.filename!r}: {error.strerror}") from None
     except (ValueError, SnapshotError) as error:
         raise UsageError(str(error)) from None
 
@@ -166,4 +166,4 @@ def _draw(folder: str, ranking: Ranking) -> list[Path]:
     try:
         return ranking.draw(folder)
     except OSError as error:
-        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
+        raise UsageError(f"argument --plots: {error.filename!r}: {error.strerror}") from None

@@ -121,7 +121,7 @@ def run(parsed: argparse.Namespace) -> int:
     except DatasetError as error:
         raise UsageError(f"argument FOLDER: {error}") from None
     except OSError as error:
-        raise UsageError(f"argument FOLDER: {parsed.folder!r}: {error.strerror}") from None
+        raise UsageError(f"argument FOLDER: {error.filename!r}: {error.strerror}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
     finally:

@@ -142,7 +142,7 @@ def run(parsed: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(f"argument FOLDER: {error}") from None
     except OSError as error:
-        raise UsageError(f"argument FOLDER: {parsed.folder!r}: {error.strerror}") from None
+        raise UsageError(f"argument FOLDER: {error.filename!r}: {error.strerror}") from None
     except KeyboardInterrupt:
         print(f"\nterritorial evolve: interrupted\n{progress.kept}", file=sys.stderr)
         return INTERRUPTED

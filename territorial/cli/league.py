@@ -131,4 +131,4 @@ def _draw(league: League, folder: str) -> list[Path]:
     except ImportError as error:
         raise UsageError(f"argument --plots: {error}") from None
     except OSError as error:
-        raise UsageError(f"argument --plots: {folder!r}: {error.strerror}") from None
+        raise UsageError(f"argument --plots: {error.filename!r}: {error.strerror}") from None

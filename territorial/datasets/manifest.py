@@ -15,6 +15,7 @@ from territorial.config.validation import is_whole_number, shown
 from territorial.constants import FRACTIONS, RULES_VERSION
 from territorial.files.atomic import write_file
 from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import own_file
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 
 FORMAT = 1
@@ -110,7 +111,7 @@ class DatasetManifest:
             "recipe": asdict(self.recipe),
             "shards": [shard._asdict() for shard in self.shards],
         }
-        write_file(folder / FILE, (json.dumps(values, indent=1) + "\n").encode())
+        write_file(own_file(folder / FILE), (json.dumps(values, indent=1) + "\n").encode())
 
 
 def _plain(manifest: DatasetManifest) -> dict[str, Any]:

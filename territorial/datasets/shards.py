@@ -12,6 +12,7 @@ from territorial.datasets.manifest import DatasetError, Shard
 from territorial.files import safetensors
 from territorial.files.atomic import draft_of
 from territorial.files.safetensors import FormatError
+from territorial.files.writable import own_file
 from territorial.replay import Decisions
 
 SUFFIX = ".safetensors"
@@ -26,7 +27,7 @@ def shard_name(number: int) -> str:
 def write_shard(folder: Path, number: int, first_game: int, games: Sequence[Decisions]) -> Shard:
     """Write the decisions of ``games`` into a file: wholly or, if that fails, not at all."""
     columns = Decisions(*map(np.concatenate, zip(*games, strict=True)))
-    path, size, digest = folder / shard_name(number), 0, _new_digest()
+    path, size, digest = own_file(folder / shard_name(number)), 0, _new_digest()
     with draft_of(path) as draft, open(draft, "wb") as file:
         for piece in safetensors.pieces(columns._asdict()):
             size += file.write(piece)

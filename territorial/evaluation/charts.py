@@ -12,6 +12,7 @@ from territorial.bots import short
 from territorial.evaluation.ratings import Rating
 from territorial.evaluation.statistics import Line, RecordArrays, Z
 from territorial.files.atomic import draft_of
+from territorial.files.writable import own_file
 from territorial.typing import Floats
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
@@ -43,7 +44,7 @@ def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, draw in drawn.items():
-        figure, path = draw(), folder / f"{name}.png"
+        figure, path = draw(), own_file(folder / f"{name}.png")
         with draft_of(path) as draft:
             figure.savefig(draft, dpi=_DPI, format="png")
         plt.close(figure)

@@ -82,7 +82,7 @@ class ContestResults:
         """Keep every record that comes, in the file at once, and yield it; ResultsError if that fails."""
         for record in records:
             if self.path is not None:
-                _append(self.path, record.to_json() + "\n")
+                append(self.path, record.to_json() + "\n")
             yield self._keep(record)
 
     def _keep(self, record: GameRecord) -> GameRecord:
@@ -135,10 +135,13 @@ def _is_begun(path: Path, header: bytes) -> bool:
     return line.endswith(b"\n")
 
 
-def _append(path: Path, line: str) -> None:
+def append(path: Path, lines: str) -> None:
+    """Add lines to the end of a file, in one piece; ResultsError if they cannot be written."""
+    left = memoryview(lines.encode())
     try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line)
+        with path.open("ab", buffering=0) as file:
+            while left:
+                left = left[file.write(left) :]
     except OSError as error:
         raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None
 

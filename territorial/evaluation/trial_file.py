@@ -12,7 +12,7 @@ from territorial._version import __version__
 from territorial.config.validation import shown
 from territorial.constants import RULES_VERSION
 from territorial.evaluation.players import identity_of
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.results import ResultsError, append
 from territorial.evaluation.trials import TrialRecord, Tryout
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.strict_json import Bounds, parse_object
@@ -53,8 +53,7 @@ class TrialFile:
         """Keep games, in the file at once."""
         found = list(records)  # they may come one by one, and are needed twice
         if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write("".join(json.dumps(one.to_dict()) + "\n" for one in found))
+            append(self._path, "".join(json.dumps(one.to_dict()) + "\n" for one in found))
         for one in found:
             self._remember(one)
 
@@ -65,8 +64,7 @@ class TrialFile:
     def _open(self, path: Path) -> None:
         header = self._take_over(path) if path.exists() else None
         if header is None or any(header[key] != self._header[key] for key in ("policies", "settings")):
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self._header) + "\n")
+            append(path, json.dumps(self._header) + "\n")
 
     def _take_over(self, path: Path) -> dict[str, Any] | None:
         """Keep the games in a file, cut a last line off that is not whole, and return the last header.

@@ -16,6 +16,7 @@ from territorial.evolution.settings import EvolutionSettings
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.writable import own_file
 
 FORMAT = "territorial evolution, version 1"
 FILE, STYLE = "evolution.json", "style.json"
@@ -32,8 +33,8 @@ def write(folder: Path, evolution: Evolution) -> None:
         "candidates": [one.to_dict() for one in evolution.candidates],
         "history": [done._asdict() for done in evolution.history],
     }
-    evolution.best.save(folder / STYLE)
-    write_file(folder / FILE, (json.dumps(values) + "\n").encode())
+    evolution.best.save(own_file(folder / STYLE))
+    write_file(own_file(folder / FILE), (json.dumps(values) + "\n").encode())
 
 
 def read(folder: Path, settings: EvolutionSettings) -> Evolution:

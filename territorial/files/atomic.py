@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from territorial.files.locks import sync_folder
+from territorial.files.writable import naming
 
 _numbers = count()
 _KEPT_OF_NAME = 40
@@ -33,18 +34,16 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
     link, and permissions stay. What is no ordinary file, such as /dev/stdout, is written to directly.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        yield Path(path)
+        with naming(path):
+            yield Path(path)
         return
     target = Path(os.path.realpath(path))
     draft = target.with_name(_draft_name(target.name))
     try:
-        _check_replaceable(target)
-        yield draft
-        _put_in_place(draft, target)
-    except OSError as error:
-        if str(error.filename) == str(draft):
-            error.filename, error.filename2 = os.fspath(path), None
-        raise
+        with naming(path, draft):
+            _check_replaceable(target)
+            yield draft
+            _put_in_place(draft, target)
     finally:
         with suppress(OSError):  # it is gone, or never was
             draft.unlink()

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from territorial.files.writable import naming, own_file
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -45,7 +47,8 @@ else:
         """Have the entries of a folder written to the disk."""
         folder = os.open(path, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            with naming(path):
+                os.fsync(folder)
         finally:
             os.close(folder)
 
@@ -66,8 +69,9 @@ def one_writer(path: Path) -> Iterator[None]:
         except BlockingIOError as error:
             holder = path.read_text(encoding="utf-8") or "it has just begun"
             raise InUseError(error.errno, holder, str(path)) from None
-        os.truncate(file, 0)
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        with naming(path):
+            os.ftruncate(file, 0)
+            os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield
 
 
@@ -76,11 +80,12 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
 
     Gives its file descriptor. The system takes the lock back from a process that is stopped. BlockingIOError
-    if another has it and one does not want to ``wait``.
+    if another has it and one does not want to ``wait``; OSError if the file is a link.
     """
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    file = os.open(own_file(path), os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _lock(file, wait=wait)
+        with naming(path):
+            _lock(file, wait=wait)
         try:
             yield file
         finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -24,6 +26,31 @@ def check_file(path: str | os.PathLike[str]) -> None:
     check_folder(target.parent)
 
 
+@contextmanager
+def naming(path: str | os.PathLike[str], draft: Path | None = None) -> Iterator[None]:
+    """Let an OSError within the block name ``path`` if it names no file, as for a full disk, or a draft."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename) == str(draft):
+            raise _named(error, path) from error
+        raise
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """Return an error as it would be of ``path``; those of libraries may have a text alone."""
+    return type(error)(error.errno or errno.EIO, error.strerror or str(error), os.fspath(path))
+
+
+def own_file(path: Path) -> Path:
+    """Return ``path``, a fixed name in a folder; OSError for a link, as what is outside would be written."""
+    if path.is_symlink():
+        raise OSError(
+            errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
+        )
+    return path
+
+
 def check_folder(folder: Path) -> None:
     """Raise OSError unless new files can be made in ``folder``.
 
@@ -33,5 +60,4 @@ def check_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        error.filename, error.filename2 = os.fspath(folder), None  # not the name of that file
-        raise
+        raise _named(error, folder) from None  # not of that file

@@ -25,6 +25,7 @@ from territorial.files.bounded import open_file, read_file
 from territorial.files.locks import locked, sync_folder
 from territorial.files.mapped import forget_pages, mapped
 from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.writable import naming
 from territorial.observation.layout import OBS_VERSION
 from territorial.snapshots.errors import DamagedSnapshotError, UnknownSnapshotError
 from territorial.snapshots.manifest import Manifest
@@ -438,7 +439,7 @@ def _check_name(name: str) -> None:
 def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
     """Write a new file, down to the disk, and return its bytes and its SHA-256."""
     digest, size = hashlib.sha256(), 0
-    with open(path, "xb") as file:
+    with naming(path), open(path, "xb") as file:
         for piece in pieces:
             file.write(piece)
             digest.update(piece)

@@ -133,8 +133,7 @@ def test_what_fails_leaves_nothing_where_nothing_was(name, tmp_path):
 
 ELSEWHERE = {
     "territorial/files/atomic.py": "this is the one place",
-    "territorial/evaluation/results.py": "a file that only grows, line by line; its first line is one write",
-    "territorial/evaluation/trial_file.py": "a file that only grows, line by line",
+    "territorial/evaluation/results.py": "files that only grow, line by line",
     "territorial/snapshots/store.py": "files of a folder that is renamed when it is complete",
     "territorial/snapshots/checkpoints.py": "files of a folder that is renamed when it is complete",
     "territorial/render/video.py": "a draft",
