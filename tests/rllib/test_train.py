@@ -516,7 +516,7 @@ def test_runners_have_the_priority_of_the_driver(begun):
 def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun, monkeypatch):
     current, _ = begun
     (runner,) = current.algorithm.env_runner_group._worker_manager.actors().values()
-    pid, limit = ray.get(runner.apply.remote(lambda _: os.getpid())), 10**6
+    pid, limit = ray.get(runner.apply.remote(lambda _: os.getpid())), 9000
 
     def grown(pids):
         """What there is, but that the runner holds all that is allowed."""
