@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import territorial
@@ -64,6 +64,7 @@ def test_a_whole_film_is_one_whole_zlib_stream():
     assert stream.unused_data == b""
 
 
+@settings(max_examples=30)
 @given(st.data())
 def test_any_boards_in_any_order_come_back(data):
     height, width, seats = data.draw(st.integers(16, 20)), data.draw(st.integers(16, 70)), 3
