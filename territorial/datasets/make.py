@@ -37,7 +37,7 @@ from territorial.engine.seats import (
     with_bots_of_files,
 )
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import code_of
+from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
 from territorial.files.locks import InUseError, one_writer
 from territorial.observation.pair_columns import NUM_CANDIDATES
