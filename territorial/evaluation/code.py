@@ -36,7 +36,7 @@ def code_digest(text: str, loaded: Any) -> str:
     for name in sorted(names - {PythonBot.__module__}):
         file = _file_of(name)
         digest.update(b"" if file is None else file.read_bytes())
-    described = _Description()
+    described = _CodeDescription()
     for kind in [loaded, *kinds]:
         if _has_no_file(kind):
             digest.update(repr(described.of(kind)).encode())
@@ -55,7 +55,7 @@ def _has_no_file(thing: Any) -> bool:
     return _file_of(thing.__module__) is None and getattr(spec, "origin", None) not in ("built-in", "frozen")
 
 
-class _Description:
+class _CodeDescription:
     """Describes what was defined without a file by texts and numbers, alike in every process."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class _Description:
         if describe is not None:
             yield from map(self.of, describe(value))
         elif isinstance(value, (set, frozenset)):  # in no order
-            yield from sorted(repr(_Description().of(one)) for one in value)
+            yield from sorted(repr(_CodeDescription().of(one)) for one in value)
         elif isinstance(value, Mapping):
             yield from map(self.of, (part for item in value.items() for part in item))
         elif isinstance(value, (list, tuple)):
