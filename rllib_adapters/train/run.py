@@ -39,6 +39,7 @@ from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import naming, own_file
 from territorial.league import League, SnapshotStore
+from territorial.league.writer import only_writer
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
@@ -118,8 +119,9 @@ class Run:
 
     def _build(self) -> Algorithm:
         training = self.training
-        for name in self.store.names():  # of a run that was stopped before its first checkpoint
-            self.store.remove(name)
+        with only_writer(self.store.path):  # which a run that has begun here before this one is
+            for name in self.store.names():  # of a run that was stopped before its first checkpoint
+                self.store.remove(name)
         env_config = training.env_config()
         self._check_budget(env_config)
         config = configure_league(

@@ -24,7 +24,7 @@ EXAMPLES = """\
 """
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
 WRITER = ".writer"
-"""The file of a folder that whoever clones there has locked; it says who that is."""
+"""The file of a folder that the process which clones there has locked; it says which."""
 DEFAULT_INTERVAL = 50
 """Ticks between decisions of a network cloned from a data set whose rows stand at no fixed distance."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli.options import UsageError
-from territorial.evaluation.players import SNAPSHOT, Player, code_digest, load, snapshots_of
+from territorial.evaluation.code import code_digest
+from territorial.evaluation.players import SNAPSHOT, Player, load, snapshots_of
 from territorial.league import SnapshotStore
 
 

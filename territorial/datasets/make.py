@@ -37,7 +37,7 @@ from territorial.engine.seats import (
     with_bots_of_files,
 )
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import code_of
+from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
 from territorial.files.locks import InUseError, one_writer
 from territorial.observation.pair_columns import NUM_CANDIDATES
@@ -46,7 +46,7 @@ from territorial.replay.decision_rows import Asked, check_fits, decisions_of
 
 GAMES_PER_SHARD = 32
 WRITER = ".writer"
-"""The file of a folder that whoever makes a data set there has locked; it says who that is."""
+"""The file of a folder that the process which makes a data set there has locked; it says which."""
 WRITE_EVERY = 5.0
 """Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
 MOST_GAMES = 10_000_000

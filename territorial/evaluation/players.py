@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,8 +16,9 @@ from territorial._moved import renamed
 from territorial.bots import PythonBot, Style
 from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.config import GameConfig
-from territorial.engine.seats import AGENT, CompiledBot, CustomBot, Seat, is_built_in
+from territorial.engine.seats import AGENT, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.code import code_digest, code_of
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Ints
 
@@ -186,14 +186,12 @@ def check_players(players: Mapping[str, Player]) -> None:
 
 
 def identity_of(player: Player) -> str:
-    """Return what tells a player from all others of its name."""
-    if isinstance(player, str) and is_bot_file(player):
-        player = custom_bot(player)
+    """Return what tells a player from all others, also from those of its name with other code."""
     if isinstance(player, str):
-        return player if ":" in player else bots.canonical(player)
-    if isinstance(player, CompiledBot):
-        return f"{player.name}@{player.digest}"
-    return player.name if isinstance(player, PythonBot) else player.identity()
+        player = named_bot(player)
+    if isinstance(player, str):
+        return player
+    return f"{player.name}@{code_of(player)}" if isinstance(player, CustomBot) else player.identity()
 
 
 def snapshots_of(players: Sequence[str]) -> list[str]:
@@ -211,28 +209,6 @@ def load(what: str, text: str) -> Any:
         return getattr(importlib.import_module(module_name), name)
     except Exception as error:  # whatever the module does when it is imported
         raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
-
-
-def code_of(bot: CustomBot) -> str:
-    """Return what tells the settings, weights or code of a bot from those of others with its name."""
-    if isinstance(bot, CompiledBot):
-        return bot.digest
-    kind = type(bot)
-    return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
-
-
-def code_digest(text: str, loaded: Any) -> str:
-    """Return 16 hex digits of the files of what ``module:name`` has loaded: its own, and of a bot its bases'.
-
-    What these files import from others does not count.
-    """
-    kinds = [kind for kind in getattr(loaded, "__mro__", ()) if issubclass(kind, PythonBot)]
-    names = {text.partition(":")[0], loaded.__module__, *(kind.__module__ for kind in kinds)}
-    digest = hashlib.blake2b(digest_size=8)
-    for name in sorted(names - {PythonBot.__module__}):
-        file = getattr(sys.modules.get(name), "__file__", None)
-        digest.update(b"" if file is None else Path(file).read_bytes())
-    return digest.hexdigest()
 
 
 def named_bot(text: str) -> Seat:

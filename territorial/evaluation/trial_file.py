@@ -50,8 +50,11 @@ class TrialFile:
         return self._done.get(pair, set())
 
     def keep(self, records: Iterable[TrialRecord]) -> None:
-        """Keep games, in the file at once."""
-        found = list(records)  # they may come one by one, and are needed twice
+        """Keep the games that are new, in the file at once.
+
+        Of a portion that was interrupted all are played again, as a game may depend on those beside it.
+        """
+        found = [one for one in records if one.episode not in self.episodes((one.policy, one.setting))]
         if self._path is not None:
             append(self._path, "".join(json.dumps(one.to_dict()) + "\n" for one in found))
         for one in found:

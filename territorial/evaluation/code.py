@@ -1,0 +1,131 @@
+"""Digests of what bots are made of: weights, settings, and code, wherever it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from territorial.bots import PythonBot
+from territorial.engine.seats import CompiledBot, CustomBot
+
+
+def code_of(bot: CustomBot) -> str:
+    """Return what tells the settings, weights or code of a bot from those of others with its name."""
+    if isinstance(bot, CompiledBot):
+        return bot.digest
+    kind = type(bot)
+    return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
+
+
+def code_digest(text: str, loaded: Any) -> str:
+    """Return 16 hex digits of the code of what ``module:name`` has loaded: its own, and of a bot its bases'.
+
+    The files in which it stands count, and not what they import from others. What was defined without a file,
+    as in a notebook, counts as Python has compiled it, with all that it uses and that has no file either.
+    """
+    kinds = [kind for kind in getattr(loaded, "__mro__", ()) if issubclass(kind, PythonBot)]
+    names = {text.partition(":")[0], loaded.__module__, *(kind.__module__ for kind in kinds)}
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(names - {PythonBot.__module__}):
+        file = _file_of(name)
+        digest.update(b"" if file is None else file.read_bytes())
+    described = _CodeDescription()
+    for kind in [loaded, *kinds]:
+        if _has_no_file(kind):
+            digest.update(repr(described.of(kind)).encode())
+    return digest.hexdigest()
+
+
+def _file_of(module: str) -> Path | None:
+    """Return the file of a module; what comes from stdin has the name of none."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return Path(file) if file is not None and Path(file).is_file() else None
+
+
+def _has_no_file(thing: Any) -> bool:
+    """Return whether a class or function was defined in no file, and in no part of Python itself."""
+    spec = getattr(sys.modules.get(thing.__module__), "__spec__", None)
+    return _file_of(thing.__module__) is None and getattr(spec, "origin", None) not in ("built-in", "frozen")
+
+
+class _CodeDescription:
+    """Describes what was defined without a file by texts and numbers, alike in every process."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}
+        """What was described, by its place in memory: kept, or something else might come to lie there."""
+
+    def of(self, value: Any) -> Any:
+        """Return the description of a value, or for one that was described before its number."""
+        if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
+            return value
+        value = inspect.unwrap(value) if callable(value) else value  # a compiled function, such as numba's
+        if id(value) in self._seen:
+            return "again", list(self._seen).index(id(value))
+        self._seen[id(value)] = value
+        return type(value).__name__, *self._parts(value)
+
+    def _parts(self, value: Any) -> Iterator[Any]:
+        describe = next((parts for kind, parts in _PARTS.items() if isinstance(value, kind)), None)
+        if describe is not None:
+            yield from map(self.of, describe(value))
+        elif isinstance(value, (set, frozenset)):  # in no order
+            yield from sorted(repr(_CodeDescription().of(one)) for one in value)
+        elif isinstance(value, Mapping):
+            yield from map(self.of, (part for item in value.items() for part in item))
+        elif isinstance(value, (list, tuple)):
+            yield from map(self.of, value)
+        elif not _has_no_file(type(value)):
+            yield getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+        else:
+            yield from map(self.of, (type(value), vars(value)))
+
+
+def _parts_of_class(kind: type) -> list[Any]:
+    """Return its name, and its bases and all that it has where it was defined without a file."""
+    if not _has_no_file(kind):
+        return [kind.__module__, kind.__qualname__]
+    own = {name: part for name, part in vars(kind).items() if _is_code(name, part)}
+    return [kind.__qualname__, kind.__bases__, own]
+
+
+def _is_code(name: str, part: Any) -> bool:
+    return name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
+
+
+def _parts_of_function(function: Any) -> list[Any]:
+    if not _has_no_file(function):
+        return [function.__module__, function.__qualname__]
+    code, known = function.__code__, function.__globals__
+    used = {name: known[name] for name in sorted(_names_in(code)) if name in known}
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    return [code, function.__defaults__, function.__kwdefaults__, cells, used]
+
+
+def _parts_of_code(code: CodeType) -> list[Any]:
+    table = getattr(code, "co_exceptiontable", b"")
+    return [code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_flags, table]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """Return the names that code uses, and the code within it."""
+    inner = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+_PARTS: Mapping[type, Callable[[Any], Any]] = {
+    type: _parts_of_class,
+    FunctionType: _parts_of_function,
+    CodeType: _parts_of_code,
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    staticmethod: lambda value: (value.__func__,),
+    classmethod: lambda value: (value.__func__,),
+    np.ndarray: lambda value: (value.dtype.str, value.shape, value.tobytes()),
+}
