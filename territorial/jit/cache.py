@@ -203,7 +203,7 @@ class NoCache(NullCache):
     """Where nothing can be kept: every process compiles for itself."""
 
     def locked(self) -> AbstractContextManager[None]:
-        """Return what keeps nobody out."""
+        """Return what keeps no other out."""
         return nullcontext()
 
     def has(self, _sig: Any, _target_context: Any) -> bool:
