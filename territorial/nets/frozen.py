@@ -38,7 +38,7 @@ MAX_KEPT = 8
 """Sets of snapshots of a kind whose weights are kept as those of one network, for when they act again."""
 MAX_INPUT = 2**22
 """Bytes of what rows that act together read: more does not stay in a processor's cache."""
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 """By what part logits may differ between snapshots that act together and each by itself."""
 
 

@@ -99,6 +99,8 @@ def test_modules_give_the_same_for_frames_once_as_for_whole_observations(modules
             first, second = method(once), method(whole)
             for column, tensor in first.items():
                 torch.testing.assert_close(tensor, second[column], rtol=1e-4, atol=1e-4)
+        acts = module.forward_exploration(once) | module.forward_inference(once)
+        assert not any(part.requires_grad for part in acts.values())
         in_chunks = module.compute_values(once)
         assert not in_chunks.requires_grad
         embedding = module.forward_train(whole)[Columns.EMBEDDINGS]
