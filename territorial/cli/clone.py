@@ -121,7 +121,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
             )
     except InUseError as error:
         raise UsageError(
-            f"argument CLONE: {parsed.folder!r}: another process clones there ({error.strerror})"
+            f"argument CLONE: {parsed.folder!r}: another process clones there ({error.holder})"
         ) from None
     except OSError as error:
         raise UsageError(f"argument CLONE: {error.filename!r}: {error.strerror}") from None

@@ -22,6 +22,7 @@ from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THR
 from territorial.evolution.saved import STYLE, settings_values
 from territorial.evolution.settings import MAPS, RANGES, TRAINING_MAPS
 from territorial.files.cores import usable_cores
+from territorial.files.locks import InUseError
 
 EXAMPLES = """\
   territorial evolve upstart
@@ -135,9 +136,9 @@ def run(parsed: argparse.Namespace) -> int:
                 threads=parsed.threads,
                 on_generation=progress.show,
             )
-    except BlockingIOError as error:
+    except InUseError as error:
         raise UsageError(
-            f"argument FOLDER: {parsed.folder!r}: another process evolves there ({error.strerror})"
+            f"argument FOLDER: {parsed.folder!r}: another process evolves there ({error.holder})"
         ) from None
     except ValueError as error:
         raise UsageError(f"argument FOLDER: {error}") from None

@@ -171,7 +171,7 @@ def _alone(folder: Path) -> Iterator[None]:
             held.enter_context(one_writer(folder / WRITER))
         except InUseError as error:
             raise DatasetError(
-                f"another process makes a data set in {str(folder)!r} ({error.strerror}); wait until it has "
+                f"another process makes a data set in {str(folder)!r} ({error.holder}); wait until it has "
                 "ended, or choose another folder"
             ) from None
         yield

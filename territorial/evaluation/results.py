@@ -47,7 +47,7 @@ def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
                 held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
             except InUseError as error:
                 raise ResultsError(
-                    f"another process plays games into {os.fspath(out)!r} ({error.strerror}); wait until it "
+                    f"another process plays games into {os.fspath(out)!r} ({error.holder}); wait until it "
                     "has ended, or name another file"
                 ) from None
         yield

@@ -40,7 +40,7 @@ def evolve(
 
     Raises:
         ValueError: for a folder with an evolution that was asked for something else, or a damaged one.
-        BlockingIOError: if another process evolves in the folder; its ``strerror`` says which.
+        BlockingIOError: if another process evolves in the folder; the message says which.
         OSError: if the folder cannot be written.
 
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -54,7 +55,12 @@ else:
 
 
 class InUseError(BlockingIOError):
-    """Another process has what only one may write to; ``strerror`` says which."""
+    """Another process has what only one may write to; ``holder`` says which."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        why = f"another process writes there ({holder}); wait until it has ended, or choose another place"
+        super().__init__(errno.EAGAIN, why, str(path))
+        self.holder = holder
 
 
 @contextmanager
@@ -66,9 +72,8 @@ def one_writer(path: Path) -> Iterator[None]:
     with ExitStack() as held:
         try:
             file = held.enter_context(locked(path, wait=False))
-        except BlockingIOError as error:
-            holder = path.read_text(encoding="utf-8") or "it has just begun"
-            raise InUseError(error.errno, holder, str(path)) from None
+        except BlockingIOError:
+            raise InUseError(path, path.read_text(encoding="utf-8") or "it has just begun") from None
         with naming(path):
             os.ftruncate(file, 0)
             os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())

@@ -24,7 +24,7 @@ def only_writer(path: Path) -> Iterator[None]:
             held.enter_context(one_writer(path / WRITER))
         except InUseError as error:
             raise StoreInUseError(
-                f"another run writes to the store {path} ({error.strerror}); each run needs "
+                f"another run writes to the store {path} ({error.holder}); each run needs "
                 "its own folder. Or end the other run first, with algorithm.stop() if it is in "
                 "this process"
             ) from None

@@ -17,6 +17,7 @@ from territorial.evolution import Evolution, EvolutionSettings, Generation, evol
 from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
 from territorial.evolution.saved import FILE, STYLE
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
+from territorial.files.locks import one_writer
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)
 FEW = EvolutionSettings(
@@ -198,3 +199,11 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     names: dict[str, Any] = {}
     exec(code, names)
     assert names["game"].seats_of(0)[0] == "evolved-1"
+
+
+def test_two_do_not_evolve_in_one_folder_at_once(tmp_path: Path) -> None:
+    with (
+        one_writer(tmp_path / "lock"),
+        pytest.raises(BlockingIOError, match=r"writes there \(process \d+ on .*wait until it has ended"),
+    ):
+        evolve(tmp_path, generations=1)
