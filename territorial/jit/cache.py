@@ -189,7 +189,7 @@ class KernelCache(FunctionCache):
             KernelCache._has_removed = True
             remove_unused()
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[int | None]:
         """Keep out all others who lock the folder; OSError where that is not possible."""
         self._impl.ensure_cache_path()
         return locked(Path(self._cache_path, "compiling.lock"))
@@ -202,7 +202,7 @@ class KernelCache(FunctionCache):
 class NoCache(NullCache):
     """Where nothing can be kept: every process compiles for itself."""
 
-    def locked(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[int | None]:
         """Return what keeps no other out."""
         return nullcontext()
 
