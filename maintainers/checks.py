@@ -19,7 +19,7 @@ import sys
 import time
 
 from environments import BUILT, ENVIRONMENTS, ROOT
-from parts import Outcome, Part, Runner
+from parts import PartResult, CheckPart, Runner
 
 QUICK = "-m 'not slow and not verify and not browser and not checkout'"
 TEST = "python -m pytest -q"
@@ -34,31 +34,31 @@ LEAGUE = (
 )
 
 
-CHECK: list[list[list[Part]]] = [
+CHECK: list[list[list[CheckPart]]] = [
     # Steps one after the other, in each step lanes side by side, in each lane parts one after the other.
-    [[Part("style", ["ruff check .", "ruff format --check .", "lint-imports"])]],
+    [[CheckPart("style", ["ruff check .", "ruff format --check .", "lint-imports"])]],
     [
         [
-            Part("run", ["python bootstrap.py run"]),
-            Part("types", ["mypy", "python maintainers/duplicates.py --check"]),
+            CheckPart("run", ["python bootstrap.py run"]),
+            CheckPart("types", ["mypy", "python maintainers/duplicates.py --check"]),
         ],
         [
-            Part(
+            CheckPart(
                 "wheel",
                 ["python maintainers/environments.py full ends", "python maintainers/wheel_contents.py"],
             ),
-            Part("docs", ["python bootstrap.py docs"]),
+            CheckPart("docs", ["python bootstrap.py docs"]),
         ],
     ],
-    [[Part("core", ["python bootstrap.py test -x"])]],
+    [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        [Part("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends")],
-        [Part("torch", [f"{TEST} {QUICK} tests/torch"], "full")],
+        [CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends")],
+        [CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full")],
     ],
     [
-        [Part("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
+        [CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
         [
-            Part(
+            CheckPart(
                 "trainers",
                 [
                     f"{TEST} {QUICK} tests/integrations tests/render/test_video.py",
@@ -68,7 +68,7 @@ CHECK: list[list[list[Part]]] = [
             )
         ],
     ],
-    [[Part("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs="chromium")]],
+    [[CheckPart("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs="chromium")]],
 ]
 
 OLDEST = {
@@ -91,9 +91,9 @@ AVX2 = {
 FLOATS = "tests/torch tests/rllib tests/integrations tests/decode tests/engine/test_golden.py"
 LONG = "-m 'not browser and not checkout'"
 
-VERIFY: list[Part] = [
-    Part("long-core", [f"{TEST} -n 2 -m 'slow or verify' tests"]),
-    Part(
+VERIFY: list[CheckPart] = [
+    CheckPart("long-core", [f"{TEST} -n 2 -m 'slow or verify' tests"]),
+    CheckPart(
         "reference",
         [
             "python benchmarks/engine/differential.py --json build/checks/differential.json",
@@ -102,30 +102,30 @@ VERIFY: list[Part] = [
             "python benchmarks/engine/teams_of_one.py --json build/checks/teams_of_one.json",
         ],
     ),
-    Part("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs="chromium"),
-    Part(
+    CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs="chromium"),
+    CheckPart(
         "long-torch",
         [f"{TEST} {LONG} tests/torch tests/decode", "python examples/pairs_ppo.py --minutes 1"],
         "full",
     ),
-    Part("long-rllib", [f"{TEST} {LONG} tests/rllib"], "full"),
-    Part(
+    CheckPart("long-rllib", [f"{TEST} {LONG} tests/rllib"], "full"),
+    CheckPart(
         "long-trainers",
         [f"{TEST} {LONG} tests/integrations tests/render", "python examples/with_cleanrl.py"],
         "full",
     ),
-    Part("oldest-ray", [f"{TEST} {LONG} tests/rllib", LEAGUE], "oldest-ray"),
-    Part("newest", [f"{TEST} -n 2 {QUICK} tests"], "newest"),
-    Part("processor-oldest", [f"{TEST} {QUICK} {FLOATS}"], "full", OLDEST),
-    Part("processor-avx2", [f"{TEST} {QUICK} {FLOATS}"], "full", AVX2),
-    Part(
+    CheckPart("oldest-ray", [f"{TEST} {LONG} tests/rllib", LEAGUE], "oldest-ray"),
+    CheckPart("newest", [f"{TEST} -n 2 {QUICK} tests"], "newest"),
+    CheckPart("processor-oldest", [f"{TEST} {QUICK} {FLOATS}"], "full", OLDEST),
+    CheckPart("processor-avx2", [f"{TEST} {QUICK} {FLOATS}"], "full", AVX2),
+    CheckPart(
         "tutorials",
         ["python notebooks/ppo.py", "python -W ignore notebooks/league.py"],
         "full",
         {"MPLBACKEND": "agg"},
     ),
-    Part("benchmarks", [f"{TEST} benchmarks"]),
-    Part(
+    CheckPart("benchmarks", [f"{TEST} benchmarks"]),
+    CheckPart(
         "leagues",
         [
             "python -W ignore benchmarks/rllib/soak.py --iterations 30 --json soak.json",
@@ -134,7 +134,7 @@ VERIFY: list[Part] = [
         ],
         "full",
     ),
-    Part(
+    CheckPart(
         "publishing",
         [
             "twine check --strict ../../dist/*/*",
@@ -145,7 +145,11 @@ VERIFY: list[Part] = [
         ],
         "publishing",
     ),
-] + [Part(f"core-{name}", [f"{TEST} -n 2 {QUICK} tests"], name) for name in ENVIRONMENTS if "python" in name]
+] + [
+    CheckPart(f"core-{name}", [f"{TEST} -n 2 {QUICK} tests"], name)
+    for name in ENVIRONMENTS
+    if "python" in name
+]
 
 
 VERIFIED = BUILT / "verified.json"
@@ -178,17 +182,15 @@ def verify(names: list[str]) -> Runner:
     parts = {part.name: part for part in VERIFY}
     state = json.loads(VERIFIED.read_text()) if VERIFIED.exists() else {}
     passed = state.get("passed", {}) if state.get("tree") == tree() else {}
-    runner.outcomes = {name: Outcome(**passed[name]) for name in passed if name not in names}
+    runner.results = {name: PartResult(**passed[name]) for name in passed if name not in names}
     for name in chosen(names, parts) or [name for name in parts if name not in passed]:
         runner.run(parts[name])
-        now = {
-            name: dataclasses.asdict(outcome) for name, outcome in runner.outcomes.items() if not outcome.code
-        }
+        now = {name: dataclasses.asdict(result) for name, result in runner.results.items() if not result.code}
         VERIFIED.write_text(json.dumps({"tree": tree(), "passed": now}, indent=2) + "\n")
     return runner
 
 
-def chosen(names: list[str], parts: dict[str, Part]) -> list[str]:
+def chosen(names: list[str], parts: dict[str, CheckPart]) -> list[str]:
     """Return ``names``; an error with all that there are where one is unknown."""
     for name in names:
         if name not in parts:

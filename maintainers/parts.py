@@ -21,7 +21,7 @@ SHOWN = {True: 12, False: 80}
 
 
 @dataclass(frozen=True)
-class Part:
+class CheckPart:
     """Commands that run one after the other, in an environment of `environments.py` or that of the source.
 
     ``needs``: a program that the machine must have, or the part is skipped.
@@ -41,7 +41,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PartResult:
     """How a part ended: exit code, seconds by the clock, seconds of processors (children included)."""
 
     code: int
@@ -53,7 +53,7 @@ class Runner:
     """Runs parts, and keeps how they ended; ``verb`` is the command that repeats one of them alone."""
 
     def __init__(self, verb: str) -> None:
-        self.outcomes: dict[str, Outcome] = {}
+        self.results: dict[str, PartResult] = {}
         self._verb = verb
         self._printing = threading.Lock()
         self._running: set[int] = set()
@@ -62,9 +62,9 @@ class Runner:
     @property
     def failed(self) -> list[str]:
         """Return the names of the parts that failed."""
-        return [name for name, outcome in self.outcomes.items() if outcome.code]
+        return [name for name, result in self.results.items() if result.code]
 
-    def run_side_by_side(self, lanes: list[list[Part]]) -> None:
+    def run_side_by_side(self, lanes: list[list[CheckPart]]) -> None:
         """Run the parts of each lane one after the other; a failure ends those beside it."""
         threads = [threading.Thread(target=self._run_lane, args=(lane,)) for lane in lanes]
         for thread in threads:
@@ -72,14 +72,14 @@ class Runner:
         for thread in threads:
             thread.join()
 
-    def _run_lane(self, lane: list[Part]) -> None:
+    def _run_lane(self, lane: list[CheckPart]) -> None:
         for part in lane:
             if not self.failed:
                 self.run(part)
         if self.failed:
             self.stop()
 
-    def run(self, part: Part) -> None:
+    def run(self, part: CheckPart) -> None:
         """Run a part; what it prints goes to its log, whose end is shown."""
         if missing := part.missing():
             self._say(f"\n=== {part.name}: SKIPPED, there is no {missing} on the path")
@@ -96,11 +96,11 @@ class Runner:
                 if code:
                     break
         if not self._stopped:
-            outcome = Outcome(code, time.monotonic() - began, processor)
-            self.outcomes[part.name] = outcome
-            self._say(self._report(part, log, outcome))
+            result = PartResult(code, time.monotonic() - began, processor)
+            self.results[part.name] = result
+            self._say(self._report(part, log, result))
 
-    def _commands(self, part: Part) -> Iterator[tuple[str, Path, dict[str, str]]]:
+    def _commands(self, part: CheckPart) -> Iterator[tuple[str, Path, dict[str, str]]]:
         """Yield command, folder and variables: first what brings the part's environment up to date."""
         own = {"OMP_WAIT_POLICY": "PASSIVE"}  # PyTorch's threads sleep while they wait for each other
         place = ROOT
@@ -131,10 +131,10 @@ class Runner:
         process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode, usage.ru_utime + usage.ru_stime
 
-    def _report(self, part: Part, log: Path, outcome: Outcome) -> str:
-        passed = outcome.code == 0
+    def _report(self, part: CheckPart, log: Path, result: PartResult) -> str:
+        passed = result.code == 0
         lines = log.read_text(errors="replace").splitlines()[-SHOWN[passed] :]
-        seconds = f"{outcome.wall:.0f} s, {outcome.processor:.0f} s of processors"
+        seconds = f"{result.wall:.0f} s, {result.processor:.0f} s of processors"
         if passed:
             return "\n".join([f"\n--- {part.name}: passed in {seconds}", *lines])
         again = f"FAILED: {part.name}, after {seconds}. Alone again: {self._verb} {part.name}"
@@ -150,9 +150,9 @@ class Runner:
     def table(self) -> str:
         """Return the seconds of each part as text."""
         rows = [f"{'part':20}{'passed':>8}{'wall s':>10}{'processor s':>14}"]
-        for name, outcome in self.outcomes.items():
-            word = "no" if outcome.code else "yes"
-            rows.append(f"{name:20}{word:>8}{outcome.wall:10.0f}{outcome.processor:14.0f}")
+        for name, result in self.results.items():
+            word = "no" if result.code else "yes"
+            rows.append(f"{name:20}{word:>8}{result.wall:10.0f}{result.processor:14.0f}")
         return "\n".join(rows)
 
     def _say(self, text: str) -> None:
