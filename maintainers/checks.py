@@ -19,7 +19,7 @@ import sys
 import time
 
 from environments import BUILT, ENVIRONMENTS, ROOT
-from parts import PartResult, CheckPart, Runner
+from parts import CheckPart, PartResult, Runner
 
 QUICK = "-m 'not slow and not verify and not browser and not checkout'"
 TEST = "python -m pytest -q"
