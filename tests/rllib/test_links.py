@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.train.run import PROGRESS, _Log  # noqa: E402 - only where ray is there
+from rllib_adapters.train.run import PROGRESS, _Log
 
 
 def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):

@@ -5,11 +5,11 @@ import pytest
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.train.options import Training  # noqa: E402 - only where ray is there
-from rllib_adapters.train.run import SNAPSHOTS, Run  # noqa: E402
-from territorial.league import SnapshotStore, StoreInUseError  # noqa: E402
-from territorial.league.writer import only_writer  # noqa: E402
-from tests.league.support import manifest, tensors  # noqa: E402
+from rllib_adapters.train.options import Training
+from rllib_adapters.train.run import SNAPSHOTS, Run
+from territorial.league import SnapshotStore, StoreInUseError
+from territorial.league.writer import only_writer
+from tests.league.support import manifest, tensors
 
 
 def test_two_runs_that_begin_in_one_folder_leave_the_snapshots_of_the_first(tmp_path, monkeypatch):
