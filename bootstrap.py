@@ -61,7 +61,7 @@ COMMANDS = {
         "time the benchmarks",
     ),
     "check": Command(
-        "dev", ["python maintainers/checks.py check"], "run all that a change has to pass: .ci/run"
+        "dev,docs", ["python maintainers/checks.py check"], "run all that a change has to pass: .ci/run"
     ),
     "verify": Command(
         "dev", ["python maintainers/checks.py verify"], "run the long checks; goes on if stopped"
@@ -318,8 +318,9 @@ def has_pip():
 
 def install(extra):
     """Make .venv hold the core and `extra`, doing nothing where it already does."""
-    have = installed_extras()
-    if extra in have:
+    have = set(installed_extras())
+    wanted = set(extra.split(","))
+    if wanted <= have:
         return
     remove_broken_venv()
     if not os.path.isdir(VENV):
@@ -340,13 +341,13 @@ def install(extra):
     options += ["--only-binary", "llvmlite,numba"]
     options += [
         "--constraint",
-        os.path.join(ROOT, ".ci", "constraints.txt"),
+        constraints_path(),
     ]  # one known release of everything
     code = run([in_venv("python"), "-m", "pip", "install", *options, "-e", target])
     if code != 0:
         os.remove(unfinished_path())  # pip came to an end by itself and left nothing half-done
         raise SetupError(pip_failed(read(log) or "", code))
-    write(stamp_path(), "\n".join([digest(), *sorted({"", extra, *have})]))
+    write(stamp_path(), "\n".join([digest(), *sorted({"", *wanted, *have})]))
     os.remove(unfinished_path())
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -27,6 +28,9 @@ FLOORS = (
     "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_worked_examples.py "
     "tests/env/test_api.py tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
+# numba 0.61 is not for Python 3.14.
+NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
+CHROMIUM = "python -c 'from benchmarks.media.browser.chromium import find; assert find()'"
 # It holds axe-core, the checker of accessibility; what else it is for, and requires, is not used.
 AXE = "python -m pip install --quiet --no-deps --constraint .ci/constraints.txt axe-playwright-python"
 LEAGUE = (
@@ -52,7 +56,7 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        [CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends")],
+        [CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends", needs=NUMBA_FLOOR)],
         [CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full")],
     ],
     [
@@ -68,7 +72,7 @@ CHECK: list[list[list[CheckPart]]] = [
             )
         ],
     ],
-    [[CheckPart("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs="chromium")]],
+    [[CheckPart("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM)]],
 ]
 
 OLDEST = {
@@ -88,8 +92,10 @@ AVX2 = {
     "NPY_DISABLE_CPU_FEATURES": "X86_V4",
     "OMP_NUM_THREADS": "8",
 }
+SCHEMA = "check-jsonschema --builtin-schema vendor"
+GITHUB = ROOT / ".github"
 FLOATS = "tests/torch tests/rllib tests/integrations tests/decode tests/engine/test_golden.py"
-LONG = "-m 'not browser and not checkout'"
+LONG = "-m 'not browser'"
 
 VERIFY: list[CheckPart] = [
     CheckPart("long-core", [f"{TEST} -n 2 -m 'slow or verify' tests"]),
@@ -102,7 +108,7 @@ VERIFY: list[CheckPart] = [
             "python benchmarks/engine/teams_of_one.py --json build/checks/teams_of_one.json",
         ],
     ),
-    CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs="chromium"),
+    CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs=CHROMIUM),
     CheckPart(
         "long-torch",
         [f"{TEST} {LONG} tests/torch tests/decode", "python examples/pairs_ppo.py --minutes 1"],
@@ -128,9 +134,9 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "leagues",
         [
-            "python -W ignore benchmarks/rllib/soak.py --iterations 30 --json soak.json",
-            "python -W ignore benchmarks/rllib/whole_nodes.py --size small --json nodes.json",
-            "python -W ignore benchmarks/rllib/training_speed.py --size small --rounds 1 --json speed.json",
+            "python -W ignore -m benchmarks.rllib.soak --iterations 30 --json soak.json",
+            "python -W ignore -m benchmarks.rllib.whole_nodes --size small --json nodes.json",
+            "python -W ignore -m benchmarks.rllib.training_speed --size small --rounds 1 --json speed.json",
         ],
         "full",
     ),
@@ -139,9 +145,11 @@ VERIFY: list[CheckPart] = [
         [
             "twine check --strict ../../dist/*/*",
             "check-wheel-contents ../../dist",
-            f"zizmor --offline --no-progress --quiet {ROOT}/.github",
-            f"check-jsonschema --builtin-schema vendor.github-workflows {ROOT}/.github/workflows/*.yml",
-            f"check-jsonschema --builtin-schema vendor.citation-file-format {ROOT}/CITATION.cff",
+            f"zizmor --offline --no-progress --quiet {GITHUB}",
+            f"{SCHEMA}.github-workflows {GITHUB}/workflows/*.yml",
+            f"{SCHEMA}.citation-file-format {ROOT}/CITATION.cff",
+            f"{SCHEMA}.github-issue-forms {GITHUB}/ISSUE_TEMPLATE/[bw]*.yml",
+            f"{SCHEMA}.github-issue-config {GITHUB}/ISSUE_TEMPLATE/config.yml",
         ],
         "publishing",
     ),
@@ -157,37 +165,37 @@ VERIFIED = BUILT / "verified.json"
 
 def tree() -> str:
     """Return a name of what the checkout holds now, changes that are not committed included."""
-    shown = [["git", "rev-parse", "HEAD"], ["git", "diff", "HEAD"], ["git", "status", "--porcelain"]]
-    outputs = [
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout for command in shown
-    ]
-    return hashlib.sha256(b"".join(outputs)).hexdigest()
+    shown = [["rev-parse", "HEAD"], ["diff", "HEAD"], ["ls-files", "--others", "--exclude-standard"]]
+    outputs = [subprocess.check_output(["git", *command], cwd=ROOT) for command in shown]
+    new = [(ROOT / name).read_bytes() for name in outputs[-1].decode().splitlines()]
+    return hashlib.sha256(b"\0".join(outputs + new)).hexdigest()
 
 
-def check(names: list[str]) -> Runner:
+def check(names: list[str], runner: Runner) -> None:
     """Run what a change has to pass, or the named parts of it."""
-    runner = Runner(".ci/run")
     parts = {part.name: part for lanes in CHECK for lane in lanes for part in lane}
-    steps = [[[parts[name]]] for name in chosen(names, parts)] if names else CHECK
-    for lanes in steps:
-        runner.run_side_by_side(lanes)
-        if runner.failed:
-            break
-    return runner
+    for lanes in [[[parts[name]]] for name in chosen(names, parts)] if names else CHECK:
+        if not runner.failed:
+            runner.run_side_by_side(lanes)
 
 
-def verify(names: list[str]) -> Runner:
+def verify(names: list[str], runner: Runner) -> None:
     """Run the long parts that have not passed on this state of the checkout, or the named ones."""
-    runner = Runner("python3 bootstrap.py verify")
     parts = {part.name: part for part in VERIFY}
+    began_with = tree()
     state = json.loads(VERIFIED.read_text()) if VERIFIED.exists() else {}
-    passed = state.get("passed", {}) if state.get("tree") == tree() else {}
+    passed = state.get("passed", {}) if state.get("tree") == began_with else {}
     runner.results = {name: PartResult(**passed[name]) for name in passed if name not in names}
     for name in chosen(names, parts) or [name for name in parts if name not in passed]:
         runner.run(parts[name])
-        now = {name: dataclasses.asdict(result) for name, result in runner.results.items() if not result.code}
-        VERIFIED.write_text(json.dumps({"tree": tree(), "passed": now}, indent=2) + "\n")
-    return runner
+        if tree() != began_with:
+            raise SystemExit("the checkout has changed meanwhile: what has passed so far does not count")
+        now = {
+            name: dataclasses.asdict(result)
+            for name, result in runner.results.items()
+            if not result.code and not result.skipped
+        }
+        VERIFIED.write_text(json.dumps({"tree": began_with, "passed": now}, indent=2) + "\n")
 
 
 def chosen(names: list[str], parts: dict[str, CheckPart]) -> list[str]:
@@ -201,13 +209,18 @@ def chosen(names: list[str], parts: dict[str, CheckPart]) -> list[str]:
 def main(verb: str, *names: str) -> int:
     """Run the checks, print the table, and return the exit code."""
     began = time.monotonic()
-    runner = {"check": check, "verify": verify}[verb](list(names))
+    runner = Runner({"check": ".ci/run", "verify": "python3 bootstrap.py verify"}[verb])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        {"check": check, "verify": verify}[verb](list(names), runner)
+    finally:
+        runner.stop()
+    skipped = [name for name, result in runner.results.items() if result.skipped]
     print(f"\n{runner.table()}\n")
     print(
-        f"FAILED: {', '.join(runner.failed)}"
-        if runner.failed
-        else f"all passed, {time.monotonic() - began:.0f} s"
+        f"FAILED: {', '.join(runner.failed)}" if runner.failed else f"all passed but {len(skipped)} skipped"
     )
+    print(f"{time.monotonic() - began:.0f} s in all")
     return 1 if runner.failed else 0
 
 

@@ -21,7 +21,7 @@ BUILT = ROOT / "build" / "checks"
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 PINNED = ("torch==2.13.0", "triton==3.9.0", "ray==2.60.0", "gymnasium==1.2.2")
 """Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
-COPIED = ("tests", "benchmarks", "docs", "examples", "notebooks", "pyproject.toml")
+APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
 EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
 
 
@@ -36,12 +36,14 @@ class Environment:
     python: str = sys.executable
 
 
+OLDEST_NUMPY = "numpy==2.0.2" if sys.version_info < (3, 13) else "numpy==2.1.0"
+
 ENVIRONMENTS = {
-    "full": Environment(EVERYTHING, ("moviepy", "triton")),
+    "full": Environment(EVERYTHING, ("ml_dtypes", "moviepy", "safetensors", "triton")),
     # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
     "ends": Environment(
         "tests,bench",
-        ("numba==0.61.0", "numpy==2.0.2", "gymnasium==1.4.0"),
+        ("numba==0.61.0", OLDEST_NUMPY, "gymnasium==1.4.0"),
         exempt=("numba", "llvmlite", "numpy", "scipy", "gymnasium"),
     ),
     "newest": Environment("tests,bench,completion,league", is_constrained=False),
@@ -62,15 +64,17 @@ def program(environment: str, name: str) -> Path:
 def make(name: str) -> None:
     """Bring an environment up to date: packages where what is asked for has changed, the wheel always."""
     environment, wheel = ENVIRONMENTS[name], built_wheel()
-    wanted = f"{environment}\n{CONSTRAINTS.read_text()}\n{(ROOT / 'pyproject.toml').read_text()}"
+    known = "\n".join(path.read_text() for path in (CONSTRAINTS, ROOT / "pyproject.toml"))
+    wanted = f"{environment}\n{sys.version}\n{ROOT}\n{known}"
     stamp = BUILT / name / "installed"
     done = stamp.read_text().split() if stamp.exists() else []
     digests = [hashlib.sha256(data).hexdigest() for data in (wanted.encode(), wheel.read_bytes())]
-    if done[:1] != digests[:1]:
+    if done[:1] != digests[:1] or not environment.is_constrained:
         shutil.rmtree(BUILT / name, ignore_errors=True)
         subprocess.run([environment.python, "-m", "venv", "--without-pip", BUILT / name], check=True)
         constraints = _constraints_of(name)
-        _install(name, f"{wheel}[{environment.extras}]", *environment.also, "--constraint", str(constraints))
+        extras = f"[{environment.extras}]" if environment.extras else ""
+        _install(name, f"{wheel}{extras}", *environment.also, "--constraint", str(constraints))
     elif done != digests:
         _install(name, str(wheel), "--no-deps", "--force-reinstall")
     stamp.write_text("\n".join(digests))
@@ -79,14 +83,20 @@ def make(name: str) -> None:
 def _install(environment: str, *what: str) -> None:
     """Install with the pip of the source's environment; Python compiles what is imported alone."""
     pip = [program("source", "python"), "-m", "pip", "--python", program(environment, "python")]
-    options = ["--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary", "llvmlite,numba"]
+    options = [
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--only-binary",
+        "llvmlite,numba,numpy,scipy",
+    ]
     subprocess.run([*pip, "install", *options, *what], check=True)
 
 
 def _constraints_of(name: str) -> Path:
     """Write down the constraints of an environment; return the file."""
     environment, path = ENVIRONMENTS[name], BUILT / f"{name}-constraints.txt"
-    lines = CONSTRAINTS.read_text().splitlines() if environment.is_constrained else PINNED[:2]
+    lines = CONSTRAINTS.read_text().splitlines() if environment.is_constrained else []
     kept = [line for line in lines if line.split("==")[0] not in environment.exempt]
     path.write_text("\n".join(kept) + "\n")
     return path
@@ -95,7 +105,8 @@ def _constraints_of(name: str) -> Path:
 def built_wheel() -> Path:
     """Return the wheel of the checkout, built from its sdist unless it is there."""
     sources = [path for name in ("territorial", "rllib_adapters") for path in (ROOT / name).rglob("*")]
-    digest = hashlib.sha256((ROOT / "pyproject.toml").read_bytes())
+    sources += [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
+    digest = hashlib.sha256()
     for path in sorted(path for path in sources if path.is_file() and "__pycache__" not in path.parts):
         digest.update(f"{path.relative_to(ROOT)}".encode() + path.read_bytes())
     folder = BUILT / "dist" / digest.hexdigest()[:16]
@@ -107,14 +118,16 @@ def built_wheel() -> Path:
 
 
 def tests_apart(name: str) -> Path:
-    """Return a folder with tests and examples alone: the packages are imported from the wheel there."""
+    """Return a copy of the checkout without the packages, which are imported from the wheel there."""
     folder = BUILT / "work" / name
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for name in COPIED:
-        source, target = ROOT / name, folder / name
-        shutil.copy(source, target) if source.is_file() else shutil.copytree(source, target)
+    shutil.copytree(ROOT, folder, ignore=_kept_out)
     return folder
+
+
+def _kept_out(folder: str, names: list[str]) -> set[str]:
+    packages = {"territorial", "rllib_adapters"} if Path(folder) == ROOT else set()
+    return APART(folder, names) | packages
 
 
 def renew_constraints() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,12 +19,17 @@ from environments import BUILT, ENVIRONMENTS, ROOT, program, tests_apart
 SHOWN = {True: 12, False: 80}
 """Lines of a log that are shown of a part that has passed, and of one that has failed."""
 
+FROM_THE_WHEEL = (
+    "python -c 'import sysconfig, territorial; "
+    'assert territorial.__file__.startswith(sysconfig.get_path("purelib")), territorial.__file__\''
+)
+
 
 @dataclass(frozen=True)
 class CheckPart:
     """Commands that run one after the other, in an environment of `environments.py` or that of the source.
 
-    ``needs``: a program that the machine must have, or the part is skipped.
+    ``needs``: a command that fails where the machine lacks what the part needs, which is then skipped.
     """
 
     name: str
@@ -33,11 +38,16 @@ class CheckPart:
     variables: dict[str, str] = field(default_factory=dict)
     needs: str = ""
 
-    def missing(self) -> str:
-        """Return the program that the part needs and the machine lacks; "" where it has all."""
+    def skipped(self) -> str:
+        """Return why the part cannot run on this machine; "" where it can."""
         known = ENVIRONMENTS.get(self.environment)
-        wanted = [name for name in (self.needs, known.python if known else "") if name]
-        return next((name for name in wanted if shutil.which(name) is None), "")
+        # A file named python3.12 is no promise: version managers leave shims that exist and fail.
+        wanted = [self.needs, f"{known.python} -c 'import ensurepip, venv'" if known else ""]
+        path = os.environ | {"PATH": _path_of("source")}
+        for command in filter(None, wanted):
+            if subprocess.run(command, shell=True, cwd=ROOT, env=path, capture_output=True).returncode:
+                return f"{command} fails here"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,9 @@ class PartResult:
     """How a part ended: exit code, seconds by the clock, seconds of processors (children included)."""
 
     code: int
-    wall: float
-    processor: float
+    wall: float = 0.0
+    processor: float = 0.0
+    skipped: str = ""
 
 
 class Runner:
@@ -74,15 +85,21 @@ class Runner:
 
     def _run_lane(self, lane: list[CheckPart]) -> None:
         for part in lane:
-            if not self.failed:
+            if self._stopped:
+                return
+            try:
                 self.run(part)
-        if self.failed:
-            self.stop()
+            except Exception:  # a part that could not be run has not passed
+                self._say(traceback.format_exc())
+                self.results[part.name] = PartResult(1)
+            if self.failed:
+                self.stop()
 
     def run(self, part: CheckPart) -> None:
         """Run a part; what it prints goes to its log, whose end is shown."""
-        if missing := part.missing():
-            self._say(f"\n=== {part.name}: SKIPPED, there is no {missing} on the path")
+        if reason := part.skipped():
+            self._say(f"\n=== {part.name}: SKIPPED, as {reason}")
+            self.results[part.name] = PartResult(0, skipped=reason)
             return
         BUILT.mkdir(parents=True, exist_ok=True)
         log, began, processor = BUILT / f"{part.name}.log", time.monotonic(), 0.0
@@ -93,12 +110,13 @@ class Runner:
                 output.flush()
                 code, used = self._call(command, place, variables, output)
                 processor += used
+                if self._stopped:
+                    return
                 if code:
                     break
-        if not self._stopped:
-            result = PartResult(code, time.monotonic() - began, processor)
-            self.results[part.name] = result
-            self._say(self._report(part, log, result))
+        result = PartResult(code, time.monotonic() - began, processor)
+        self.results[part.name] = result
+        self._say(self._report(part, log, result))
 
     def _commands(self, part: CheckPart) -> Iterator[tuple[str, Path, dict[str, str]]]:
         """Yield command, folder and variables: first what brings the part's environment up to date."""
@@ -108,6 +126,8 @@ class Runner:
             make = f"python maintainers/environments.py {part.environment}"
             yield make, ROOT, own | {"PATH": _path_of("source")}
             place = tests_apart(part.name)
+            own["PYTHONPATH"] = ""
+            yield FROM_THE_WHEEL, place, own | {"PATH": _path_of(part.environment)}
         for command in part.commands:
             yield command, place, own | {"PATH": _path_of(part.environment)} | part.variables
 
@@ -126,6 +146,8 @@ class Runner:
             start_new_session=True,
         )
         self._running.add(process.pid)
+        if self._stopped:
+            self.stop()
         _, status, usage = os.wait4(process.pid, 0)
         self._running.discard(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -151,7 +173,7 @@ class Runner:
         """Return the seconds of each part as text."""
         rows = [f"{'part':20}{'passed':>8}{'wall s':>10}{'processor s':>14}"]
         for name, result in self.results.items():
-            word = "no" if result.code else "yes"
+            word = "skipped" if result.skipped else "no" if result.code else "yes"
             rows.append(f"{name:20}{word:>8}{result.wall:10.0f}{result.processor:14.0f}")
         return "\n".join(rows)
 
