@@ -34,7 +34,7 @@ ESTIMATES = {
     "place_position": 1,
     "play_pairs": 4,
 }
-"""Seconds for a kernel on a core of a two-core Intel Xeon (model 167), 2026-11-25; others take less than one."""
+"""Seconds for a kernel on a two-core Intel Xeon (model 167), 2026-11-25; all others take less than one."""
 SAID_FOR_S = 600.0
 """What a first step needs follows within this time, and is not announced again."""
 _listens = False
