@@ -286,9 +286,9 @@ def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path, monkey
 
     def full(path, mode="r", **options):
         opened = really_open(path, mode, **options)
-        if mode != "a":
+        if "a" not in mode:
             return opened
-        opened.write("{")  # there is room for a part of the line
+        opened.write(b"{")  # there is room for a part of the line
         opened.close()
         raise OSError(errno.ENOSPC, "No space left on device")
 

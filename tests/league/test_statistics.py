@@ -6,8 +6,6 @@ import pytest
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, students_t, wilson
 
-CODE = ("territorial", "rllib_adapters", "benchmarks", "examples", "maintainers")
-
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
     land = [[10] * len(seats)] if land is None else land

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from territorial import GameConfig, Setting
-from tests.older.holding import Holding
+from territorial import GameConfig
 
 
 class Drawing:
@@ -32,8 +31,3 @@ class Drawing:
 
 
 CONFIG = GameConfig(height=32, width=40, num_players=5, max_ticks=900, map="lakes", num_maps=3)
-POLICIES = {"bank": "banker", "holding": Holding(), "net": Drawing()}
-SETTINGS = {
-    "pair": Setting(config=CONFIG, seats=["agent", "net", "novice", "agent", "hard"]),
-    "short": Setting(config=CONFIG.replace(width=48), max_cycles=30, rotate=False),
-}

@@ -1,4 +1,4 @@
-"""Matches, tournaments and evaluations of an older revision: its files go on, its games come out as then."""
+"""Matches and tournaments of an older revision: its files go on, its games come out as then."""
 
 import shutil
 from functools import partial
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from territorial import evaluate, match, tournament
+from territorial import match, tournament
 from tests.older import make_results
-from tests.older.make_results import CONFIG, POLICIES, SETTINGS
+from tests.older.make_results import CONFIG
 
 FOLDER = Path(__file__).parent / "before_match"
 HOLDING = "tests.older.holding:Holding"
@@ -42,12 +42,6 @@ def test_the_games_of_an_older_contest_come_out_as_then(name, tmp_path):
     assert sorted(out.read_text().splitlines()[1:]) == sorted(older[1:])
     if ranking.ratings is not None:  # without openskill the column is empty
         assert ranking.text() + "\n" == (FOLDER / f"{name}_table.txt").read_text()
-
-
-def test_an_older_evaluation_comes_out_as_then(tmp_path):
-    out = tmp_path / "evaluation.jsonl"
-    evaluate(POLICIES, SETTINGS, 4, seed=3, processes=1, progress=False, out=out)
-    assert out.read_bytes() == (FOLDER / "evaluation.jsonl").read_bytes()
 
 
 def test_a_policy_that_draws_from_its_seed_plays_the_same_games_wherever_they_are_played(tmp_path):
