@@ -7,7 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -59,8 +59,11 @@ class _CodeDescription:
     """Describes what was defined without a file by texts and numbers, alike in every process."""
 
     def __init__(self) -> None:
-        self._seen: dict[int, Any] = {}
-        """What was described, by its place in memory: kept, or something else might come to lie there."""
+        self._seen: dict[int, tuple[int, Any]] = {}
+        """The number of what was described, by its place in memory.
+
+        It is kept with it, or something else might come to lie there.
+        """
 
     def of(self, value: Any) -> Any:
         """Return the description of a value, or for one that was described before its number."""
@@ -68,8 +71,8 @@ class _CodeDescription:
             return value
         value = inspect.unwrap(value) if callable(value) else value  # a compiled function, such as numba's
         if id(value) in self._seen:
-            return "again", list(self._seen).index(id(value))
-        self._seen[id(value)] = value
+            return "again", self._seen[id(value)][0]
+        self._seen[id(value)] = len(self._seen), value
         return type(value).__name__, *self._parts(value)
 
     def _parts(self, value: Any) -> Iterator[Any]:
@@ -105,8 +108,22 @@ def _parts_of_function(function: Any) -> list[Any]:
         return [function.__module__, function.__qualname__]
     code, known = function.__code__, function.__globals__
     used = {name: known[name] for name in sorted(_names_in(code)) if name in known}
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    cells = [_contents(cell) for cell in function.__closure__ or ()]
     return [code, function.__defaults__, function.__kwdefaults__, cells, used]
+
+
+def _contents(cell: CellType) -> tuple[Any, ...]:
+    """Return what a variable of an outer function is; nothing if it has not been set."""
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def _parts_of_array(array: np.ndarray) -> list[Any]:
+    """Return its type, shape and objects, or a digest of its numbers, which may be many."""
+    own = array.tolist() if array.dtype.hasobject else hashlib.blake2b(array.tobytes()).digest()
+    return [array.dtype.str, array.shape, own]
 
 
 def _parts_of_code(code: CodeType) -> list[Any]:
@@ -127,5 +144,5 @@ _PARTS: Mapping[type, Callable[[Any], Any]] = {
     property: lambda value: (value.fget, value.fset, value.fdel),
     staticmethod: lambda value: (value.__func__,),
     classmethod: lambda value: (value.__func__,),
-    np.ndarray: lambda value: (value.dtype.str, value.shape, value.tobytes()),
+    np.ndarray: _parts_of_array,
 }

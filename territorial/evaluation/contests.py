@@ -38,6 +38,9 @@ class ContestStoppedError(PlayingError):
         super().__init__(why)
         self.ranking = ranking
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.ranking)
+
 
 def match(
     seats: str | Sequence[Player] = DEFAULT_LINEUP,

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from territorial.files.writable import naming, own_file
 
@@ -25,7 +26,7 @@ if sys.platform == "win32":
                 return msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
             except OSError as error:
                 if not wait:
-                    raise BlockingIOError(*error.args) from None
+                    raise BlockingIOError(errno.EAGAIN, error.strerror) from None
                 # it gives up after ten seconds
 
     def _unlock(file: int) -> None:
@@ -62,6 +63,9 @@ class InUseError(BlockingIOError):
         super().__init__(errno.EAGAIN, why, str(path))
         self.holder = holder
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (Path(self.filename), self.holder)
+
 
 @contextmanager
 def one_writer(path: Path) -> Iterator[None]:
@@ -76,6 +80,7 @@ def one_writer(path: Path) -> Iterator[None]:
             raise InUseError(path, path.read_text(encoding="utf-8") or "it has just begun") from None
         with naming(path):
             os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)  # on Windows, the lock has moved it
             os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield
 

@@ -39,7 +39,7 @@ def naming(path: str | os.PathLike[str], draft: Path | None = None) -> Iterator[
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
     """Return an error as it would be of ``path``; those of libraries may have a text alone."""
-    return type(error)(error.errno or errno.EIO, error.strerror or str(error), os.fspath(path))
+    return OSError(error.errno or errno.EIO, error.strerror or str(error), os.fspath(path))
 
 
 def own_file(path: Path) -> Path:

@@ -4,10 +4,11 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from territorial.bots import PythonBot
-from territorial.evaluation.code import code_of
+from territorial.evaluation.code import _CodeDescription, code_of
 from territorial.evaluation.players import Entrants, identity_of
 
 CELL = """
@@ -119,3 +120,30 @@ def test_a_bot_that_uses_itself_has_a_digest(defined):
     cell = CELL + "\nLIMITS['all'] = LIMITS\nSCALE.owner = SCALE\n"
     assert isinstance(defined(cell), PythonBot)
     assert code_of(defined(cell)) == code_of(defined(cell)) != code_of(defined(CELL))
+
+
+def test_a_bot_that_uses_a_variable_before_it_is_set_has_a_digest(defined):
+    cell = (
+        CELL
+        + """
+def outer(is_set):
+    def inner():
+        return late
+    if is_set:
+        late = 3
+    return inner
+
+Bot.helper = outer(is_set=False)
+"""
+    )
+    assert code_of(defined(cell)) == code_of(defined(cell))
+    assert code_of(defined(cell)) != code_of(defined(cell.replace("is_set=False", "is_set=True")))
+
+
+def test_arrays_are_described_by_digests_or_by_their_objects():
+    assert len(repr(_CodeDescription().of(np.zeros(10**6)))) < 1000
+
+    def described(text):
+        return _CodeDescription().of(np.array([text.lower(), 1], object))
+
+    assert described("ONE") == described("One") != described("two")

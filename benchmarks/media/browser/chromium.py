@@ -156,7 +156,7 @@ class Tab:
         return self._browser.call(method, self._session, **params)
 
     def reload(self) -> None:
-        """Load the page anew; what it was before answers no more afterwards."""
+        """Load the page again; what it was before answers no more afterwards."""
         loaded = len(self.events("Page.loadEventFired"))
         self.call("Page.reload")
         until = time.monotonic() + SECONDS

@@ -1,0 +1,89 @@
+"""What locks leave in their files, on Windows too, and errors that come from other processes."""
+
+import errno
+import os
+import pickle
+import runpy
+import sys
+import types
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+
+from territorial import GameConfig, match
+from territorial.evaluation.contests import ContestStoppedError
+from territorial.files import locks
+from territorial.files.locks import InUseError, one_writer
+from territorial.files.writable import naming
+
+
+@pytest.fixture
+def on_windows(monkeypatch):
+    """Return the module as it is on Windows, whose locks are stood in for."""
+    held = set()
+
+    def locking(file, mode, nbytes):
+        place = os.fstat(file).st_ino, os.lseek(file, 0, os.SEEK_CUR)
+        assert nbytes == 1
+        if mode == "unlock":
+            return held.remove(place)
+        if place in held:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return held.add(place)
+
+    fake = types.SimpleNamespace(locking=locking, LK_LOCK="wait", LK_NBLCK="lock", LK_UNLCK="unlock")
+    with monkeypatch.context() as windows:
+        windows.setitem(sys.modules, "msvcrt", fake)
+        windows.setattr(sys, "platform", "win32")
+        return types.SimpleNamespace(**runpy.run_path(locks.__file__))
+
+
+def test_a_lock_on_windows_says_who_has_it_and_stays_small(on_windows, tmp_path):
+    file = tmp_path / "lock"
+    for _ in range(2):
+        with on_windows.one_writer(file):
+            assert file.stat().st_size < 1000
+            assert file.read_text().startswith(f"process {os.getpid()} on ")
+            with pytest.raises(on_windows.InUseError, match=f"process {os.getpid()} on "):
+                on_windows.one_writer(file).__enter__()
+
+
+def test_who_has_a_lock_is_told_to_other_processes(tmp_path):
+    with one_writer(tmp_path / "lock"), pytest.raises(InUseError) as caught:
+        one_writer(tmp_path / "lock").__enter__()
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is InUseError
+    assert str(again) == str(caught.value)
+    assert (again.filename, again.holder) == (caught.value.filename, caught.value.holder)
+
+
+def test_a_contest_that_has_stopped_goes_to_other_processes_with_its_ranking():
+    config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
+    ranking = match(["banker", "turtle"], config, 1, processes=1, progress=False)
+    again = pickle.loads(pickle.dumps(ContestStoppedError("why", ranking)))
+    assert str(again) == "why"
+    assert again.ranking.records == ranking.records
+
+
+def test_an_export_that_fails_goes_to_other_processes_with_its_report():
+    pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+    from territorial.nets.pair_export import ExportError, ExportReport
+
+    report = ExportReport(8, 0.5, 0.25, 2.0, 1.0, 100)
+    again = pickle.loads(pickle.dumps(ExportError("why", report)))
+    assert (str(again), again.report) == ("why", report)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "number"),
+    [
+        (URLError("no host"), OSError, errno.EIO),
+        (FileNotFoundError(errno.ENOENT, "gone"), FileNotFoundError, errno.ENOENT),
+    ],
+)
+def test_every_error_of_a_file_can_be_named(error, kind, number):
+    with pytest.raises(OSError) as caught, naming(Path("here")):
+        raise error
+    assert type(caught.value) is kind
+    assert (caught.value.errno, caught.value.filename) == (number, "here")
