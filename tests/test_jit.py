@@ -28,6 +28,7 @@ from territorial.game.scratch import make_work
 from territorial.game.state import game_of
 from territorial.jit import cache as _cache
 from territorial.jit import decorators as _jit
+from territorial.jit import sources as sources_of_kernels
 from territorial.jit.sources import Sources
 
 PACKAGE = Path(territorial.__file__).parent
@@ -188,18 +189,24 @@ def test_all_imports_of_the_package_are_found():
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("import a.b as c, d", ["a.b", "d"]),
-        ("if x: import a; import b\ntry: from c import d\nexcept: pass", ["a", "b", "c.d"]),
-        ("def f():\n\tfrom a import (  # with ) in a comment\n  b as c,\n  d, # e\n )", ["a.b", "a.d"]),
-        ("from a import b, \\\n c", ["a.b", "a.c"]),
-        ("from . import a\nfrom .a import b\nfrom ..c import d", ["p.q.a", "p.q.a.b", "p.c.d"]),
-        ("from a import *\n# import b\nimportant = 'import c'", ["a.*"]),
+        ("import a.b as c, d", [("", "a.b"), ("", "d")]),
+        ("if x: import a; import b\ntry: from c import d\nexcept: pass", [("", "a"), ("", "b"), ("", "c.d")]),
+        (
+            "def f():\n\tfrom a import (  # with ) in a comment\n  b as c,\n  d, # e\n )",
+            [("", "a.b"), ("", "a.d")],
+        ),
+        ("from a import b, \\\n c", [("", "a.b"), ("", "a.c")]),
+        (
+            "from . import a\nfrom .a import b\nfrom ..c import d",
+            [("p/q", "a"), ("p/q", "a.b"), ("p", "c.d")],
+        ),
+        ("from a import *\n# import b\nimportant = 'import c'", [("", "a.*")]),
     ],
 )
-def test_imports_of_every_form_are_found(text, names, tmp_path):
-    sources = Sources(tmp_path / "p")
-    file = tmp_path / "p" / "q" / "r.py"
-    assert list(sources._imports(str(file), text.encode())) == names
+def test_imports_of_every_form_are_found(text, names):
+    file = os.path.join("p", "q", "r.py")
+    found = sources_of_kernels._imports(file, text.encode())
+    assert [(folder.replace(os.sep, "/"), name) for folder, name in found] == names
 
 
 def test_all_that_kernels_take_from_modules_is_part_of_their_digest():
@@ -326,21 +333,83 @@ def test_what_was_edited_since_this_process_has_the_code_is_not_kept(tmp_path):
 
 
 def test_a_kernel_elsewhere_has_its_file_and_those_that_it_imports_in_its_digest(tmp_path, monkeypatch):
-    own, helper = tmp_path / "own.py", tmp_path / "helper_of_own.py"
-    own.write_text("import helper_of_own\nfrom territorial.game import rng\nimport numpy\n")
-    helper.write_text("NUMBER = 1\n")
+    files = {
+        "my_bots/__init__.py": "",
+        "my_bots/own.py": "from .rules import FACTOR\nfrom . import numbers\nimport helper_of_own\n"
+        "from territorial.game import rng\nimport numpy\n",
+        "my_bots/rules.py": "from ..above import FACTOR\n",
+        "my_bots/numbers/__init__.py": "",
+        "my_bots/unused.py": "",
+        "__init__.py": "",
+        "above.py": "FACTOR = 1\n",
+        "helper_of_own/__init__.py": "from .inner import NUMBER\n",
+        "helper_of_own/inner.py": "NUMBER = 1\n",
+    }
+    own = written(files, tmp_path) / "my_bots" / "own.py"
     monkeypatch.syspath_prepend(tmp_path)
     importlib.import_module("helper_of_own")
-    monkeypatch.delitem(sys.modules, "helper_of_own", raising=False)
-    monkeypatch.setitem(sys.modules, "helper_of_own", types.SimpleNamespace(__file__=str(helper)))
+    sys.modules.pop("helper_of_own.inner")
+    monkeypatch.setitem(sys.modules, "helper_of_own", sys.modules.pop("helper_of_own"))
     reached = Sources().reached_from(str(own))
-    assert {str(own), str(helper), str(PACKAGE / "game" / "rng.py")} <= reached
-    assert not any("numpy" in path for path in reached)
-    digests = {Sources().digest(str(own))}
-    for path in (own, helper):
-        path.write_text(path.read_text() + "# edited\n")
-        digests.add(Sources().digest(str(own)))
-    assert len(digests) == 3
+    assert names_in(tmp_path, reached - set(map(str, PACKAGE.rglob("*.py")))) == {
+        path.removesuffix(".py") for path in files if path != "my_bots/unused.py"
+    }
+    assert str(PACKAGE / "game" / "rng.py") in reached
+    digests = {Sources(started=sys.maxsize).digest(str(own))}
+    for file in files:
+        with open(tmp_path / file, "a") as opened:
+            opened.write("# edited\n")
+        digests.add(Sources(started=sys.maxsize).digest(str(own)))
+    assert None not in digests
+    assert len(digests) == len(files)
+
+
+def test_of_what_is_installed_a_kernel_has_the_files_of_its_own_package_in_its_digest(tmp_path, monkeypatch):
+    site = tmp_path / "site-packages"
+    own = "import bots_a.rules, bots_b.rules"
+    written({"bots_a/own.py": own, "bots_a/rules.py": "", "bots_b/rules.py": ""}, site)
+    for name in ("bots_a.rules", "bots_b.rules"):
+        module = types.SimpleNamespace(__file__=str(site / f"{name.replace('.', '/')}.py"))
+        monkeypatch.setitem(sys.modules, name, module)
+    reached = Sources().reached_from(str(site / "bots_a" / "own.py"))
+    assert names_in(site, reached) == {"bots_a/own", "bots_a/rules"}
+
+
+def test_what_a_kernel_elsewhere_imports_must_be_older_than_this_process(tmp_path):
+    """Its own file need not be: Python has read it just before."""
+    folder = written({"own.py": "", "importing.py": "from . import helper", "helper.py": ""}, tmp_path)
+    started_s = 1000
+    sources = Sources(started=started_s * 10**9)
+    for name in ("own", "importing", "helper"):
+        os.utime(folder / f"{name}.py", (0, started_s + 1))
+    assert sources.digest(str(folder / "own.py")) is not None
+    assert sources.digest(str(folder / "importing.py")) is None
+    os.utime(folder / "helper.py", (0, started_s - 1))
+    assert Sources(started=started_s * 10**9).digest(str(folder / "importing.py")) is not None
+    (folder / "own.py").write_text("# edited")
+    assert sources.digest(str(folder / "own.py")) is None
+
+
+def test_a_package_behind_a_link_is_the_same_package(tmp_path):
+    package = copied_package(tmp_path / "real") / "territorial"
+    link = tmp_path / "territorial"
+    link.symlink_to(package, target_is_directory=True)
+    found = {
+        Sources(one, started=sys.maxsize).digest(str(other / "engine" / "step.py"))
+        for one in (package, link)
+        for other in (package, link)
+    }
+    assert len(found) == 1
+    assert None not in found
+
+
+def written(files, folder):
+    """Return ``folder`` with files in it: names and contents."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
 
 
 def copied_package(folder):

@@ -108,7 +108,7 @@ def folder_of(file: str) -> Path | None:
     another checkout or environment with the same sources and versions finds what was compiled here.
     """
     try:
-        digest = _sources.digest(os.path.abspath(file))
+        digest = _sources.digest(file)
     except OSError:  # there is no file: the kernel was made at a prompt
         return None
     if digest is None or CACHE_DIR == NOWHERE:
