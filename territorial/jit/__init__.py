@@ -13,7 +13,8 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     Options of ``njit`` that its documentation leaves out. Without ``_nrt``, arrays are counted and a tick
     costs twice as much; without the others, compiling takes twice as long. Public way: none.
 ``pipeline_class`` of ``njit`` and ``overload``, ``numba.core.compiler.Compiler``,
-``numba.core.compiler_lock.require_global_compiler_lock``, ``numba._dynfunc`` (``inner_code``)
+``numba.core.compiler_lock.require_global_compiler_lock``, ``numba.core.cpu.CPUContext``,
+``numba._dynfunc`` (``inner_code``)
     A compiler that gives inner functions a library of their own kind, and ``subtarget(get_executable=)``.
     Without it: compiling takes twice as long. Public way: none.
 ``numba.core.codegen.JITCodeLibrary`` (``inner_code``)
