@@ -453,6 +453,17 @@ def test_a_folder_is_in_use_when_code_is_loaded_from_it(tmp_path):
     assert folder.stat().st_mtime > time.time() - _cache.DAY_S
 
 
+def test_a_folder_in_which_somebody_compiles_is_in_use(tmp_path):
+    folder = tmp_path / "rules-0123456789abcdef"
+    cache = _cache.KernelCache(written, folder)
+    with cache.locked():
+        pass
+    os.utime(folder, (0, 0))
+    with cache.locked():
+        _cache.remove_unused(tmp_path)
+        assert folder.exists()
+
+
 # ---- one compiles, the others wait -----------------------------------------------------------------
 
 

@@ -192,6 +192,8 @@ class KernelCache(FunctionCache):
     def locked(self) -> AbstractContextManager[int | None]:
         """Keep out all others who lock the folder; OSError where that is not possible."""
         self._impl.ensure_cache_path()
+        with suppress(OSError):  # it may be another user's
+            os.utime(self._cache_path)  # so that nobody removes it meanwhile
         return locked(Path(self._cache_path, "compiling.lock"))
 
     def has(self, sig: Any, target_context: Any) -> bool:
