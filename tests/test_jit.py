@@ -94,6 +94,14 @@ def test_another_installation_of_the_same_sources_loads_what_was_compiled(tmp_pa
     assert compiled_by(tmp_path / "elsewhere") == 1
 
 
+def test_code_that_calls_a_library_of_mathematics_is_not_that_of_a_numba_without_it(monkeypatch):
+    monkeypatch.setattr(numba.config, "USING_SVML", not numba.config.USING_SVML)
+    spec = importlib.util.spec_from_file_location("cache_of_another", _cache.__file__)
+    of_another = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(of_another)
+    assert of_another.VERSIONS != _cache.VERSIONS
+
+
 @pytest.fixture
 def without_home(tmp_path, monkeypatch):
     """Have no place for the cache but that of temporary files, which is returned."""

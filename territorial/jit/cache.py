@@ -95,7 +95,8 @@ CACHE_DIR: Path = _usable_cache()
 
 _PYTHON = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
 _LIBRARIES = f"numpy {np.__version__}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
-VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}"
+_SVML = f"SVML {numba.config.USING_SVML}"
+VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}, {_SVML}"
 """What compiles, and what compiled code is for; the processor is part of every key."""
 _sources = Sources()
 
