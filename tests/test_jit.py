@@ -121,14 +121,25 @@ def test_without_a_place_to_write_all_processes_of_a_user_share_a_folder(without
     assert first.parent.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("taken", ["link", "open to others", "file", "below what is open to others"])
-def test_a_folder_that_another_user_could_have_made_is_not_used(taken, without_home):
+@pytest.mark.parametrize(
+    "taken", ["link", "open to others", "file", "below what is open to others", "below another user's"]
+)
+def test_a_folder_that_another_user_could_have_made_is_not_used(taken, without_home, monkeypatch):
     usual = without_home / f"territorial-env-{os.getuid()}"
     if taken == "link":
         (without_home / "target").mkdir(mode=0o700)
         usual.symlink_to(without_home / "target")
     elif taken == "file":
         usual.touch(mode=0o700)
+    elif taken == "below another user's":
+        stat = Path.stat
+
+        def stat_of_another(path, **keywords):
+            found = list(stat(path, **keywords))
+            found[4] += 1000 * (path == without_home)
+            return os.stat_result(found)
+
+        monkeypatch.setattr(Path, "stat", stat_of_another)
     else:
         usual.mkdir(mode=0o700)
         (usual if taken == "open to others" else without_home).chmod(0o777)

@@ -84,8 +84,9 @@ def _is_private(folder: Path) -> bool:
         return False
     if sys.platform == "win32":  # each user has temporary files of their own
         return True
-    above = folder.parent.stat().st_mode
-    can_be_replaced = above & (stat.S_IWGRP | stat.S_IWOTH) and not above & stat.S_ISVTX
+    above = folder.parent.stat()
+    is_open = above.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not above.st_mode & stat.S_ISVTX
+    can_be_replaced = is_open or above.st_uid not in (0, os.getuid())
     return found.st_uid == os.getuid() and not found.st_mode & 0o077 and not can_be_replaced
 
 
