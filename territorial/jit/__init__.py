@@ -13,7 +13,8 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     Options of ``njit`` that its documentation leaves out. Without ``_nrt``, arrays are counted and a tick
     costs twice as much; without the others, compiling takes twice as long. Public way: none.
 ``pipeline_class`` of ``njit`` and ``overload``, ``numba.core.compiler.Compiler``,
-``numba.core.compiler_lock.require_global_compiler_lock``, ``numba._dynfunc`` (``inner_code``)
+``numba.core.compiler_lock.require_global_compiler_lock``, ``numba.core.cpu.CPUContext``,
+``numba._dynfunc`` (``inner_code``)
     A compiler that gives inner functions a library of their own kind, and ``subtarget(get_executable=)``.
     Without it: compiling takes twice as long. Public way: none.
 ``numba.core.codegen.JITCodeLibrary`` (``inner_code``)
@@ -29,6 +30,9 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     ``_impl``, ``_cache_path``, ``_cache_file`` and ``_index_key`` of numba's cache of a function. Without
     it: stale machine code after an edit in another file, nothing shared by two checkouts, and errors of
     damaged files. Public way: ``cache=True``.
+``numba.config.USING_SVML`` (``cache``)
+    Whether loops call Intel's library of mathematics, which machine code then needs. Without it: errors or
+    other roundings where only some processes have the library. Public way: ``numba -s``.
 ``numba.core.serialize.dumps`` (``cache``)
     Pickles machine code as numba's own cache does. Public way: none.
 ``numba.core.cgutils`` (``atomics``, ``block_copies``, ``bound_arguments``, ``simd``, ``static_arrays``)

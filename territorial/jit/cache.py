@@ -84,8 +84,9 @@ def _is_private(folder: Path) -> bool:
         return False
     if sys.platform == "win32":  # each user has temporary files of their own
         return True
-    above = folder.parent.stat().st_mode
-    can_be_replaced = above & (stat.S_IWGRP | stat.S_IWOTH) and not above & stat.S_ISVTX
+    above = folder.parent.stat()
+    is_open = above.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not above.st_mode & stat.S_ISVTX
+    can_be_replaced = is_open or above.st_uid not in (0, os.getuid())
     return found.st_uid == os.getuid() and not found.st_mode & 0o077 and not can_be_replaced
 
 
@@ -95,7 +96,8 @@ CACHE_DIR: Path = _usable_cache()
 
 _PYTHON = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
 _LIBRARIES = f"numpy {np.__version__}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
-VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}"
+_SVML = f"SVML {numba.config.USING_SVML}"
+VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}, {_SVML}"
 """What compiles, and what compiled code is for; the processor is part of every key."""
 _sources = Sources()
 
@@ -108,7 +110,7 @@ def folder_of(file: str) -> Path | None:
     another checkout or environment with the same sources and versions finds what was compiled here.
     """
     try:
-        digest = _sources.digest(os.path.abspath(file))
+        digest = _sources.digest(file)
     except OSError:  # there is no file: the kernel was made at a prompt
         return None
     if digest is None or CACHE_DIR == NOWHERE:
@@ -192,6 +194,8 @@ class KernelCache(FunctionCache):
     def locked(self) -> AbstractContextManager[int | None]:
         """Keep out all others who lock the folder; OSError where that is not possible."""
         self._impl.ensure_cache_path()
+        with suppress(OSError):  # it may be another user's
+            os.utime(self._cache_path)  # so that nobody removes it meanwhile
         return locked(Path(self._cache_path, "compiling.lock"))
 
     def has(self, sig: Any, target_context: Any) -> bool:

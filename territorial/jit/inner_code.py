@@ -24,6 +24,18 @@ try:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
     from numba.core.compiler_lock import require_global_compiler_lock
+    from numba.core.cpu import CPUContext
+
+    for _part, _names in {
+        JITCodeLibrary: "_ensure_finalized _finalize_dynamic_globals _finalized _get_module_for_linking "
+        "_raise_if_finalized enable_object_caching finalize",
+        Compiler: "define_pipelines",
+        CPUContext: "get_executable subtarget",
+        _dynfunc: "make_function",
+    }.items():
+        for _name in _names.split():
+            if not hasattr(_part, _name):
+                raise ImportError(f"no {_part.__name__}.{_name}")
 except ImportError as _error:
     warnings.warn(
         f"numba {numba.__version__} lacks a part that compiling in half the time needs ({_error}); "

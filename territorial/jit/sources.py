@@ -14,16 +14,17 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).parents[1]
 
 _IMPORT = re.compile(rb"import[ \t]*(\((?:[^)#]|#[^\n]*)*\)|[ \t](?:[^\n;\\]|\\\r?\n)*)")
 _BEFORE = re.compile(rb"(?:.*[:;])?[ \t]*(?:from[ \t]*([.\w]+)[ \t]*)?")
 """What stands in a line before ``import``. To parse the files takes thirty times as long as to find this."""
 _NO_NAME = re.compile(r"#[^\n]*|[()\\]")
-_STANDARD_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_STANDARD_LIBRARY = os.path.realpath(sysconfig.get_path("stdlib")) + os.sep
 _INSTALLED = {"site-packages", "dist-packages"}
 
 
@@ -33,22 +34,25 @@ class _SourceFile(NamedTuple):
     digest: bytes
     imported: tuple[str, ...]
     """Paths of the files that it imports."""
+    inits: tuple[str, ...]
+    """Paths of the ``__init__`` of the packages in which it lies."""
 
 
 class Sources:
     """The files of ``package``, and those of kernels elsewhere, as they are when they are first read.
 
-    That is while kernels are defined, just after Python has read them. A file of the package that was edited
-    after ``started``, in nanoseconds, is not known to have the code that runs in this process.
+    That is while kernels are defined, just after Python has read them. A file that was edited after
+    ``started``, in nanoseconds, is not known to have the code that runs in this process: Python may have
+    read it before. The exception is the file in which a kernel is defined, which Python has just read.
     """
 
     def __init__(self, package: Path = PACKAGE, started: int | None = None) -> None:
-        self._package = str(package)
+        self._top = package.name
+        self._package = os.path.realpath(package)
         self._root = os.path.dirname(self._package)
         self._started = time.time_ns() if started is None else started
         self._files: dict[str, _SourceFile] = {}
-        self._folders: dict[str, frozenset[str]] = {}
-        self._found: dict[str, str | None] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
 
     def digest(self, file: str) -> str | None:
         """Return a name of what kernels in ``file`` are compiled from, wherever that lies.
@@ -69,29 +73,33 @@ class Sources:
         The packages in which these lie count with their ``__init__``, as it is run. What that imports
         counts only where one of the files imports the package itself.
         """
+        own = _resolved(file)
+        self._file(own, defines_kernels=True)
         reached: set[str] = set()
-        to_follow = [file]
+        to_follow = [own]
         while to_follow:
             path = to_follow.pop()
             if path not in reached:
                 reached.add(path)
                 to_follow += self._file(path).imported
-        packages = {folder for path in reached for folder in self._packages_of(path)}
-        inits = {os.path.join(folder, "__init__.py") for folder in packages}
+        inits = {init for path in reached for init in self._file(path).inits}
         for path in inits:
             self._file(path)
         return reached | inits
 
-    def _file(self, path: str) -> _SourceFile:
+    def _file(self, path: str, *, defines_kernels: bool = False) -> _SourceFile:
         file = self._files.get(path)
         if file is None:
             state = _state(path)
             content = Path(path).read_bytes()
-            is_newer = self._is_ours(path) and self._started < state[0] <= time.time_ns()
-            find = self._in_package if self._is_ours(path) else self._anywhere
-            imported = set(map(find, set(self._imports(path, content))))
+            is_newer = not defines_kernels and self._started < state[0] <= time.time_ns()
+            imported = {self._module(path, *names) for names in set(_imports(path, content))}
+            around = (os.path.join(folder, "__init__.py") for folder in Path(path).parents)
             file = self._files[path] = _SourceFile(
-                None if is_newer else state, _digest(content), tuple(filter(None, imported))
+                None if is_newer else state,
+                _digest(content),
+                tuple(filter(None, imported)),
+                tuple(takewhile(os.path.isfile, around)),
             )
         return file
 
@@ -110,71 +118,69 @@ class Sources:
             return os.path.relpath(path, self._root).replace(os.sep, "/")
         return os.path.basename(path)
 
-    def _packages_of(self, path: str) -> Iterator[str]:
-        """Return the folders of the package in which a file of it lies."""
-        while self._is_ours(path):
-            path = os.path.dirname(path)
-            yield path
+    def _module(self, path: str, folder: str, name: str) -> str | None:
+        """Return the file of the module ``name`` that a file imports, or else of the module that has it.
 
-    def _imports(self, path: str, content: bytes) -> Iterator[str]:
-        """Return the full names that a file imports; of ``from a import b`` a.b, be it a module or not."""
-        for found in _IMPORT.finditer(content):
-            line = content[content.rfind(b"\n", 0, found.start()) + 1 : found.start()]
-            before = _BEFORE.fullmatch(line)
-            if before is None:
-                continue
-            origin = self._absolute(path, before[1].decode()) + "." if before[1] else ""
-            for name in _NO_NAME.sub(" ", found[1].decode()).split(","):
-                for word in name.split()[:1]:
-                    yield origin + word
-
-    def _absolute(self, path: str, origin: str) -> str:
-        """Return the full name of what a file names from where it stands."""
-        module = origin.lstrip(".")
-        folder = path
-        for _ in origin[: len(origin) - len(module)]:
-            folder = os.path.dirname(folder)
-        if folder == path:
-            return module
-        return ".".join((*os.path.relpath(folder, self._root).split(os.sep), *filter(None, [module])))
-
-    def _in_package(self, name: str) -> str | None:
-        """Return the file of the module ``name`` of the package, or else of the module that has it."""
-        if name not in self._found:
-            parts, file = name.split("."), None
-            if parts[0] == os.path.basename(self._package):
-                while parts and file is None:
-                    file = self._module(parts)
-                    parts.pop()
-            self._found[name] = file
-        return self._found[name]
-
-    def _anywhere(self, name: str) -> str | None:
-        """Return the same for a name that a file elsewhere imports; None for what is installed."""
-        for one in (name, name.rpartition(".")[0]):
-            file = getattr(sys.modules.get(one), "__file__", None) or ""
-            if file.endswith(".py") and not _is_installed(file) and not self._is_ours(file):
-                return str(file)
-        return self._in_package(name)
-
-    def _module(self, parts: list[str]) -> str | None:
-        folder = os.path.join(self._root, *parts[:-1])
-        if parts[-1] + ".py" in self._entries(folder):
-            return os.path.join(folder, parts[-1] + ".py")
-        if "__init__.py" in self._entries(os.path.join(folder, parts[-1])):
-            return os.path.join(folder, parts[-1], "__init__.py")
+        ``folder``: where the name begins, if it is relative. None for another package that is installed.
+        """
+        if folder:
+            return self._below(folder, name)
+        top, _, rest = name.partition(".")
+        if top == self._top:
+            return self._below(self._package, rest)
+        if not self._is_ours(path):
+            for one in (name, name.rpartition(".")[0]):
+                file = getattr(sys.modules.get(one), "__file__", None) or ""
+                if file.endswith(".py"):
+                    file = _resolved(file)
+                    if _installed_as(file) in (None, _installed_as(path)):
+                        return file
         return None
 
-    def _entries(self, folder: str) -> frozenset[str]:
-        names = self._folders.get(folder)
-        if names is None:
-            names = frozenset(os.listdir(folder)) if os.path.isdir(folder) else frozenset()
-            self._folders[folder] = names
-        return names
+    def _below(self, folder: str, name: str) -> str | None:
+        """Return the file of the module ``name`` in a folder, or else of the module that has the name."""
+        if (folder, name) not in self._found:
+            parts = name.split(".") if name else []
+            places = (os.path.join(folder, *parts[:depth]) for depth in range(len(parts), -1, -1))
+            files = (place + end for place in places for end in (f"{os.sep}__init__.py", ".py"))
+            self._found[folder, name] = next(filter(os.path.isfile, files), None)
+        return self._found[folder, name]
 
 
-def _is_installed(path: str) -> bool:
-    return path.startswith(_STANDARD_LIBRARY) or not _INSTALLED.isdisjoint(path.split(os.sep))
+def _imports(path: str, content: bytes) -> Iterator[tuple[str, str]]:
+    """Return what a file imports: folders in which relative names begin, and names.
+
+    Of ``from a import b`` the name is a.b, be it a module or not. Of names that are not relative the folder
+    is empty.
+    """
+    for found in _IMPORT.finditer(content):
+        line = content[content.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+        before = _BEFORE.fullmatch(line)
+        if before is None:
+            continue
+        origin = before[1].decode() if before[1] else ""
+        module = origin.lstrip(".")
+        folder = path if module != origin else ""
+        for _ in origin[: len(origin) - len(module)]:
+            folder = os.path.dirname(folder)
+        for name in _NO_NAME.sub(" ", found[1].decode(errors="replace")).split(","):
+            for word in name.split()[:1]:
+                yield folder, f"{module}.{word}" if module else word
+
+
+def _resolved(path: str) -> str:
+    """Return the path without links to folders; a link to a file stays, as Python imports from its folder."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
+
+
+def _installed_as(path: str) -> str | None:
+    """Return which of the installed packages has a file; None if it is not installed."""
+    parts = path.split(os.sep)
+    for folder, name in pairwise(parts):
+        if folder in _INSTALLED:
+            return name
+    return "" if path.startswith(_STANDARD_LIBRARY) else None
 
 
 def _state(path: str) -> tuple[int, int]:
