@@ -40,10 +40,10 @@ def test_every_figure_stands_on_a_page():
 
 
 def test_a_figure_is_filled_in_and_an_unknown_one_is_named():
-    text = "takes <!-- figure:bench.compile -->0<!-- end --> s"
-    assert figures.filled(text) == text.replace(">0<", f">{figures.compile_seconds()}<")
-    with pytest.raises(ValueError, match=r"there is no figure 'bench\.compiles'"):
-        figures.filled(text.replace("compile -->", "compiles -->"))
+    text = "takes <!-- figure:layout.board -->0<!-- end -->"
+    assert figures.filled(text) == text.replace(">0<", f">{figures.board_size()}<")
+    with pytest.raises(ValueError, match=r"there is no figure 'layout\.boards'"):
+        figures.filled(text.replace("board -->", "boards -->"))
 
 
 def test_a_measured_figure_without_a_marker_would_be_found():

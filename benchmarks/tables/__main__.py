@@ -182,8 +182,6 @@ def remarks(bench: dict[str, Any]) -> str:
         f"{bench['import_s']:.2f} s; from the call of Python to the first step: "
         f"{bench['warm_start_s']:.2f} s.",
     ]
-    if bench["compile_s"] is not None:
-        lines.append(f"Compiling before the first step, once per version: {bench['compile_s']:.0f} s.")
     flat = load("flat_memory")
     if flat is not None:
         lines.append(

@@ -47,10 +47,6 @@ def load(name: str) -> Any:
 # ---- speed and memory --------------------------------------------------------------------------------
 
 
-def compile_seconds() -> str:
-    return f"{load('bench')['compile_s']:.0f} s"
-
-
 def pictures_a_second() -> str:
     found = load("render")
     return f"{found['rates'][found['decides']]['per_s']:.0f}"
@@ -219,7 +215,6 @@ def board_size() -> str:
 
 
 FIGURES: dict[str, Callable[[], str]] = {
-    "bench.compile": compile_seconds,
     "render.pictures": pictures_a_second,
     "store.step": store_step,
     "store.changed": changed_share,

@@ -27,9 +27,7 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = (
-        "compile all kernels into the cache, once: two minutes, and less than one for each further board size"
-    )
+    summary = "compile all kernels into the cache, once: some two minutes, and one for each further size"
     parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
     options.add_seed_option(parser, "a small game with this seed is played to compile its kernels")
     options.add_json_option(parser)

@@ -319,7 +319,7 @@ def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_
     assert Path(json.loads((tmp_path / "w.json").read_text())["cache_dir"]).is_absolute()
 
 
-@pytest.mark.slow  # for one size as well, which takes a minute; .ci/run runs it
+@pytest.mark.slow  # for one size as well, which takes a minute
 def test_warmup_compiles_every_kernel():
     program = """
 from territorial import GameConfig

@@ -32,7 +32,7 @@ def assert_same(game, other, step):
         assert np.array_equal(array, twin, equal_nan=array.dtype.kind == "f"), f"{name} after {step} steps"
 
 
-@pytest.mark.slow  # the compiler takes its time; .ci/run runs both of these
+@pytest.mark.slow  # the compiler takes its time
 @pytest.mark.parametrize(
     ("rules", "options", "steps"),
     [
