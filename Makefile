@@ -11,7 +11,7 @@ help:    ## show this list
 	@sed -n 's/^\([a-z]*\): *## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST)
 run:     ## play one whole game of 32 bots (installs the core only)
 	@$(PYTHON) bootstrap.py run $(ARGS)
-test:    ## all core tests, some four minutes on two cores
+test:    ## all core tests on two cores: five minutes at first, then three
 	@$(PYTHON) bootstrap.py test $(ARGS)
 lint:    ## ruff, mypy, the layers and duplicated code
 	@$(PYTHON) bootstrap.py lint $(ARGS)
