@@ -63,7 +63,10 @@ CHECK: list[list[list[CheckPart]]] = [
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
         [CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends", needs=NUMBA_FLOOR)],
-        [CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full")],
+        [
+            CheckPart("compiled-once", ["python maintainers/nothing_compiled.py"], "full"),
+            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
+        ],
     ],
     [
         [CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
