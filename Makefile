@@ -13,7 +13,7 @@ run:     ## play one whole game of 32 bots (installs the core only)
 	@$(PYTHON) bootstrap.py run $(ARGS)
 test:    ## all core tests on two cores: five minutes at first, then three
 	@$(PYTHON) bootstrap.py test $(ARGS)
-lint:    ## ruff, mypy, the layers and duplicated code
+lint:    ## ruff, mypy and the layers
 	@$(PYTHON) bootstrap.py lint $(ARGS)
 docs:    ## build the documentation, build/docs/index.html
 	@$(PYTHON) bootstrap.py docs $(ARGS)

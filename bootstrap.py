@@ -43,9 +43,8 @@ COMMANDS = {
             "ruff format --check .",
             "mypy",
             "lint-imports",
-            "python maintainers/duplicates.py --check",
         ],
-        "check style, types, layers and duplicated code",
+        "check style, types and layers",
     ),
     "docs": Command(
         "docs",

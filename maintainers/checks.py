@@ -27,7 +27,7 @@ QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
 TRAINED = (
-    "tests/integrations tests/render/test_video.py tests/test_trainers_doc.py tests/cli/test_clone_writer.py "
+    "tests/integrations tests/render/test_video.py tests/test_pages.py tests/cli/test_clone_writer.py "
     "tests/league/test_tensor_file.py tests/env/test_api.py"
 )
 FLOORS = (
@@ -50,7 +50,7 @@ CHECK: list[list[list[CheckPart]]] = [
     [
         [
             CheckPart("run", ["python bootstrap.py run"]),
-            CheckPart("types", ["mypy", "python maintainers/duplicates.py --check"]),
+            CheckPart("types", ["mypy"]),
         ],
         [
             CheckPart(
@@ -123,7 +123,7 @@ VERIFY: list[CheckPart] = [
         [f"{TEST} {LONG} tests/torch tests/decode", "python examples/pairs_ppo.py --minutes 1"],
         "full",
     ),
-    CheckPart("long-rllib", [f"{TEST} {LONG} tests/rllib"], "full"),
+    CheckPart("long-rllib", [f"{TEST} {LONG} tests/rllib tests/test_pages.py"], "full"),
     CheckPart(
         "long-trainers",
         [

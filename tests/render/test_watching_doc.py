@@ -1,4 +1,4 @@
-"""docs/watching.md: its Python runs, and its decoder reads what is written."""
+"""The decoder of films on docs/watching.md reads what is written."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial import cli
 from territorial.render.film import film_header, write_film
 from tests.render.film_reader import read_film
 from tests.replay.team_games import CONFIG, played
@@ -43,21 +42,3 @@ def test_its_decoder_reads_gifts():
     film = b"".join(write_film(film_header(CONFIG, replay.names, "", teams=replay.teams), frames))
     found = [list(map(list, gifts)) for *_, gifts in list(names["read_film"](film))[1:]]
     assert found == [frame.gifts.tolist() for frame in frames]
-
-
-def test_its_commands_are_understood():
-    lines = re.findall(r"^territorial (.*?)\s*(?:#.*)?$", TEXT, re.MULTILINE)
-    assert len(lines) == 5
-    for line in lines:
-        cli.make_parser(with_plugins=False).parse_args(line.split())
-
-
-def test_the_header_is_described_whole():
-    exec(compile(BLOCKS[-1].partition("film = ")[0], str(PAGE), "exec"), names := {})
-    for field in names["header"]:
-        assert f"`{field}`" in TEXT
-
-
-@pytest.mark.parametrize("name", ["watch", "watch-teams"])
-def test_its_pictures_are_there_and_small(name):
-    assert (PAGE.parent / f"images/{name}.png").stat().st_size < 200_000

@@ -1,0 +1,110 @@
+"""README and docs: the Python of every page runs, its commands are understood, and what it names exists."""
+
+import ast
+import re
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from territorial import cli, maps
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [page for page in PAGES if page.exists()]  # without a checkout some are not there
+OPTIONAL = {"torch", "ray", "rllib_adapters", "stable_baselines3", "sb3_contrib", "supersuit"}
+LONG = {"rllib.md", "learning.md"}
+"""Pages that train with RLlib, which `make verify` runs."""
+ELSEWHERE = {"clusters.md", "old_api_stack.md"}
+"""Pages whose Python needs a cluster or algorithms: `tests/rllib/test_nodes.py` and `test_legacy.py`."""
+SMALLER = {
+    '"config": GameConfig()': '"config": GameConfig(height=48, width=48, max_ticks=300)',
+    "per_learner=2048, minibatch_size=512": "per_learner=32, minibatch_size=16",
+}
+"""What takes long on a page, and what runs in its place."""
+COMMENT = re.compile(r"\s{3,}|\s+#")
+
+
+def blocks(page, *languages):
+    """Return the blocks of code of a page in these languages."""
+    found = re.findall(
+        r"^```([^\n]*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    return [text for language, text in found if language in languages]
+
+
+def commands(page, program):
+    """Return the calls of a program in the blocks of a page, without their comments."""
+    lines = re.sub(r"\\\n\s*", "", "".join(blocks(page, "", "sh"))).splitlines()
+    return [COMMENT.split(line)[0] for line in lines if line.startswith(f"{program} ")]
+
+
+def smaller(source):
+    """Return a source that takes less time."""
+    for long, short in SMALLER.items():
+        source = source.replace(long, short)
+    return source
+
+
+def missing(source):
+    """Return the optional packages that a source imports and that are not installed."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    packages = {name.partition(".")[0] for name in names} & OPTIONAL
+    packages = {"ray" if package == "rllib_adapters" else package for package in packages}
+    return {package for package in packages if find_spec(package) is None}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.verify] if page.name in LONG else [], id=page.name)
+        for page in PAGES
+        if blocks(page, "python") and page.name not in ELSEWHERE
+    ],
+)
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, lacking = {"__name__": "page"}, set()
+    try:
+        for block in blocks(page, "python"):
+            if missing(block):
+                lacking |= missing(block)
+            else:
+                exec(compile(smaller(block), page.name, "exec"), names)
+    finally:
+        for algorithm in [value for name, value in names.items() if name.endswith("algorithm")]:
+            algorithm.stop()
+    if lacking:
+        pytest.skip(f"the other blocks need {', '.join(sorted(lacking))}")
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [(page, command) for page in PAGES for command in commands(page, "territorial")],
+    ids=lambda value: value.name if isinstance(value, Path) else value,
+)
+def test_commands_are_understood(page, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    maps.save(maps.generate("lakes", 64, 64, 0), "my.png")  # of which a page speaks
+    cli.make_parser().parse_args(shlex.split(command)[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_programs_and_targets_exist(page):
+    for command in commands(page, "python"):
+        words = shlex.split(command)[1:]
+        if words[0].endswith(".py"):
+            source = (ROOT / words[0]).read_text(encoding="utf-8")
+            options = {word.removeprefix("--") for word in words if word.startswith("--")}
+            assert [
+                name for name in options if name not in source and name.replace("-", "_") not in source
+            ] == []
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in commands(page, "make"):
+        assert re.search(rf"^{shlex.split(command)[1]}:", makefile, re.MULTILINE), command
