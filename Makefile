@@ -24,4 +24,4 @@ verify:  ## the long checks, hours; the same command goes on where it was stoppe
 league:  ## train a league with RLlib at full size, in .venv-rllib: 3 to 10 minutes, 2.3 GB; `ARGS=--resume` goes on
 	@$(PYTHON) bootstrap.py league $(ARGS)
 clean:   ## remove .venv, builds and tool caches
-	@$(PYTHON) bootstrap.py clean
+	@rm -rf .venv .venv-rllib build dist .benchmarks .hypothesis .*_cache
