@@ -1,9 +1,7 @@
-"""The README does what it says: its Python runs, its commands exist, its table is what was measured."""
+"""The README does what it says: its Python runs, its commands exist."""
 
-import importlib
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -45,29 +43,3 @@ def test_the_pictures_are_small_enough_for_a_repository(name, most):
 def test_the_readme_is_read_in_a_few_minutes():
     assert len(README.splitlines()) < 145
     assert "`territorial play`" in README.split("## ")[0], "on the first screen"
-
-
-def test_the_tables_are_those_of_the_results(capsys):
-    assert readme_tables().main(["--check"]) == 0
-
-
-def test_rates_are_rounded_to_three_digits():
-    rounded = readme_tables().rounded
-    assert [rounded(x) for x in (912_345.6, 91_268.2, 1_234_567, 999.4, 12)] == [
-        "912,000",
-        "91,300",
-        "1,230,000",
-        "999",
-        "12",
-    ]
-
-
-def test_each_table_has_one_place():
-    filled = readme_tables().filled
-    assert filled("a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb", "x", "new").splitlines()[2] == "new"
-    with pytest.raises(ValueError, match="<!-- y:begin -->"):
-        filled("no markers", "y", "new")
-
-
-def readme_tables() -> ModuleType:
-    return importlib.import_module("benchmarks.tables.__main__")

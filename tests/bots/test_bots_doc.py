@@ -61,13 +61,3 @@ def test_its_style_plays_the_games_of_the_bot_in_python():
 
 def test_there_is_no_bot_of_that_name_yet():
     assert "patient" not in bots.ALIASES
-
-
-def test_its_picture_is_that_of_the_results():
-    from benchmarks.bots import invasion
-
-    result = json.loads(invasion.RESULT.read_text(encoding="utf-8"))
-    assert f"]({invasion.PICTURE.relative_to(PAGE.parent).as_posix()})" in TEXT
-    png = invasion.PICTURE.read_bytes()
-    assert invasion.fingerprint(result).encode() in png
-    assert len(png) < 250_000
