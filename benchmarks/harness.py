@@ -1,49 +1,30 @@
-"""What all benchmarks share: their options, their progress, and the stamp that every result carries.
-
-``write`` is the one way to a file in benchmarks/results. It puts in front what was measured: the revision,
-whether its source was unchanged, the machine and the versions. ``benchmarks.check_goals`` reads them.
-"""
+"""What benchmarks share: their options, their progress, and the JSON that ``--json`` asks for."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import importlib.util
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from territorial.cli.machine import machine, revision, versions
 from territorial.files.atomic import write_file
 
-RESULTS = Path(__file__).parent / "results"
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-STDOUT = "-"
+PROC = Path("/proc")
 
 
-def add_json(
-    parser: argparse.ArgumentParser, default: Path | None = None, shown: str = "%(default)s"
-) -> None:
-    """Add ``--json``; ``shown`` says what the default is where that depends on other options."""
+def parser_of(text: str | None) -> argparse.ArgumentParser:
+    """Return a parser that shows ``text``, the docstring of a benchmark, and has ``--json``."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=default,
-        help=f"write the result as JSON to FILE (default {shown})",
+        "--json", metavar="FILE", type=Path, help="write the result as JSON to FILE (default none)"
     )
-
-
-def add_rounds(parser: argparse.ArgumentParser, default: int, whole: Callable[[str], int] = int) -> None:
-    """Add ``--rounds``, which ``whole`` reads."""
-    parser.add_argument(
-        "--rounds",
-        type=whole,
-        default=default,
-        help="times that each case is measured (default %(default)s)",
-    )
+    return parser
 
 
 def add_quick(parser: argparse.ArgumentParser) -> None:
@@ -58,11 +39,6 @@ def tell(what: str) -> None:
     print(f"\r{what:60}", end="\r", file=sys.stderr, flush=True)
 
 
-def stamp() -> dict[str, Any]:
-    """Return what is measured: revision, machine and versions."""
-    return {"revision": revision(), "machine": machine(), "versions": versions()}
-
-
 def example(name: str) -> Any:
     """Return examples/NAME.py as a module."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -74,29 +50,22 @@ def example(name: str) -> Any:
     return module
 
 
-def versions_of(*packages: str) -> dict[str, str]:
-    """Return the versions of packages that the core does not need."""
-    return {name: _version_of(name) for name in packages}
+def write(path: Path | None, result: Mapping[str, Any]) -> None:
+    """Write ``result``, with the revision, machine and versions in front, to ``path`` where there is one."""
+    if path is not None:
+        about = {"revision": revision(), "machine": machine(), "versions": versions()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, (json.dumps({**about, **result}, indent=2) + "\n").encode())
 
 
-def _version_of(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def write(path: Path | str, result: Mapping[str, Any]) -> None:
-    """Write ``result`` behind its stamp to the file ``path``, whose folder is made; ``-`` is stdout.
-
-    What ``result`` says of machine and versions itself, such as a GPU, is added to the stamp.
-    """
-    about = stamp()
-    for key in ("machine", "versions"):
-        about[key] |= result.get(key, {})
-    text = json.dumps({**about, **result, **about}, indent=2) + "\n"
-    if str(path) == STDOUT:
-        sys.stdout.write(text)
-        return
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, text.encode())
+def processor_seconds(pids: Iterable[int]) -> dict[int, float]:
+    """Return how long each process has computed, by its number, on Linux; without those that have ended."""
+    found = {}
+    for pid in pids:
+        try:
+            # The name, in brackets, may hold anything; after it user and system time are the 12th and 13th.
+            fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        found[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found

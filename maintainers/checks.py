@@ -36,7 +36,7 @@ FLOORS = (
 )
 # numba 0.61 is not for Python 3.14.
 NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
-CHROMIUM = "python -c 'from benchmarks.media.browser.chromium import find; assert find()'"
+CHROMIUM = "python -c 'from tests.browser.chromium import find; assert find()'"
 # It holds axe-core, the checker of accessibility; what else it is for, and requires, is not used.
 AXE = "python -m pip install --quiet --no-deps --constraint .ci/constraints.txt axe-playwright-python"
 LEAGUE = (
@@ -111,10 +111,9 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "reference",
         [
-            "python benchmarks/engine/differential.py --json build/checks/differential.json",
-            "python benchmarks/engine/differential.py --with-teams --ticks 300000 "
-            "--json build/checks/differential_teams.json",
-            "python benchmarks/engine/teams_of_one.py --json build/checks/teams_of_one.json",
+            "python benchmarks/engine/differential.py",
+            "python benchmarks/engine/differential.py --with-teams --ticks 300000",
+            "python benchmarks/engine/differential.py --teams-of-one 10000",
         ],
     ),
     CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs=CHROMIUM),
@@ -127,7 +126,7 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "long-trainers",
         [
-            f"{TEST} {LONG} {TRAINED} tests/render tests/bots/test_champion_training.py",
+            f"{TEST} {LONG} {TRAINED} tests/render",
             "python examples/with_cleanrl.py",
         ],
         "full",
@@ -146,9 +145,8 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "leagues",
         [
-            "python -W ignore -m benchmarks.rllib.soak --iterations 30 --json soak.json",
-            "python -W ignore -m benchmarks.rllib.whole_nodes --size small --json nodes.json",
-            "python -W ignore -m benchmarks.rllib.training_speed --size small --rounds 1 --json speed.json",
+            "python -W ignore -m benchmarks.rllib.soak --iterations 30",
+            "python -W ignore -m benchmarks.rllib.training_speed --size small --rounds 1",
         ],
         "full",
     ),

@@ -1,6 +1,5 @@
 """docs/observation.md is true: its parser reads what is packed, its example is exact, its tables current."""
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -205,29 +204,3 @@ def test_the_dead_keep_the_numbers_that_the_page_names():
         }
         assert pairs == {"taken"}
         assert tables.masks[0, p - 1].tolist() == [1]
-
-
-# ---- the tables --------------------------------------------------------------------------------------
-
-
-def test_the_tables_are_current_and_a_stale_one_is_noticed(tmp_path, monkeypatch, capsys):
-    tables = readme_tables()
-    mine = [entry for entry in tables.TABLES if entry[0] == "docs/observation.md"]
-    monkeypatch.setattr(tables, "TABLES", mine)
-    assert tables.main(["--check"]) == 0
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/observation.md").write_text(TEXT.replace("cells owned, L", "cells"), encoding="utf-8")
-    assert tables.main(["--check"]) == 1
-    assert "docs/observation.md: players" in capsys.readouterr().err
-    assert tables.main([]) == 0
-    assert (tmp_path / "docs/observation.md").read_text(encoding="utf-8") == TEXT
-
-
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^):#]+)\)", TEXT))))
-def test_files_that_the_page_links_to_exist(target):
-    assert (ROOT / "docs" / target).is_file()
-
-
-def readme_tables():
-    return importlib.import_module("benchmarks.tables.__main__")

@@ -17,8 +17,7 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
   the best bot.
 - alone: all 32 seats are its own; how many games the last tick ends, the usual one and the 60,000th.
 
-The result goes to the file of ``--json``; docs/champion.md shows benchmarks/results/champion.json. The exit
-code is 1 if a figure misses its bar.
+The exit code is 1 if a figure misses its bar.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ from benchmarks.bots.exam_games import (
     OWN,
     SMALL,
     ExamField,
-    Examined,
     Examiner,
+    InEngine,
     add_options,
     all_of,
     dealt,
@@ -51,7 +50,7 @@ from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.config import GameConfig
 from territorial.config.map_names import KINDS, LANDS
-from territorial.evaluation.statistics import Estimate
+from territorial.evaluation.statistics import Estimate, mean_of
 
 TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
 LARGE = GameConfig(height=512, width=512, num_players=128, map_seed=EXAM_MAPS["map_seed"], num_maps=16)
@@ -90,8 +89,7 @@ def main(argv: list[str] | None = None) -> int:
         result[part] = PARTS[part](examiner, player, parsed.games)
         harness.tell("")
         print(text_of(part, result[part]), flush=True)
-    if parsed.json:
-        harness.write(parsed.json, result)
+    harness.write(parsed.json, result)
     missed = list(misses(result))
     print("\n".join(missed) or "no bar is missed")
     return int(bool(missed))
@@ -99,9 +97,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """Return the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser_of(__doc__)
     parser.add_argument(
         "player",
         help="bot to examine: a name, net:FILE or style:FILE",
@@ -110,14 +106,13 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, metavar="WHAT", help=f"case to measure; {', '.join(PARTS)}"
     )
-    harness.add_json(parser, shown="none")
     return parser.parse_args(argv)
 
 
 # ---- the parts ---------------------------------------------------------------------------------------
 
 
-def small(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+def small(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return the share of the seats of each bot that the player is above, by decision interval."""
     found: dict[str, Any] = {}
     for every in DECISIONS:
@@ -125,7 +120,7 @@ def small(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
         for bot in bots.NAMES:
             harness.tell(f"small games, every {every} ticks: {bot}")
             field = ExamField(SMALL.replace(decision_every=every), OWN, all_of(bot))
-            above[bot] = examiner.play(player, field, games).above()
+            above[bot] = mean_of(examiner.play(player, field, games).above())
         found[str(every)] = {
             "above": {bot: one._asdict() for bot, one in above.items()},
             "worst": min(above, key=lambda bot: above[bot].value),
@@ -134,7 +129,7 @@ def small(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
     return found
 
 
-def full(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+def full(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return mean place and wins at full size."""
     found = {}
     for name, opponents in {LINEUP: lineup(LINEUP), "dealt": dealt}.items():
@@ -144,7 +139,7 @@ def full(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
     return found
 
 
-def besiegers(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+def besiegers(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return mean place and wins of eight seats against besiegers."""
     harness.tell("games against besiegers")
     own = FULL.num_players - BESIEGERS
@@ -152,7 +147,7 @@ def besiegers(examiner: Examiner, player: Examined, games: int) -> dict[str, Any
     return {"place": played.place()._asdict(), "fair": played.fair()._asdict()}
 
 
-def unseen(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+def unseen(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return the places of the player and of the best bot in games of other kinds."""
     found = {}
     for name, field in _unseen_fields():
@@ -180,7 +175,7 @@ def places_of(ranking: Mapping[str, Estimate]) -> dict[str, Any]:
     }
 
 
-def alone(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
+def alone(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return how games end in which the player has all seats."""
     harness.tell("games of itself alone")
     found = {}
@@ -192,7 +187,7 @@ def alone(examiner: Examiner, player: Examined, games: int) -> dict[str, Any]:
     return found
 
 
-PARTS: dict[str, Callable[[Examiner, Examined, int], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[Examiner, InEngine, int], dict[str, Any]]] = {
     "small": small,
     "full": full,
     "besiegers": besiegers,

@@ -8,98 +8,58 @@
 
 The network of each plays games at full size, two seats of 32 against mixed-2, and small ones, two of 12
 against ten of each bot, on maps and seeds of no training. Intervals of one network are over games, those of
-means over seeds; both are of 95 per cent.
-
-What was examined is kept in the folder of ``--exams`` and not played again. The result goes to
-benchmarks/results/champion_seeds.json. The exit code is 1 if a road misses its bar: two hours of processor
+means over seeds; both are of 95 per cent. The exit code is 1 if a road misses its bar: two hours of processor
 time, nine times the fair share of wins.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import territorial
-from benchmarks import harness
-from benchmarks.bots.road_folders import NETWORK, make_untrained, minutes_of, progress, seed_of
-from benchmarks.bots.short_exam import ShortExam, add_options, line_of, over_runs, spread_of
-from territorial.bots import Network
+import numpy as np
 
-RESULT = harness.RESULTS / "champion_seeds.json"
-BARS = {"minutes": 120.0, "fair": 9.0}
-"""What is asked of each road: minutes of processor time at most, and wins over the fair share at least."""
+from benchmarks import harness
+from benchmarks.bots.exam_games import PART, Examiner, add_options, line_of
+from territorial.bots import Network
+from territorial.evaluation.statistics import mean_of
+
+MOST_MINUTES, LEAST_FAIR = 120.0, 9.0
+"""Of each road: minutes of processor time, and wins over the fair share."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Examine, print, write, and return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("roads", nargs="*", type=Path, help="folders that examples/champion.py made")
-    add_options(parser, 2000, RESULT)
+    """Examine, print, and return the exit code."""
+    parser = harness.parser_of(__doc__)
+    parser.add_argument("roads", nargs="+", type=Path, help="folders that examples/champion.py made")
+    add_options(parser, 2000, f"so many at full size, and one for {PART} of them against each bot")
     parsed = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory() as temporary:
-        if parsed.quick:
-            road = Path(temporary, "road")
-            make_untrained(road)
-            parsed.roads, parsed.exams, parsed.games = [road], Path(temporary), 10
-        if not parsed.roads:
-            parser.error("there are no roads; give the folders that examples/champion.py made")
-        try:
-            found = list(_examined(parsed))
-        except (ValueError, OSError) as error:
-            parser.error(str(error))
-    harness.write(parsed.json, result_of(found, parsed.games))
-    missed = list(misses(found))
-    print("\n".join(missed) or "no bar is missed")
-    return int(bool(missed) and not parsed.quick)
-
-
-def _examined(parsed: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield what is found of each road, and print it."""
-    exam = ShortExam(parsed.exams, parsed.games, parsed.threads)
+    examiner, roads, is_met = Examiner(parsed.threads), [], True
     for road in parsed.roads:
         harness.tell(f"{road}: examination")
-        found = {
-            "seed": seed_of(road),
-            "minutes": {name: round(value, 2) for name, value in minutes_of(road).items()},
-            "updates": len(progress(road / "pairs")),
-            "exam": exam.examined(Network(road / "pairs" / NETWORK)),
-        }
+        about = json.loads((road / "road.json").read_bytes())
+        minutes = {name: value / 60 for name, value in about["processor_seconds"].items()}
+        found = examiner.short(Network(road / "pairs" / "network.safetensors"), parsed.games)
         harness.tell("")
-        steps = ", ".join(f"{name} {taken:.1f}" for name, taken in found["minutes"].items())
-        print(f"seed {found['seed']}, {total(found):.1f} min ({steps}): {line_of(found['exam'])}", flush=True)
-        yield found
+        steps = ", ".join(f"{name} {taken:.1f}" for name, taken in minutes.items())
+        print(
+            f"seed {about['seed']}, {sum(minutes.values()):.1f} min ({steps}): {line_of(found)}", flush=True
+        )
+        is_met = is_met and sum(minutes.values()) <= MOST_MINUTES and found["fair"].value >= LEAST_FAIR
+        roads.append({"seed": about["seed"], "minutes": minutes, "exam": found})
+    if len(roads) > 1:
+        print(f"means over the seeds: {line_of(over_seeds(roads))}")
+    harness.write(parsed.json, {"games": parsed.games, "roads": roads})
+    return int(not is_met)
 
 
-def result_of(found: Sequence[Mapping[str, Any]], games: int) -> dict[str, Any]:
-    """Return the result: every road, and the means over them."""
+def over_seeds(roads: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the means over roads, with Student's intervals: each road is one number."""
     return {
-        "rules_version": territorial.RULES_VERSION,
-        "games": games,
-        "roads": found,
-        "mean": over_runs(found),
-        "minutes": spread_of([total(one) for one in found]),
+        name: mean_of(np.array([road["exam"][name].value for road in roads])) for name in roads[0]["exam"]
     }
-
-
-def total(found: Mapping[str, Any]) -> float:
-    """Return the minutes of processor time of a road."""
-    return float(sum(found["minutes"].values()))
-
-
-def misses(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for every bar that a road misses."""
-    for one in found:
-        if total(one) > BARS["minutes"]:
-            yield f"missed: seed {one['seed']}, {total(one):.1f} minutes of processor time"
-        if one["exam"]["fair"]["value"] < BARS["fair"]:
-            yield f"missed: seed {one['seed']}, {one['exam']['fair']['value']:.2f} times the fair share"
 
 
 if __name__ == "__main__":

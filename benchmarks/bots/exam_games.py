@@ -12,12 +12,11 @@ from territorial import bots
 from territorial.bots import Network, Style
 from territorial.cli import options
 from territorial.config import GameConfig
-from territorial.engine.seats import AGENT, LINEUPS, name_of
+from territorial.engine.seats import LINEUPS, name_of
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Acting
 from territorial.evaluation.statistics import Estimate, mean_of, wilson
 from territorial.files.cores import usable_cores
-from territorial.typing import Bools, Floats, Ints
+from territorial.typing import Floats, Ints
 
 EXAM_MAPS = {"map_seed": 2**21, "num_maps": 64}
 EXAM_SEED = 10**9
@@ -31,19 +30,13 @@ SIDE_BY_SIDE = 16
 """Games that a thread plays at once."""
 STEPS = 20
 """Of a call of the engine."""
+PART = 20
+"""Of a short examination: games at full size for one against each bot, at each decision interval."""
 LINEUP = "mixed-2"
 """The opponents of games at full size."""
 
 
-class ActingSeat(NamedTuple):
-    """A policy outside the engine that decides every so many ticks, and holds in between."""
-
-    policy: Acting
-    interval: int
-
-
 InEngine = str | Style | Network
-Examined = InEngine | ActingSeat
 Opponents = Callable[[int, np.random.Generator], Sequence[InEngine]]
 """Returns so many opponents."""
 
@@ -79,12 +72,8 @@ class ExamGames(NamedTuple):
         won = wilson(float((self.own == 1).any(axis=1).mean()), len(self.own))
         return Estimate(*(value / share for value in won))
 
-    def above(self) -> Estimate:
-        """Return the share of the opponents' seats that it is placed above; a tie is half."""
-        return mean_of(self.above_by_game())
-
-    def above_by_game(self) -> Floats:
-        """Return the same of each game, (G,)."""
+    def above(self) -> Floats:
+        """Return in what share of the opponents' seats it is placed above, by game, (G,); a tie is half."""
         others = self.places[:, None, self.field.own :]
         wins, ties = others > self.own[:, :, None], others == self.own[:, :, None]
         return np.asarray((wins + 0.5 * ties).mean(axis=(1, 2)))
@@ -108,28 +97,25 @@ class Examiner:
     """Plays games of fields on so many threads, on which no result depends."""
 
     def __init__(self, threads: int) -> None:
-        self._threads, self._frames = threads, 0
+        self._threads = threads
         self._game: VecGame | None = None
 
-    def play(self, player: Examined, field: ExamField, games: int) -> ExamGames:
+    def play(self, player: InEngine, field: ExamField, games: int) -> ExamGames:
         """Return how so many games ended; the same field has the same games for every player."""
         rng, count = np.random.default_rng(EXAM_SEED), field.config.num_players
         opponents = [field.opponents(count - field.own, rng) for _ in range(games)]
         order = [rng.permutation(count) for _ in range(games)]
-        acting = player if isinstance(player, ActingSeat) else None
-        game = self._batch(field.config, acting)
+        game = self._batch(field.config)
         places, ticks = np.zeros((games, count)), np.zeros(games, np.int64)
         for first in range(0, games, game.num_games):
-            part = slice(first, min(games, first + game.num_games))
-            numbers = range(part.start, part.stop)
-            seeds = [EXAM_SEED + number for number in numbers]
+            numbers = range(first, min(games, first + game.num_games))
             for k, number in enumerate(numbers):
-                own = AGENT if isinstance(player, ActingSeat) else player
-                sitting = [*[own] * field.own, *opponents[number]]
+                sitting = [*[player] * field.own, *opponents[number]]
                 game.set_seats(k, [sitting[i] for i in order[number]])
-            _begin(game, seeds)
-            if acting is not None:
-                _act(game, acting, np.array([order[number] < field.own for number in numbers]))
+            spare = range(len(numbers), game.num_games)
+            game.reset(seeds=[EXAM_SEED + number for number in numbers] + [0] * len(spare))
+            for k in spare:
+                game.stop_game(k)
             while not game.state.over.all():
                 game.step(repeat=STEPS)
             for k, number in enumerate(numbers):
@@ -137,47 +123,43 @@ class Examiner:
                 ticks[number] = game.state.tick[k]
         return ExamGames(field, opponents, places, ticks)
 
-    def _batch(self, config: GameConfig, acting: ActingSeat | None) -> VecGame:
-        """Return games of a config, observed for a policy that acts; those of the last call are kept."""
-        frames = 0 if acting is None else acting.policy.frames
-        if self._game is None or (self._game.config, self._frames) != (config, frames):
+    def short(self, player: InEngine, games: int) -> dict[str, Estimate]:
+        """Return what a short examination finds, by which players of the same kind are compared.
+
+        ``above``: the share of the bots' seats that it is placed above in small games, of each bot in turn.
+        ``fair`` and ``place``: wins and places of so many games at full size.
+        """
+        above = [
+            self.play(player, field, max(1, games // PART)).above()
+            for every in DECISIONS
+            for field in (
+                ExamField(SMALL.replace(decision_every=every), OWN, all_of(bot)) for bot in bots.NAMES
+            )
+        ]
+        full = self.play(player, ExamField(FULL, OWN, lineup(LINEUP)), games)
+        return {"above": mean_of(np.concatenate(above)), "fair": full.fair(), "place": full.place()}
+
+    def _batch(self, config: GameConfig) -> VecGame:
+        """Return games of a config; those of the last call are kept."""
+        if self._game is None or self._game.config != config:
             self._game = None  # before the next: both may be large
-            self._frames = frames
             self._game = VecGame(
                 config,
                 SIDE_BY_SIDE * self._threads,
                 num_threads=self._threads,
                 autoreset="disabled",
-                **({"frames": frames} if frames else {"observe": False}),
+                observe=False,
             )
         return self._game
 
 
-def _begin(game: VecGame, seeds: list[int]) -> None:
-    """Begin the first games of a batch, one for each seed; the others stand."""
-    game.reset(seeds=seeds + [0] * (game.num_games - len(seeds)))
-    for spare in range(len(seeds), game.num_games):
-        game.stop_game(spare)
-
-
-def _act(game: VecGame, acting: ActingSeat, is_own: Bools) -> None:
-    """Play the first games of a batch as long as one of the policy's seats lives, which are (G, P)."""
-    policy, count = acting.policy, len(is_own)
-    act = policy.start(game.config, game.layout, EXAM_SEED)
-    actions = np.zeros((game.num_games, game.config.num_players, 2), np.int64)
-    try:
-        while (living := is_own & _lives(game)[:count]).any():
-            games, seats = np.nonzero(living)
-            actions[:] = 0
-            actions[games, seats] = act(game, games, seats + 1)
-            game.step(actions, repeat=acting.interval // game.config.decision_every)
-    finally:
-        policy.stop()
-
-
-def _lives(game: VecGame) -> Bools:
-    """Return who plays on, (E, P)."""
-    return np.asarray((game.state.alive[:, 1:] != 0) & (game.state.over == 0)[:, None])
+def line_of(found: dict[str, Estimate]) -> str:
+    """Return what a short examination found, in a line."""
+    above, fair, place = found["above"], found["fair"], found["place"]
+    return (
+        f"above {above.value:.1%} of the bots' seats in small games; at full size it wins {fair.value:.2f} "
+        f"times the fair share ({fair.low:.2f} to {fair.high:.2f}), place {place.value:.2f}"
+    )
 
 
 def lineup(name: str) -> Opponents:

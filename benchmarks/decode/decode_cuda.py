@@ -1,19 +1,16 @@
 #!/usr/bin/env python3
 """Checks the PyTorch decoder on an NVIDIA GPU against the one for numpy, to the bit, and times it there.
 
-    python benchmarks/decode/decode_cuda.py                  some minutes, most of them for the compiler
-    python benchmarks/decode/decode_cuda.py --json FILE      the result to FILE
+    python benchmarks/decode/decode_cuda.py     some minutes, most of them for the compiler
 
 Every method is run on boards of several sizes, eager, compiled and, for one-hot planes, as a Triton kernel.
 Any wait for the device is an error there. One-hot planes are then timed against the memory that a memset
-writes a second, and the first layer over maps of owners against a convolution of one-hot planes. Exit code 1
-if anything differs: but for the means of ``pooled`` where compiled, which may be off by the last place. The
-result, with the machine and the versions, goes to benchmarks/results/decode_cuda.json.
+writes a second. Exit code 1 if anything differs: but for the means of ``pooled`` where compiled, which may be
+off by the last place.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,10 +24,8 @@ import territorial
 from benchmarks import harness
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.decode.torch import Decoder
-from territorial.nets import OwnerConv2d
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
 
-RESULT = harness.RESULTS / "decode_cuda.json"
 DEVICE = "cuda"
 FULL = ObsLayout(height=256, width=256, num_players=32, frames=4)
 LAYOUTS = (
@@ -54,30 +49,19 @@ Arrays = tuple[Any, ...]
 
 def main(argv: list[str] | None = None) -> int:
     """Check, time, write and return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    harness.add_json(parser, RESULT, "%(default)s; - is stdout")
-    parsed = parser.parse_args(argv)
+    parsed = harness.parser_of(__doc__).parse_args(argv)
     if not torch.cuda.is_available():
         print("PyTorch finds no NVIDIA GPU here", file=sys.stderr)
         return 1
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}")
     checks = [row for layout in LAYOUTS for row in check(layout)]
-    result = {
-        "versions": {"torch": torch.__version__, "cuda": torch.version.cuda},
-        "machine": {"gpu": torch.cuda.get_device_name()},
-        "is_right": all(row["is_right"] for row in checks),
-        "checks": checks,
-        "layout": FULL.to_dict(),
-        "chunk": CHUNK,
-        "onehot": [row for agents in AGENTS_TIMED for row in time_onehot(agents)],
-        "first_layer": [time_first_layer(kernel, stride) for kernel, stride in ((3, 1), (8, 4), (4, 4))],
-    }
-    harness.write(parsed.json, result)
-    for row in [row for row in checks if not row["is_right"]] + result["onehot"] + result["first_layer"]:
-        print(row, file=sys.stderr)
-    print(f"{len(checks)} checks, {'all right' if result['is_right'] else 'SOME WRONG'}", file=sys.stderr)
-    return 0 if result["is_right"] else 1
+    wrong = [row for row in checks if not row["is_right"]]
+    timed = [row for agents in AGENTS_TIMED for row in time_onehot(agents)]
+    for row in wrong + timed:
+        print(" ".join(f"{key}={value}" for key, value in row.items()))
+    print(f"{len(checks)} checks, {len(wrong)} wrong")
+    harness.write(parsed.json, {"checks": checks, "onehot": timed})
+    return int(bool(wrong))
 
 
 # ---- observations --------------------------------------------------------------------------------
@@ -225,29 +209,6 @@ def time_onehot(agents: int) -> Iterator[dict[str, Any]]:
                 "gb_per_s": out.nbytes / taken / 1e6,
                 "share_of_memset": memset / taken,
             }
-
-
-def time_first_layer(kernel: int, stride: int, out_channels: int = 32) -> dict[str, Any]:
-    """Return the time and the memory of a first layer, forward and backward, over either kind of input."""
-    decoder = Decoder(FULL)
-    given = on_device(arguments(FULL, CHUNK)["onehot"])
-    layer = OwnerConv2d(FULL, out_channels, kernel, stride, device=DEVICE, dtype=torch.bfloat16)
-    conv = layer.to_conv().to(memory_format=torch.channels_last)
-
-    def with_owners() -> None:
-        layer(decoder.owners(*given)).sum().backward()
-
-    def with_onehot() -> None:
-        conv(decoder.onehot(*given, dtype=torch.bfloat16)).sum().backward()
-
-    row: dict[str, Any] = {"kernel": kernel, "stride": stride, "agents": CHUNK, "dtype": "bfloat16"}
-    for name, call in (("owners", with_owners), ("onehot", with_onehot)):
-        row[f"{name}_ms"] = milliseconds(call)
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        call()
-        row[f"{name}_peak_mb"] = (torch.cuda.max_memory_allocated() - before) / 1e6
-    return row
 
 
 if __name__ == "__main__":

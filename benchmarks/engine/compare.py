@@ -7,8 +7,8 @@
 
 Both are checked out beside each other (git worktree) and compiled; then ``parts.py`` of these files
 times one after the other, in changing order, so that both meet the same noise. The exit code is 1 if
-a part has become slower by the factor in benchmarks/goals.toml, and 2 if the two did not play the same
-games under the same rules.
+a part has become slower by more than SLOWER, and 2 if the two did not play the same games under the same
+rules.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from typing import Any
 
 from scipy.stats import binom
 
-from benchmarks import goals, harness
+from benchmarks import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = Path(__file__).with_name("parts.py")
 AS_IT_IS = "the files as they are"
+SLOWER = 1.3
+"""The ratio of times, new over old, from which on a part is called slower: less may be noise."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -39,28 +41,25 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parse(argv)
     with tree(parsed.old) as old, tree(parsed.new) as new:
         for folder in (old, new):
-            tell(f"compiling {folder}")
+            harness.tell(f"compiling {folder}")
             python(folder, "-m", "territorial", "warmup")
         runs = take_turns(old, new, parsed.rounds, parsed.steps)
     olds, news = ([run["us"] for run in side] for side in runs)
     rows = ratios(olds, news)
-    print(table(rows, goals.bounds_of("parts", "us"), parsed.old, parsed.new or AS_IT_IS))
-    if parsed.json:
-        harness.write(parsed.json, {"old": parsed.old, "new": parsed.new or AS_IT_IS, "parts": rows})
+    print(table(rows, parsed.old, parsed.new or AS_IT_IS))
+    harness.write(parsed.json, {"old": parsed.old, "new": parsed.new or AS_IT_IS, "parts": rows})
     if are_different(*runs):
         print("DIFFERENT: the two did not play the same games", file=sys.stderr)
         return 2
-    slow = slower_parts(rows, goals.slower())
+    slow = [part for part, row in rows.items() if row["ratio"] > SLOWER]
     for part in slow:
-        print(f"SLOWER by {rows[part]['ratio']:.2f} (allowed: {goals.slower()}): {part}", file=sys.stderr)
+        print(f"SLOWER by {rows[part]['ratio']:.2f} (allowed: {SLOWER}): {part}", file=sys.stderr)
     return 1 if slow else 0
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """Return the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser_of(__doc__)
     parser.add_argument("old", nargs="?", default="HEAD", help="revision to compare with (default HEAD)")
     parser.add_argument("new", nargs="?", help=f"revision to judge (default: {AS_IT_IS})")
     parser.add_argument(
@@ -75,7 +74,6 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=600,
         help="environment steps to run; so many of each batch and run (default %(default)s)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE")
     return parser.parse_args(argv)
 
 
@@ -110,15 +108,10 @@ def take_turns(old: Path, new: Path, rounds: int, steps: int) -> tuple[list[Any]
     """Return what parts.py found for both, ``rounds`` times each."""
     found: dict[Path, list[Any]] = {old: [], new: []}
     for number in range(rounds):
-        tell(f"round {number + 1} of {rounds}")
+        harness.tell(f"round {number + 1} of {rounds}")
         for folder in (old, new) if number % 2 == 0 else (new, old):
             found[folder].append(json.loads(python(folder, str(PARTS), "--json", "-", "--steps", str(steps))))
     return found[old], found[new]
-
-
-def tell(what: str) -> None:
-    """Show progress on stderr."""
-    print(what, file=sys.stderr, flush=True)
 
 
 def ratios(olds: Sequence[dict[str, float]], news: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -153,11 +146,6 @@ def interval_of_median(numbers: Sequence[float]) -> tuple[float, float]:
     return ordered[dropped], ordered[-1 - dropped]
 
 
-def slower_parts(rows: dict[str, dict[str, float]], limit: float) -> list[str]:
-    """Return the parts that have become slower by more than ``limit``."""
-    return [part for part, row in rows.items() if row["ratio"] > limit]
-
-
 def are_different(olds: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]) -> bool:
     """Return whether games under the same rules ended in different positions."""
     positions: dict[int, set[str]] = {}
@@ -166,15 +154,14 @@ def are_different(olds: Sequence[dict[str, Any]], news: Sequence[dict[str, Any]]
     return any(len(digests) > 1 for digests in positions.values())
 
 
-def table(rows: dict[str, dict[str, float]], bounds: dict[str, float], old: str, new: str) -> str:
+def table(rows: dict[str, dict[str, float]], old: str, new: str) -> str:
     """Return the figures as text."""
-    head = f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6}   {'95 %':11} {'goal':>6}"
+    head = f"{'microseconds':48} {'old':>9} {'new':>9} {'ratio':>6}   {'95 %':11}"
     lines = [f"{head}   old: {old}, new: {new}"]
     for part, row in rows.items():
-        goal = f"{bounds[part]:6.1f}" if part in bounds else ""
         interval = f"{row['low']:5.2f}-{row['high']:.2f}"
         times = f"{row['old_us']:9.2f} {row['new_us']:9.2f} {row['ratio']:6.2f}"
-        lines.append(f"{part:48} {times}   {interval:11} {goal}")
+        lines.append(f"{part:48} {times}   {interval}")
     return "\n".join(lines)
 
 

@@ -11,19 +11,17 @@ neutral land and holds once there is none, by the best of the ten fractions. Com
 the two seats, 1 being the best. Networks play with sampled actions, and greedily. The games are none of
 those trained on.
 
-The result, with the curve, the time taken, the machine and the versions, goes to
-benchmarks/results/learning_*.json, and a picture of the curve to where --picture says. Exit code 1 unless the
-95 % interval of what was trained lies below all others, sampled and greedy.
+Exit code 1 unless the 95 % interval of what was trained lies below all others, sampled and greedy.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +34,8 @@ from benchmarks import harness
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
-from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.statistics import Z
-from territorial.nets import EncodeOncePolicy, Policy
+from territorial.nets import Policy
 
 EVAL_SEED = 1_000_000
 RLLIB_SEATS = ["agent", "agent", *["metronome", "novice"] * 3]
@@ -53,7 +50,6 @@ class Point(NamedTuple):
     steps: int
     """Game steps so far."""
     seconds: float
-    cpu_seconds: float
     place: float
     """Mean place of the learning seats in the games that ended since the last moment; NaN if none did."""
 
@@ -139,7 +135,6 @@ class Trained(NamedTuple):
     after: Policy
     config: GameConfig
     seats: list[str]
-    settings: dict[str, Any]
 
 
 def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
@@ -154,50 +149,44 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
     env_config = {"config": RLLIB_GAME, "seats": RLLIB_SEATS, "frames": 1}
     config = configure(PPOConfig(), env_config, module=EncodeOnceModule, runner="batched")
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, rollout_fragment_length=128)
-    settings = {
-        "lr": [[0, 1e-3], [steps, 1e-4]],
-        "train_batch_size_per_learner": 2048,
-        "minibatch_size": 512,
-        "num_epochs": 3,
-        "gamma": 0.997,
-        "lambda_": 0.97,
-        "entropy_coeff": 0.003,
-        "vf_loss_coeff": 0.5,
-        "clip_param": 0.2,
-        "use_kl_loss": False,
-        "grad_clip": 0.5,
-        "grad_clip_by": "global_norm",
-    }
-    config.training(**settings)
+    config.training(
+        lr=[[0, 1e-3], [steps, 1e-4]],
+        train_batch_size_per_learner=2048,
+        minibatch_size=512,
+        num_epochs=3,
+        gamma=0.997,
+        lambda_=0.97,
+        entropy_coeff=0.003,
+        vf_loss_coeff=0.5,
+        clip_param=0.2,
+        use_kl_loss=False,
+        grad_clip=0.5,
+        grad_clip_by="global_norm",
+    )
     config.debugging(seed=seed)
     algorithm = rows_by_frame(config).build_algo()
     try:
-        before = _copied(algorithm.get_module(MAIN).policy)
-        clock = _clock()
-        next(clock)
+        before, started = copy.deepcopy(algorithm.get_module(MAIN).policy), time.perf_counter()
         while not curve or (curve[-1].steps < steps and has_time(curve, minutes)):
             found = algorithm.train()["env_runners"]
-            moment = Point(
-                int(found["num_env_steps_sampled_lifetime"]), *next(clock), float(found.get("place", np.nan))
-            )
-            curve.append(moment)
+            done, place = int(found["num_env_steps_sampled_lifetime"]), float(found.get("place", np.nan))
+            curve.append(Point(done, time.perf_counter() - started, place))
             if len(curve) % 5 == 1:
-                _tell(moment, steps)
-        after = _copied(algorithm.get_module(MAIN).policy)
+                print(f"{curve[-1].seconds:5.0f} s  {done:,} of {steps:,} game steps  mean place {place:.2f}")
+        after = copy.deepcopy(algorithm.get_module(MAIN).policy)
     finally:
         algorithm.stop()
-    return Trained(before, after, RLLIB_GAME, RLLIB_SEATS, settings)
+    return Trained(before, after, RLLIB_GAME, RLLIB_SEATS)
 
 
 def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
     """Train with examples/ppo.py as it stands; ``curve`` is filled on the way."""
     ppo = harness.example("ppo")
     args = ppo.Args(seed=seed, total_steps=steps, network="encode-once")
-    clock = _clock()
-    next(clock)
+    started = time.perf_counter()
 
     def see(done: int, place: float) -> bool:
-        curve.append(Point(done, *next(clock), place))
+        curve.append(Point(done, time.perf_counter() - started, place))
         return has_time(curve, minutes)
 
     after, _ = ppo.train(args, see)
@@ -205,7 +194,7 @@ def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]
     env = ppo.make(args, 1)
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     before = ppo.make_network(args, env)
-    return Trained(before.policy, after.policy, env.config, seats, vars(args))
+    return Trained(before.policy, after.policy, env.config, seats)
 
 
 TRAINERS = {"rllib": (train_with_rllib, 160_000, 15.0), "example": (train_with_example, 60_000, 5.0)}
@@ -219,27 +208,6 @@ def has_time(curve: list[Point], minutes: float) -> bool:
     return seconds[-1] + longest < 60 * minutes
 
 
-def _clock() -> Iterator[tuple[float, float]]:
-    """Yield the seconds since now, and those of the processor for this process."""
-    started, cpu = time.perf_counter(), time.process_time()
-    while True:
-        yield time.perf_counter() - started, time.process_time() - cpu
-
-
-def _tell(moment: Point, steps: int) -> None:
-    print(
-        f"{moment.seconds:5.0f} s  {moment.steps:,} of {steps:,} game steps  mean place {moment.place:.2f}",
-        flush=True,
-    )
-
-
-def _copied(policy: EncodeOncePolicy) -> EncodeOncePolicy:
-    """Return a network of its own with the same weights."""
-    copy = EncodeOncePolicy(policy.layout, policy.config, size=policy.size)
-    copy.load_state_dict(policy.state_dict())
-    return copy
-
-
 # ---- the check ---------------------------------------------------------------------------------------
 
 
@@ -251,21 +219,17 @@ def main(argv: list[str] | None = None) -> int:
     curve: list[Point] = []
     trained = trainer(parsed.steps or steps, parsed.minutes or minutes, parsed.seed, curve)
     scores = compare(trained, parsed.eval_games)
-    result = report(parsed, trained, curve, scores)
-    out = parsed.json or harness.RESULTS / f"learning_{parsed.trainer}.json"
-    harness.write(out, result)
-    if parsed.picture:
-        plot(result, parsed.picture)
-    verdict = "better than all others" if result["better_than_all"] else "NOT better than all others"
-    print(f"{verdict}, after {result['seconds']:.0f} s; written to {out}")
-    return 0 if result["better_than_all"] else 1
+    is_good = is_better(scores)
+    print(f"{'better' if is_good else 'NOT better'} than all others, after {curve[-1].seconds:.0f} s")
+    harness.write(
+        parsed.json, {"mean_place": scores, "better_than_all": is_good, "curve": curve, "seed": parsed.seed}
+    )
+    return int(not is_good)
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """Return the arguments."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser_of(__doc__)
     parser.add_argument(
         "--trainer", choices=TRAINERS, default="rllib", help="trainer to measure (default %(default)s)"
     )
@@ -287,12 +251,6 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--seed", type=options.whole(0, 2**31), default=0, help="random seed (default %(default)s)"
-    )
-    harness.add_json(parser, shown="benchmarks/results/learning_*.json")
-    parser.add_argument(
-        "--picture",
-        type=Path,
-        help="write a picture to FILE, which must end in .png; it shows the learning curve; needs matplotlib",
     )
     return parser.parse_args(argv)
 
@@ -321,67 +279,6 @@ def is_better(scores: dict[str, Score]) -> bool:
     return all(
         own.place + own.half < other.place - other.half for own, other in itertools.product(ours, others)
     )
-
-
-def report(
-    parsed: argparse.Namespace, trained: Trained, curve: list[Point], scores: dict[str, Score]
-) -> dict[str, Any]:
-    """Return the result as plain data."""
-    config = trained.config
-    return {
-        "trainer": parsed.trainer,
-        "height": config.height,
-        "width": config.width,
-        "decision_every": config.decision_every,
-        "seats": trained.seats,
-        "network": "encode-once, small",
-        "parameters": sum(weight.numel() for weight in trained.after.parameters()),
-        "settings": trained.settings,
-        "seed": parsed.seed,
-        "game_steps": curve[-1].steps,
-        "seconds": round(curve[-1].seconds, 1),
-        "cpu_seconds": round(curve[-1].cpu_seconds, 1),
-        "games": parsed.eval_games,
-        "mean_place": {
-            name: {"mean": round(score.place, 3), "half_interval": round(score.half, 3)}
-            for name, score in scores.items()
-        },
-        "better_than_all": is_better(scores),
-        "curve": [[point.steps, round(point.seconds, 1), _rounded(point.place)] for point in curve],
-        "versions": harness.versions_of("torch"),
-    }
-
-
-def _rounded(place: float) -> float | None:
-    return None if np.isnan(place) else round(place, 3)
-
-
-def plot(result: dict[str, Any], path: Path) -> None:
-    """Draw the curve of a result, with what takes no learning as lines."""
-    pyplot = check_matplotlib()
-    figure, axes = pyplot.subplots(figsize=(8, 4.2), dpi=100)
-    points = [(seconds / 60, place) for _, seconds, place in result["curve"] if place is not None]
-    axes.plot(*zip(*points, strict=True), color="#1f6fb4", linewidth=1.8, label="while it learns, sampled")
-    styles = {
-        "untrained, sampled": "#8a8a8a",
-        "always hold": "#c05a2e",
-        "expand then hold": "#3f8f4f",
-        "trained, greedy": "#101010",
-    }
-    for name, colour in styles.items():
-        found = result["mean_place"][name]
-        low, high = found["mean"] - found["half_interval"], found["mean"] + found["half_interval"]
-        axes.axhspan(low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.axhline(found["mean"], color=colour, linestyle="--", linewidth=1.2, label=name)
-    axes.invert_yaxis()
-    axes.set_xlabel("minutes of training")
-    axes.set_ylabel(f"mean place of {len(result['seats'])}; 1 is the best")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
 
 
 if __name__ == "__main__":

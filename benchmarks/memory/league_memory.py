@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
-"""Measures what the league takes that did not fit, and compares it with RLlib's own ways of doing it.
+"""Measures what a league takes at full size, beside what ``territorial memory`` predicts.
 
-The league has 32 players on 256 x 256 cells: a policy of 4.9 million parameters that learns, 32 bots and 32
-frozen copies, with 2 batched runners, and with 2 of RLlib's own. It is measured as well with the networks of
-the presets "features" and "pairs", with both of them in one league, and in the sizes of the preset "pairs".
+    python benchmarks/memory/league_memory.py            half an hour, 8 GB of memory, 6 GB of disk
+    python benchmarks/memory/league_memory.py --only "packed, small"
 
-    python benchmarks/memory/league_memory.py            forty minutes, 12 GB of memory, 6 GB of disk
-    python benchmarks/memory/league_memory.py --only packed "packed, small"
+32 players on 256 x 256 cells: a policy of 4.9 million parameters that learns, 32 bots and 32 frozen copies,
+with 2 batched runners, and with 2 of RLlib's own. It is measured as well with the networks of the presets
+"features" and "pairs", with both of them in one league, and in the sizes of the preset "pairs". Last, the
+memory that four runners have for themselves, with 300 snapshots and with none.
 
 Memory is PSS of all processes together, Ray's own among them: what they share counts once, mapped files too.
-The peak is the worst moment of an iteration, at full size of the first five; all runners have read all
-snapshots before.
-
-It needs Ray with RLlib and torch (the extra ``rllib``) on Linux. Every case has a process of its own. What
-fits is measured, all in this one run; what does not fit is extrapolated from it and marked so. The result is
-benchmarks/results/league_memory.json, from which benchmarks/tables makes tables, and which
-benchmarks/check_goals.py holds against the goals.
+The peak is the worst moment of an iteration; all runners have read all snapshots before. Prediction and
+measurement are over processes that have imported everything. Every case has a process of its own. It needs
+Ray with RLlib and torch (the extra ``rllib``) on Linux. The exit code is 1 if a league takes over MOST_MB, or
+a runner of 300 snapshots has over MOST_OF_SNAPSHOTS more for itself.
 """
 
 from __future__ import annotations
@@ -28,38 +26,42 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+import ray
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from torch import Tensor
+
 from benchmarks import harness
-from benchmarks.memory.where_memory_goes import LeagueCase, configuration
+from benchmarks.rllib.league_seats import BOTS, LEARNER, NETWORKS, LeagueNetwork, names_of, spread
+from rllib_adapters.configure import configure
+from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.league.export import network_of
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.pairs import PairModule
+from territorial import GameConfig, VecGame
+from territorial.actions.encoding import num_targets
+from territorial.bots.network_file import NetworkFile, pieces
+from territorial.constants import NUM_FRACTIONS
+from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.memory.measure import PSS, Memory, measure, process_tree
-from territorial.memory.plan import MB, Plan
+from territorial.memory.plan import MB
 from territorial.memory.predict import predict
 from territorial.memory.setup import Setup
-
-RESULT = harness.RESULTS / "league_memory.json"
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
 TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=2_000)
 """The same with networks on tables, or on pairs."""
-MIDDLE = dataclasses.replace(
-    LEAGUE,
-    height=128,
-    width=128,
-    num_players=16,
-    agents=4,
-    snapshots=100,
-    env_runners=1,
-    games=4,
-    steps=256,
-    minibatch=64,
-)
 SMALL = dataclasses.replace(
     LEAGUE,
     height=64,
@@ -96,33 +98,26 @@ class PackedCase(NamedTuple):
     form: str = "packed"
     """Of the prediction."""
     runner: str = "batched"
-    iterations: int = 5
     epochs: int = 1
 
 
-STOCK_RUNNER = "packed with RLlib's own runner"
-SMALL_NETWORKS = ("features", "pairs", "mixed")
-"""Those of the same league whose networks are small."""
 PACKED = {
     "packed": PackedCase(LEAGUE),
-    STOCK_RUNNER: PackedCase(LEAGUE, runner="stock"),
+    "packed with RLlib's own runner": PackedCase(LEAGUE, runner="stock"),
     "features": PackedCase(TABLES, "tables"),
     "pairs": PackedCase(TABLES, "pairs", "pairs"),
     "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed"),
     "pairs, preset": PackedCase(PRESET, "pairs", "pairs", epochs=2),
-    "packed, middle": PackedCase(MIDDLE, runner="stock", iterations=1),
-    "packed, small": PackedCase(SMALL, runner="stock", iterations=1),
+    "packed, small": PackedCase(SMALL),
 }
-ONE_HOT = dataclasses.replace(LEAGUE, agents=32, parameters=1, env_runners=0, snapshots=0, bots=0)
-STOCK = {
-    "1 network": LeagueCase("1 network", ONE_HOT),
-    "2 networks": LeagueCase("2 networks", dataclasses.replace(ONE_HOT, snapshots=1)),
-    "1 network, 4 bots": LeagueCase("1 network, 4 bots", dataclasses.replace(ONE_HOT, bots=4)),
-}
+ITERATIONS = 5
 MANY, MANY_RUNNERS = 300, 4
-STOCK_MODULES = (0, 4, 8)
-"""Frozen modules beside the one that learns, for what each takes in RLlib's new stack."""
-SYNCS = 7
+MOST_MB = 1341
+"""At the worst moment of each league, over idle processes."""
+MOST_OF_SNAPSHOTS = 10 * MB
+"""Of the private memory of a runner that plays with MANY snapshots, over one with none."""
+ON_PAIRS = "on-pairs"
+"""Who learns on pairs where others are on boards."""
 COMPILE = """
 import torch
 from territorial.nets import OwnerConv2d
@@ -165,10 +160,8 @@ def settled() -> Memory:
     return measure()
 
 
-def quiet_ray(cpus: int) -> Any:
+def quiet_ray(cpus: int) -> None:
     """Start Ray with as little around it as it can do with."""
-    import ray
-
     ray.init(
         address="local",  # whatever other clusters there may be
         num_cpus=cpus,
@@ -178,23 +171,10 @@ def quiet_ray(cpus: int) -> Any:
         object_store_memory=400 * MB,
         runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}},
     )
-    return ray
 
 
-def import_everything() -> int:
-    """Import what a runner imports, and return the number of the process."""
-    import ray.rllib.algorithms.ppo
-    import torch
-
-    import rllib_adapters.configure
-
-    del rllib_adapters
-    return os.getpid() if ray and torch else 0
-
-
-def idle(ray: Any, runners: int) -> dict[str, int]:
+def idle(runners: int) -> dict[str, int]:
     """Return what this process, others instead of runners, and Ray take before anything is built."""
-    import_everything()
     actor = ray.remote(_Idle)
     others = [actor.remote() for _ in range(runners)]
     pids = ray.get([other.pid.remote() for other in others])
@@ -218,165 +198,259 @@ class _Idle:
 
     def pid(self) -> int:
         """Return its number."""
-        return import_everything()
+        from rllib_adapters import configure  # all that a runner imports
+
+        return os.getpid() if configure else 0
 
 
-# ---- with this project -------------------------------------------------------------------------------
+# ---- cases -------------------------------------------------------------------------------------------
 
 
 def packed(case: PackedCase) -> dict[str, Any]:
     """Build a league, open all of its snapshots, train some iterations, and measure each."""
-    ray = quiet_ray(case.setup.env_runners + 1)
-    found: dict[str, Any] = {"setup": asdict(case.setup), "form": case.form, "network": case.network}
-    found["idle"] = idle(ray, case.setup.env_runners)
-    from benchmarks.memory import packed_league
-
-    league = packed_league.MeasuredLeague(case.setup, case.network, case.form)
-    with packed_league.filled_store(league) as store:
-        found["activations"] = packed_league.activations_of(league)
-        with Peak() as peak:
-            algorithm = packed_league.config_of(league, store, case.runner, case.epochs).build_algo()
-            found["built"] = settled().total
-        found["building_peak"] = peak.total
-        packed_league.open_all(algorithm, league.names)
-        found["opened"] = settled().total
-        found |= trained(algorithm, case.iterations)
-        found["parameters"] = packed_league.parameters_of(algorithm, league)
+    quiet_ray(case.setup.env_runners + 1)
+    idles, league = idle(case.setup.env_runners), MeasuredLeague(case.setup, case.network, case.form)
+    with filled_store(league) as store:
+        activations = activations_of(league)
+        algorithm = config_of(league, store, case.runner, case.epochs).build_algo()
+        built = settled().total
+        open_all(algorithm, league.names)
+        opened, peaks = settled().total, []
+        for _ in range(ITERATIONS):
+            with Peak() as peak:
+                algorithm.train()
+            peaks.append(peak.total)
+        sizes = {"built": built, "opened": opened, "peak": max(peaks)}
+        plan = predict(
+            measured_setup(case.setup, idles, activations, parameters_of(algorithm, league)), case.form
+        )
         algorithm.stop()
     ray.shutdown()
-    return found
+    predicted = {"built": plan.built_over_idle, "peak": plan.peak - plan.built + plan.built_over_idle}
+    return {
+        "idle_mb": idles["total"] / MB,
+        "over_idle_mb": {name: (size - idles["total"]) / MB for name, size in sizes.items()},
+        "predicted_mb": {name: size / MB for name, size in predicted.items()},
+    }
 
 
-def trained(algorithm: Any, iterations: int) -> dict[str, Any]:
-    """Train, and return the worst moment of each iteration and of all, the seconds of one, what is left."""
-    peaks, seconds = [], []
-    for _ in range(iterations):
-        start = time.perf_counter()
-        with Peak() as peak:
-            algorithm.train()
-        peaks.append(peak.total)
-        seconds.append(time.perf_counter() - start)
-    after = settled().total
-    return {"iteration_s": statistics.median(seconds), "peaks": peaks, "peak": max(peaks), "after": after}
+def measured_setup(setup: Setup, idles: dict[str, int], activations: int, parameters: int) -> Setup:
+    """Return a setup with what idle processes took, and what a network takes."""
+    runners = setup.env_runners
+    process = (idles["driver"] + runners * idles["runner"]) // (1 + runners)
+    return dataclasses.replace(
+        setup,
+        parameters=parameters,
+        activations=activations,
+        process_mb=round(process / MB),
+        services_mb=round(idles["services"] / MB),
+    )
 
 
-def three_hundred(snapshots: int) -> dict[str, Any]:
-    """Return what four runners take that play with so many snapshots, and how long weights take to them."""
-    from benchmarks.memory import packed_league
-
+def with_snapshots(snapshots: int) -> dict[str, Any]:
+    """Return how much each of four runners has for itself that play with so many snapshots."""
     setup = dataclasses.replace(LEAGUE, height=64, width=64, snapshots=snapshots, env_runners=MANY_RUNNERS)
-    ray = quiet_ray(MANY_RUNNERS + 1)
-    league = packed_league.MeasuredLeague(setup, "reference", "packed")
-    with packed_league.filled_store(league) as store:
-        algorithm = packed_league.config_of(league, store).build_algo()
+    quiet_ray(MANY_RUNNERS + 1)
+    league = MeasuredLeague(setup, "reference", "packed")
+    with filled_store(league) as store:
+        algorithm = config_of(league, store).build_algo()
         algorithm.train()
         if snapshots:
-            packed_league.open_all(algorithm, league.names)
-        found = {"snapshots": snapshots, **runners_of(algorithm), **synced(algorithm)}
+            open_all(algorithm, league.names)
+        pids = algorithm.env_runner_group.foreach_env_runner(lambda _: os.getpid(), local_env_runner=False)
+        gc.collect()
+        time.sleep(2)
+        private = statistics.mean(process.private for process in measure(pids).processes)
         algorithm.stop()
     ray.shutdown()
-    return found
+    return {"private_of_a_runner": private}
 
 
-# ---- RLlib's own ways --------------------------------------------------------------------------------
+# ---- leagues -----------------------------------------------------------------------------------------
 
 
-def one_hot(case: LeagueCase) -> dict[str, Any]:
-    """Build networks and bots on the old stack, with one-hot boards of full size, in one process."""
-    ray = quiet_ray(2)
-    config = configuration(case)
-    gc.collect()
-    before = measure([os.getpid()]).total
-    with Peak() as peak:
-        algorithm = config.build_algo()
-        found = measure([os.getpid()]).total
-    algorithm.stop()
-    ray.shutdown()
-    return {
-        "networks": 1 + case.setup.snapshots,
-        "bots": case.setup.bots,
-        "idle": before,
-        "built": found,
-        "peak": peak.total,
+@dataclasses.dataclass(frozen=True)
+class MeasuredLeague:
+    """A league: its numbers, the network of learners and snapshots, and who is on pairs besides."""
+
+    setup: Setup
+    network: str
+    form: str
+
+    @property
+    def learners(self) -> dict[str, tuple[LeagueNetwork, int]]:
+        """By name, the network of each learner and its seats."""
+        setup, own = self.setup, NETWORKS[self.network]
+        if self.form != "mixed":
+            return {LEARNER: (own, setup.agents)}
+        on_pairs = setup.pair_agents
+        return {LEARNER: (own, setup.agents - on_pairs), ON_PAIRS: (NETWORKS["pairs"], on_pairs)}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its snapshots."""
+        return names_of(self.setup.snapshots)
+
+    def entries(self) -> dict[str, Any]:
+        """Return its ``env_config``."""
+        setup = self.setup
+        rest = setup.num_players - setup.agents
+        frozen = rest // 2 if setup.snapshots else 0
+        groups = [
+            *(Group(seats, {f"trainable:{name}": 1}) for name, (_, seats) in self.learners.items()),
+            Group(rest - frozen, BOTS),
+            *([Group(frozen, {f"snapshot:{name}": 1 for name in self.names})] if frozen else []),
+        ]
+        obs = {name: network.obs for name, (network, _) in self.learners.items()}
+        return {
+            "config": game_of(setup),
+            "league": LeagueTable(groups),
+            "frames": setup.frames,
+            "obs": obs if len(obs) > 1 else obs[LEARNER],
+        }
+
+    def settings(self, learner: str) -> dict[str, Any]:
+        """Return the ``model_config`` of a learner's module."""
+        network, _ = self.learners[learner]
+        return settings_of(self.entries(), learner=learner, **network.settings)
+
+
+def game_of(setup: Setup) -> GameConfig:
+    return GameConfig(height=setup.height, width=setup.width, num_players=setup.num_players)
+
+
+@contextmanager
+def filled_store(league: MeasuredLeague) -> Iterator[SnapshotStore]:
+    """Give a store with the snapshots of a league, no two alike; those of its learners in turn."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TERRITORIAL_STORE_DIR")) as folder:
+        store = SnapshotStore(folder)
+        learners = list(league.learners)
+        for i, learner in enumerate(learners):
+            _fill(store, league, learner, league.names[i :: len(learners)])
+        torch.manual_seed(0)
+        yield store
+
+
+def _fill(store: SnapshotStore, league: MeasuredLeague, learner: str, names: list[str]) -> None:
+    """Add snapshots of a learner's network; the engine plays those on pairs."""
+    module, settings = league.learners[learner][0].module, league.settings(learner)
+    policy = module.make_policy(settings)
+    network = exported(policy, league) if module is PairModule else None
+    weights = policy.state_dict()
+    for name in names:
+        next(iter(weights.values())).view(-1)[0] += 1  # no two files are the same
+        arrays = {key: part.numpy() for key, part in weights.items()}
+        store.add(name, arrays, module.manifest(settings), network=network)
+
+
+def exported(policy: Any, league: MeasuredLeague) -> list[Any]:
+    """Return a network on pairs as the engine has it: as many bytes as any other of its size."""
+    spread(policy)
+    network = network_of(PairModule, policy, EnvConfig.from_config(league.entries()))
+    assert isinstance(network, NetworkFile), network
+    return list(pieces(network))
+
+
+def config_of(league: MeasuredLeague, store: SnapshotStore, runner: str = "stock", epochs: int = 1) -> Any:
+    """Return the configuration of PPO for a league."""
+    setup = league.setup
+    modules = {name: (network.module, network.settings) for name, (network, _) in league.learners.items()}
+    config = configure(PPOConfig(), league.entries(), module=modules, store=store, runner=runner)
+    config.env_runners(
+        num_env_runners=setup.env_runners,
+        num_envs_per_env_runner=setup.games,
+        create_local_env_runner=bool(setup.driver_plays) or not setup.env_runners,
+        sample_timeout_s=None,
+    )
+    config.training(
+        train_batch_size_per_learner=setup.steps, minibatch_size=setup.minibatch, num_epochs=epochs, lr=1e-4
+    )
+    return config.debugging(seed=0, log_level="ERROR")
+
+
+def open_all(algorithm: Any, names: list[str]) -> None:
+    """Have every runner read all snapshots, in the engine or in the pool, down to the last byte."""
+
+    def read(runner: Any) -> int:
+        houses = [runner.env] if hasattr(runner.env, "game") else [env.unwrapped for env in runner.env.envs]
+        in_engine = {name for name in names if all(one._house._networks.network(name) for one in houses)}
+        opponents = runner.module[POOL].opponents
+        opponents.keep(sorted(set(names) - in_engine))
+        return len(in_engine) + sum(map(pages_read, by_form(opponents)))
+
+    group, has_runners = algorithm.env_runner_group, bool(algorithm.config.num_env_runners)
+    assert min(group.foreach_env_runner(read, local_env_runner=not has_runners)) > 0
+
+
+def by_form(opponents: Any) -> list[Any]:
+    """Return the pools of frozen opponents, of which those of two forms have two."""
+    return list(opponents.by_form.values()) if hasattr(opponents, "by_form") else [opponents]
+
+
+def pages_read(opponents: Any) -> int:
+    """Read a number of each page of the weights that a pool has open."""
+    weights = [part for entry in opponents._open.values() for part in entry.weights.values()]
+    return sum(int(part.view(-1)[::1024].count_nonzero()) for part in weights)
+
+
+def activations_of(league: MeasuredLeague) -> int:
+    """Return how many float32 numbers the modules keep of a row until gradients are computed, at most."""
+    return max(_activations(league, name) for name in league.learners)
+
+
+def _activations(league: MeasuredLeague, learner: str) -> int:
+    network, _ = league.learners[learner]
+    policy = network.module.make_policy(league.settings(learner))
+    own = {parameter.data_ptr() for parameter in policy.parameters()}
+    kept: dict[int, int] = {}
+
+    def pack(tensor: Any) -> Any:
+        if tensor.data_ptr() not in own:
+            kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        if network.obs == "pairs":
+            policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
+        else:
+            policy(_first_row(league.setup))
+    return sum(kept.values()) // 4
+
+
+def _first_row(setup: Setup) -> dict[str, Tensor]:
+    """Return what a seat sees of boards as a game begins."""
+    seen = VecGame(game_of(setup), 1, frames=setup.frames).reset()
+    arrays = {
+        "observations": seen.planes,
+        **{key: getattr(seen, key) for key in ("players", "borders", "globals")},
     }
+    rows = {key: torch.from_numpy(np.array(part)) for key, part in arrays.items()}
+    mask = torch.ones((1, num_targets(setup.num_players) + NUM_FRACTIONS))
+    return {**rows, "seat": torch.ones((1, 1), dtype=torch.int32), "action_mask": mask}
 
 
-def frozen_modules(count: int) -> dict[str, Any]:
-    """Return what a runner takes with ``count`` frozen modules beside the one that learns."""
-    from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
-    from ray.rllib.core.rl_module.rl_module import RLModuleSpec
-
-    from benchmarks.memory import packed_league
-    from rllib_adapters.modules.board import ReferenceModule
-
-    ray = quiet_ray(2)
-    setup = dataclasses.replace(LEAGUE, height=64, width=64, env_runners=1, snapshots=0)
-    league = packed_league.MeasuredLeague(setup, "reference", "packed")
-    with packed_league.filled_store(league) as store:
-        config = packed_league.config_of(league, store)
-        ids = ["main", *(f"frozen_{i}" for i in range(count))]
-        spec = RLModuleSpec(module_class=ReferenceModule, model_config=league.settings("main"))
-        config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=dict.fromkeys(ids, spec)))
-        config.multi_agent(policies=set(ids))
-        algorithm = config.build_algo()
-        algorithm.train()
-        found = {"snapshots": count, **runners_of(algorithm), **synced(algorithm)}
-        algorithm.stop()
-    ray.shutdown()
-    return found
-
-
-def runners_of(algorithm: Any) -> dict[str, Any]:
-    """Return the mean memory of runners, and how much of it each has for itself."""
-    pids = algorithm.env_runner_group.foreach_env_runner(lambda _: os.getpid(), local_env_runner=False)
-    gc.collect()
-    time.sleep(2)
-    found = measure(pids).processes
-    return {
-        "runners": len(pids),
-        "runner_pss": int(statistics.mean(process.nbytes for process in found)),
-        "runner_private": int(statistics.mean(process.private for process in found)),
-    }
-
-
-def synced(algorithm: Any) -> dict[str, Any]:
-    """Return how long weights take to all runners, as PPO sends them after an iteration, and their bytes."""
-    ids = sorted(algorithm.config.rl_module_spec.rl_module_specs)
-    seconds = []
-    for _ in range(SYNCS):
-        start = time.perf_counter()
-        algorithm.env_runner_group.sync_weights(
-            from_worker_or_learner_group=algorithm.learner_group, policies=ids, inference_only=True
-        )
-        algorithm.env_runner_group.foreach_env_runner(lambda _: None, local_env_runner=False)
-        seconds.append(time.perf_counter() - start)
-    weights = algorithm.learner_group.get_weights(ids)
-    sent = sum(array.nbytes for state in weights.values() for array in state.values())
-    return {"sync_s": statistics.median(seconds), "sync_bytes": sent}
+def parameters_of(algorithm: Any, league: MeasuredLeague) -> int:
+    """Return the weights of the largest network that learns."""
+    weights = algorithm.learner_group.get_weights(list(league.learners))
+    return max(sum(int(array.size) for array in state.values()) for state in weights.values())
 
 
 # ---- all of it ---------------------------------------------------------------------------------------
 
+NONE_OF, MANY_OF = "0 snapshots", f"{MANY} snapshots"
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
     **{name: (lambda case=case: packed(case)) for name, case in PACKED.items()},
-    **{f"one-hot, {name}": (lambda case=case: one_hot(case)) for name, case in STOCK.items()},
-    **{f"pool, {n} snapshots": (lambda n=n: three_hundred(n)) for n in (0, MANY)},
-    **{f"stock, {n} modules": (lambda n=n: frozen_modules(n)) for n in STOCK_MODULES},
+    NONE_OF: lambda: with_snapshots(0),
+    MANY_OF: lambda: with_snapshots(MANY),
 }
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure all cases and return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = harness.parser_of(__doc__)
     parser.add_argument(
-        "--only",
-        nargs="+",
-        metavar="CASE",
-        help="case to measure; the others keep the result on file (default all)",
+        "--only", nargs="+", choices=CASES, metavar="CASE", default=list(CASES), help="cases to measure"
     )
-    harness.add_json(parser, RESULT)
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)  # what the processes are given
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
@@ -388,75 +462,31 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     subprocess.run([sys.executable, "-m", "territorial", "warmup"], check=True)
     subprocess.run([sys.executable, "-c", COMPILE], check=True)
-    found = json.loads(parsed.json.read_text(encoding="utf-8"))["cases"] if parsed.only else {}
-    for name in CASES:
-        if parsed.only and name not in parsed.only:
-            continue
-        start = time.perf_counter()
+    found: dict[str, dict[str, Any]] = {}
+    for name in parsed.only:
         command = [sys.executable, __file__, "--case", name]
         ended = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
         found[name] = json.loads(ended.stdout.splitlines()[-1])
-        print(f"{name} ({time.perf_counter() - start:.0f} s): {summary(found[name])}", flush=True)
-    result = {
-        "versions": harness.versions_of("ray", "torch"),
-        "measure": PSS,
-        "cases": found,
-    }
-    harness.write(parsed.json, result)
-    print(f"written to {parsed.json}")
-    return 0
+        print(f"{name}: {text_of(found[name])}", flush=True)
+    harness.write(parsed.json, {"cases": found})
+    peaks = [case["over_idle_mb"]["peak"] for case in found.values() if "over_idle_mb" in case]
+    more = 0.0
+    if {NONE_OF, MANY_OF} <= found.keys():
+        more = found[MANY_OF]["private_of_a_runner"] - found[NONE_OF]["private_of_a_runner"]
+        print(f"{MANY} snapshots: {more / MB:.1f} MB more of its own in a runner")
+    return int(max(peaks, default=0) > MOST_MB or more > MOST_OF_SNAPSHOTS)
 
 
-# ---- what it says ------------------------------------------------------------------------------------
-
-
-def over_idle(case: dict[str, Any], when: str) -> int:
-    """Return what a packed league takes over processes that have imported everything and do nothing."""
-    return int(case[when] - case["idle"]["total"])
-
-
-def predicted(case: dict[str, Any]) -> Plan:
-    """Return the prediction for a packed league, from what idle processes took and what boards take."""
-    idle_case, runners = case["idle"], case["setup"]["env_runners"]
-    process = (idle_case["driver"] + runners * idle_case["runner"]) // (1 + runners)
-    known = {
-        "parameters": case["parameters"],
-        "activations": case["activations"],
-        "process_mb": round(process / MB),
-        "services_mb": round(idle_case["services"] / MB),
-    }
-    return predict(Setup.from_dict(case["setup"] | known), case.get("form", "packed"))
-
-
-def one_hot_league(cases: dict[str, Any]) -> dict[str, float]:
-    """Return what a network and a bot take with one-hot boards, and the whole league, extrapolated."""
-    alone, two, bots = (cases[f"one-hot, {name}"] for name in STOCK)
-    network = two["built"] - alone["built"]
-    bot = (bots["built"] - alone["built"]) / bots["bots"]
-    process = alone["built"] - alone["idle"] - network + (1 + LEAGUE.snapshots) * network + LEAGUE.bots * bot
-    return {"network": network, "bot": bot, "process": process, "built": (1 + LEAGUE.env_runners) * process}
-
-
-def growth_of_runners(cases: dict[str, Any]) -> dict[str, float]:
-    """Return by how much a runner's private memory grows with 300 snapshots: here, and with RLlib's modules.
-
-    The second is extrapolated from a few modules, in a straight line.
-    """
-    first, *_, last = (cases[f"stock, {n} modules"] for n in STOCK_MODULES)
-    each = (last["runner_private"] - first["runner_private"]) / last["snapshots"]
-    here = cases[f"pool, {MANY} snapshots"]["runner_private"] - cases["pool, 0 snapshots"]["runner_private"]
-    return {"here": here, "module": each, "modules": MANY * each}
-
-
-def summary(found: dict[str, Any]) -> str:
-    """Return the sizes of a case in MB."""
-    sizes = ("idle", "built", "opened", "peak", "after", "runner_private", "sync_bytes")
-    parts = []
-    for name in sizes:
-        if name in found:
-            size = found[name]["total"] if isinstance(found[name], dict) else found[name]
-            parts.append(f"{name} {size / MB:,.0f}")
-    return ", ".join(parts) + " MB"
+def text_of(found: dict[str, Any]) -> str:
+    """Return the sizes of a case in MB, and in brackets what is predicted."""
+    if "private_of_a_runner" in found:
+        return f"{found['private_of_a_runner'] / MB:,.1f} MB that a runner has for itself"
+    sizes = ", ".join(
+        f"{name} {size:,.0f}"
+        + (f" ({found['predicted_mb'][name]:,.0f})" if name in found["predicted_mb"] else "")
+        for name, size in found["over_idle_mb"].items()
+    )
+    return f"idle {found['idle_mb']:,.0f} MB; over that {sizes} MB"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,8 +24,6 @@ from territorial.nets.pair_policy import PairPolicy
 
 LEARNER = "main"
 BOTS = {f"bot:{name}": 1.0 for name in bots.NAMES}
-HAS_TOGETHER = "together" in {spec.name for spec in dataclasses.fields(Group)}
-"""Whether a group can draw one player for all of its seats."""
 SPREAD = 3.0
 """What the last weights of a ``PairPolicy`` are multiplied by, so that its choices differ."""
 
@@ -60,8 +57,6 @@ class Seats:
     frozen: int = 12
     snapshots: int = 32
     """Those that frozen seats are drawn from; 0: bots have these seats."""
-    together: bool = False
-    """Whether one snapshot is drawn for all frozen seats of a game."""
 
     @property
     def players(self) -> int:
@@ -74,8 +69,7 @@ class Seats:
         if not self.snapshots:
             return LeagueTable([learning, Group(self.bots + self.frozen, BOTS)])
         drawn = {f"snapshot:{name}": 1.0 for name in names_of(self.snapshots)}
-        options: dict[str, Any] = {"together": True} if self.together else {}
-        return LeagueTable([learning, Group(self.bots, BOTS), Group(self.frozen, drawn, **options)])
+        return LeagueTable([learning, Group(self.bots, BOTS), Group(self.frozen, drawn)])
 
 
 def names_of(count: int) -> list[str]:
@@ -143,7 +137,7 @@ def seat_modules(runner: Any, network: LeagueNetwork, seats: Seats, folder: Path
     """Let RLlib's own runner play frozen seats as RLlib does by itself: every snapshot is a module.
 
     The modules, without anything that learning needs, are added as ``Algorithm.add_module`` adds them to a
-    runner. RLlib's mapping function draws one for a seat, or for all frozen seats of a game, when they begin.
+    runner. RLlib's mapping function draws one for a seat when a game begins.
     """
     names = names_of(seats.snapshots)
     store = store_in(folder, network)
@@ -164,7 +158,7 @@ def seat_modules(runner: Any, network: LeagueNetwork, seats: Seats, folder: Path
         module = module_of(agent, episode)
         if module != POOL or episode is None:
             return module
-        return names[hash(episode.id_ if seats.together else (episode.id_, agent)) % len(names)]
+        return names[hash((episode.id_, agent)) % len(names)]
 
     runner.config = runner.config.copy(copy_frozen=False).multi_agent(policy_mapping_fn=drawn)
 

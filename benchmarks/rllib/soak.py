@@ -15,13 +15,12 @@ are like the first ones: what they take is compared.
 After each iteration the memory of all processes is read, and the processor time of the learner and of all
 runners. Those are compared in the last fifth with those in the second: the first is for warming up, and for
 the league to become full. The exit code is 1 if the median memory is more than 2 % over, or if a second of
-processor plays fewer than 0.9 times the steps; runs of fewer than 100 iterations are not judged. The result
-is benchmarks/results/soak.json. It needs Ray with RLlib and torch (the extra ``rllib``).
+processor plays fewer than 0.9 times the steps; runs of fewer than 100 iterations are not judged. It needs Ray
+with RLlib and torch (the extra ``rllib``), on Linux.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import gc
 import statistics
@@ -34,19 +33,17 @@ from typing import Any
 
 import ray
 
-from benchmarks import goals, harness
-from benchmarks.rllib.processes import processor_seconds
+from benchmarks import harness
 from rllib_adapters.train.memory_watch import MB, RAY, describe, kind_of
 from rllib_adapters.train.options import PRESETS, Training
 from rllib_adapters.train.run import Run, start_ray
 from territorial.cli import options
 from territorial.memory.measure import measure
 
-RESULT = harness.RESULTS / "soak.json"
 CAPACITY = 32
 """Snapshots that the league keeps; a shorter run keeps fewer, so that it is full after a fifth."""
-FLAT = goals.bound("soak", "growth")
-STEADY = goals.bound("soak", "speed")
+FLAT, STEADY = 1.02, 0.9
+"""Times the memory of the second fifth at most, and times its speed at least."""
 JUDGED = 100
 """Iterations from which on the bounds count; those of fewer are a matter of a few games."""
 UNLIMITED = 10.0**6
@@ -97,7 +94,7 @@ class Readings:
                 "iteration": logged["iteration"],
                 "steps": logged["steps"],
                 "snapshots": logged["snapshots"],
-                "processor_seconds": sum(processor_seconds(process.pid for process in own).values()),
+                "processor_seconds": sum(harness.processor_seconds(process.pid for process in own).values()),
                 "own": sum(process.nbytes for process in own),
                 "own_private": sum(process.private for process in own),
                 **describe(memory),
@@ -124,45 +121,27 @@ def soak(training: Training) -> list[dict[str, Any]]:
     return watch.rows
 
 
-def growth(rows: list[dict[str, Any]], key: str) -> float:
-    """Return the median of the last fifth over that of the second."""
-    second, last = _fifths(rows)
-    return statistics.median(row[key] for row in last) / statistics.median(row[key] for row in second)
-
-
-def speed(rows: list[dict[str, Any]]) -> float:
-    """Return the steps that a second of processor plays in the last fifth, over those in the second."""
-    second, last = map(_steps_per_second, _fifths(rows))
-    return last / second
-
-
-def _fifths(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the second fifth and the last one."""
+def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Return memory and speed of the last fifth over those of the second."""
     fifth = len(rows) // 5
-    return rows[fifth : 2 * fifth], rows[-fifth:]
+    second, last = rows[fifth : 2 * fifth], rows[-fifth:]
+    kept = {"growth": "own", "growth_of_private": "own_private", "growth_with_ray": "total"}
+    found = {
+        name: statistics.median(row[key] for row in last) / statistics.median(row[key] for row in second)
+        for name, key in kept.items()
+    }
+    speed = _steps_per_second(last) / _steps_per_second(second)
+    return found | {"speed": speed, "env_steps_per_process_second": _steps_per_second(rows[fifth:])}
 
 
 def _steps_per_second(rows: list[dict[str, Any]]) -> float:
     first, last = rows[0], rows[-1]
-    return (last["steps"] - first["steps"]) / (last["processor_seconds"] - first["processor_seconds"])
-
-
-def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return what the rows come to."""
-    return {
-        "growth": growth(rows, "own"),
-        "growth_of_private": growth(rows, "own_private"),
-        "growth_with_ray": growth(rows, "total"),
-        "speed": speed(rows),
-        "env_steps_per_process_second": _steps_per_second(rows[len(rows) // 5 :]),
-    }
+    return float((last["steps"] - first["steps"]) / (last["processor_seconds"] - first["processor_seconds"]))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Train, write what was found and return the exit code."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Train, print what was found and return the exit code."""
+    parser = harness.parser_of(__doc__)
     parser.add_argument(
         "--iterations",
         type=options.whole(20, 10**6),
@@ -181,7 +160,6 @@ def main(argv: list[str] | None = None) -> int:
         default=2,
         help="processes that collect samples (default %(default)s)",
     )
-    harness.add_json(parser, shown=f"{RESULT.name} from 500 iterations on")
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     training = training_of(parsed.preset, parsed.iterations, parsed.env_runners)
@@ -198,20 +176,7 @@ def main(argv: list[str] | None = None) -> int:
         f"{found['growth_with_ray']:.4f} with Ray's own; {found['speed']:.3f} times the steps a second of "
         f"processor (at least {STEADY}), {found['env_steps_per_process_second']:,.0f} of them"
     )
-    out = parsed.json or (RESULT if len(rows) >= 500 else None)
-    if out:
-        result = {
-            "versions": harness.versions_of("ray", "torch"),
-            "training": dataclasses.asdict(training),
-            "iterations": len(rows),
-            "preset": parsed.preset,
-            "runners": training.runners,
-            "snapshots_at_a_time": training.capacity,
-            **found,
-            "seconds": seconds,
-            "rows": rows,
-        }
-        harness.write(out, result)
+    harness.write(parsed.json, {"training": dataclasses.asdict(training), **found, "rows": rows})
     is_flat = found["growth"] <= FLAT and found["speed"] >= STEADY
     return int(not is_flat and len(rows) >= JUDGED)
 

@@ -1,34 +1,80 @@
 """The decoders against the clock: one-hot planes of 16 agents, and what one would write without them.
 
 Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the gigabytes a second
-that follow from the median. `benchmarks/decode/decode_speed.py` writes the ratios.
+that follow from the median.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from benchmarks.decode import decode_speed
+import territorial
+from territorial.actions.encoding import ego_owners
 from territorial.decode.numpy import Decoder
+from territorial.observation.layout import ObsLayout
 
+CONFIG = territorial.GameConfig()
+LAYOUT = ObsLayout(height=CONFIG.height, width=CONFIG.width, num_players=CONFIG.num_players, frames=4)
+GAMES = 8
+START = 100
+"""Decisions played before the boards are taken: tick 1,000, when most seats live and touch."""
 PART = slice(32, 48)
 """Agents of one game."""
 BOARDS = ("owners", "semantic", "pooled")
 
 
+class SeenGames(NamedTuple):
+    """Observations of GAMES games, and all their seats as the agents that see them."""
+
+    planes: npt.NDArray[np.uint8]
+    players: npt.NDArray[np.float32]
+    borders: npt.NDArray[np.float32]
+    seats: npt.NDArray[np.int64]
+    games: npt.NDArray[np.int64]
+
+
 @pytest.fixture(scope="module")
 def batch():
-    return decode_speed.observations()
+    seats = territorial.LINEUPS["mixed-1"].seats
+    game = territorial.VecGame(CONFIG, GAMES, seats=seats, autoreset="disabled", frames=LAYOUT.frames)
+    game.reset(seeds=list(range(GAMES)))
+    for _ in range(START):
+        game.step()
+    seen, players = game.observations, LAYOUT.num_players
+    everyone = np.tile(np.arange(1, players + 1), GAMES)
+    # PyTorch warns of arrays that are not to be written to, so the planes are copied.
+    planes = seen.planes.copy()
+    return SeenGames(planes, seen.players, seen.borders, everyone, np.repeat(np.arange(GAMES), players))
 
 
 @pytest.fixture(scope="module")
 def out():
-    return decode_speed.room()
+    owners = LAYOUT.num_players + 1
+    shape = (PART.stop - PART.start, LAYOUT.frames * owners, LAYOUT.height, LAYOUT.width)
+    return np.full(shape, 1, np.float16)
 
 
 @pytest.fixture(scope="module")
 def expected(batch):
-    decoder = Decoder(decode_speed.LAYOUT)
+    decoder = Decoder(LAYOUT)
     return decoder.onehot(batch.planes, batch.seats[PART], batch.games[PART], dtype=np.float16)
+
+
+def decode_naively(batch, out):
+    """Decode the usual way: bits, codes, ego codes, and one comparison a plane."""
+    owners = np.arange(LAYOUT.num_players + 2)
+    egos = np.argsort(np.pad(ego_owners(LAYOUT.num_players), ((0, 0), (0, 1)), constant_values=owners[-1]))
+    packed = np.bitwise_xor.accumulate(batch.planes[batch.games[PART]], axis=1)[:, ::-1]
+    codes = np.zeros((*packed.shape[:2], LAYOUT.height, LAYOUT.width), np.uint8)
+    for b in range(LAYOUT.num_planes):
+        codes |= np.unpackbits(packed[:, :, b], axis=-1, count=LAYOUT.width, bitorder="little") << b
+    for i, seat in enumerate(batch.seats[PART]):
+        ego = egos[seat - 1].astype(np.uint8)[codes[i]]
+        planes = out[i].reshape(LAYOUT.frames, -1, LAYOUT.height, LAYOUT.width)
+        for owner in range(planes.shape[1]):
+            planes[:, owner] = (ego == owner).astype(np.float16)
 
 
 def note_rate(benchmark, nbytes):
@@ -37,29 +83,35 @@ def note_rate(benchmark, nbytes):
         benchmark.extra_info["rate"] = f"{nbytes / benchmark.stats.stats.median / 1e9:.2f} GB/s"
 
 
-def run(benchmark, way, out, expected):
-    """Time ``way``, which writes all of ``out``."""
+def run(benchmark, decode, out, expected):
+    """Time ``decode``, which writes all of ``out``."""
     out.fill(77)
-    benchmark.pedantic(way, (PART,), rounds=5)
+    benchmark.pedantic(decode, rounds=5)
     assert np.array_equal(out, expected)
     note_rate(benchmark, out.nbytes)
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")
 def test_onehot_the_naive_way(benchmark, batch, out, expected):
-    run(benchmark, decode_speed.naive(batch, out), out, expected)
+    run(benchmark, lambda: decode_naively(batch, out), out, expected)
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")
 def test_onehot_with_numpy(benchmark, batch, out, expected):
-    run(benchmark, decode_speed.with_numpy(batch, out), out, expected)
+    decoder, given = Decoder(LAYOUT), (batch.planes, batch.seats[PART], batch.games[PART])
+    run(benchmark, lambda: decoder.onehot(*given, dtype=np.float16, out=out), out, expected)
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")
 @pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor-operations"])
 def test_onehot_with_torch(benchmark, batch, out, expected, use_kernels):
-    pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-    run(benchmark, decode_speed.with_torch(batch, out, use_kernels=use_kernels), out, expected)
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
+    from territorial.decode.torch import Decoder as TorchDecoder
+
+    decoder = TorchDecoder(LAYOUT, use_kernels=use_kernels)
+    given = [torch.from_numpy(part) for part in (batch.planes, batch.seats[PART], batch.games[PART])]
+    result = torch.from_numpy(out)
+    run(benchmark, lambda: decoder.onehot(*given, dtype=torch.float16, out=result), out, expected)
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")
@@ -74,7 +126,7 @@ def test_refilling_the_memory_of_onehot_planes(benchmark, out):
 @pytest.mark.parametrize("method", BOARDS)
 def test_other_boards(benchmark, batch, method):
     agents = slice(32, 64)
-    decoder = Decoder(decode_speed.LAYOUT, decode_speed.CONFIG)
+    decoder = Decoder(LAYOUT, CONFIG)
     arguments = [batch.planes, batch.seats[agents]]
     if method != "owners":
         arguments += [batch.players, batch.borders]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import full_game, small_game
 from territorial.render.web import write_page
+from tests.browser import chromium
+from tests.browser.games import full_game, small_game
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,10 @@ from pathlib import Path
 from PIL import Image
 
 import territorial
-from benchmarks.media.browser import chromium
 from territorial.engine.seats import shown_names
 from territorial.play.commands import PANELS
 from territorial.render.web import page
+from tests.browser import chromium
 from tests.play.sessions import served
 
 CONFIG = territorial.GameConfig(max_ticks=3000)

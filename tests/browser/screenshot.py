@@ -13,11 +13,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import FULL, full_game
 from territorial.render.film import film_header, write_film
 from territorial.render.web import write_page
 from territorial.replay import LiveGame
+from tests.browser import chromium
+from tests.browser.games import FULL, full_game
 from tests.replay.team_games import begin
 
 TICK = 1500

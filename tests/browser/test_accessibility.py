@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import full_game
 from territorial.render.web import page, write_page
+from tests.browser import chromium
+from tests.browser.games import full_game
 from tests.browser.support import settle
 from tests.browser.test_play_page import ready
 from tests.play.sessions import served

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 import territorial
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import FULL_SEATS, film_of, frames_of, full_game
 from territorial.render import owner_colors
+from tests.browser import chromium
+from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
 from tests.browser.support import middle_of, place_of, settle, stop_clock, text_of
 
 pytestmark = [

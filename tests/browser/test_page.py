@@ -13,8 +13,16 @@ import numpy as np
 import pytest
 
 import territorial
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import (
+from territorial.cli.standings import standings_of
+from territorial.render import owner_colors, render_board
+from territorial.render.figures import percent, standings
+from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
+from territorial.render.server import Feed, PageServer
+from territorial.render.web import page, write_page
+from territorial.replay import Frame, LiveGame
+from tests.browser import chromium
+from tests.browser.frame_times import SCRIPT, play_through
+from tests.browser.games import (
     FULL,
     FULL_SEATS,
     SMALL,
@@ -24,14 +32,6 @@ from benchmarks.media.browser.films import (
     full_game,
     small_game,
 )
-from benchmarks.media.browser.frame_times import SCRIPT, play_through
-from territorial.cli.standings import standings_of
-from territorial.render import owner_colors, render_board
-from territorial.render.figures import percent, standings
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
-from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
-from territorial.replay import Frame, LiveGame
 from tests.browser.support import (
     assert_soon,
     board_of,
@@ -200,7 +200,7 @@ def test_charts_show_everybodys_land_and_troops(full):
 
 
 def test_it_plays_a_whole_game(show, capsys):
-    """Tells the frame times; benchmarks/media/page_speed.py holds them against goals."""
+    """Tells the frame times as well."""
     tab = show(full_game()[1], SCRIPT)
     times = play_through(tab, 800)
     with capsys.disabled():

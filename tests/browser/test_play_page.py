@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import territorial
-from benchmarks.media.browser import chromium
 from territorial.bots import Network
 from territorial.constants import BLOCKED, FRACTIONS
 from territorial.render.web import page
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
+from tests.browser import chromium
 from tests.browser.support import assert_soon
 from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, served, wait_for
 

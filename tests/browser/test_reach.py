@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import SMALL_SEATS, small_game
+from tests.browser import chromium
+from tests.browser.games import SMALL_SEATS, small_game
 from tests.browser.support import middle_of, place_of, rows_of, settle
 
 pytestmark = [

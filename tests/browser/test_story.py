@@ -7,17 +7,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.media.browser import chromium
-from benchmarks.media.browser.films import (
+from territorial.render.film import FilmWriter, film_header
+from territorial.render.server import Feed, PageServer
+from territorial.render.web import page, write_page
+from tests.browser import chromium
+from tests.browser.games import (
     FULL_SEATS,
     SMALL,
     SMALL_SEATS,
     full_game,
     small_game,
 )
-from territorial.render.film import FilmWriter, film_header
-from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
 from tests.browser.support import settle, stop_clock, text_of
 
 pytestmark = [

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from benchmarks.media.browser import chromium
 from territorial.render import player_colors
 from territorial.render.film import film_header, write_film
 from territorial.render.web import page
 from territorial.replay import Replay
+from tests.browser import chromium
 from tests.browser.support import assert_soon, rows_of, settle, text_of
 from tests.browser.test_play_page import middle_of, pass_tick, ready, spot_of
 from tests.play.sessions import SMALL, served, wait_for

@@ -1,7 +1,6 @@
 """The engine against the slow twin, field by field: territorial/testing/differential.py."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
@@ -85,17 +84,6 @@ def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, he
     )
     outcome = differential.Pair(setting_for(config, mode, eagerness=0.08), None).play()
     assert outcome.events["players' land taken"] > 0
-
-
-@pytest.mark.verify
-def test_a_million_ticks_agree_and_the_result_is_written_down(tmp_path):
-    from benchmarks.engine import differential as long_run
-
-    path = tmp_path / "differential.json"
-    assert long_run.main(["--ticks", "1_000_000", "--processes", "2", "--json", str(path)]) == 0
-    result = json.loads(path.read_text())
-    assert result["ticks"] >= 1_000_000
-    assert result["mismatches"] == []
 
 
 # ---- the comparison can fail ----------------------------------------------------------------------

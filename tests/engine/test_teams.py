@@ -281,14 +281,6 @@ def test_the_comparison_of_teams_of_one_can_fail(monkeypatch):
     assert teams_of_one.compare(4, seed=3, batch=4).different
 
 
-@pytest.mark.verify
-@pytest.mark.checkout  # benchmarks/ is no part of the wheel
-def test_ten_thousand_games_of_teams_of_one_are_those_of_no_teams(tmp_path):
-    from benchmarks.engine import teams_of_one as long_run
-
-    assert long_run.main(["--json", str(tmp_path / "teams_of_one.json")]) == 0
-
-
 @pytest.mark.parametrize("fields", teams_of_one.WAYS)
 def test_teams_of_one_are_observed_as_without_teams_by_either_code(fields):
     plain = begun(teams_of_one.CONFIG, seats=teams_of_one.SEATS)

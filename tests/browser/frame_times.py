@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.media.browser.chromium import Tab
+from tests.browser.chromium import Tab
 
 # Wraps what the page asks for to be called before the next picture; it may ask for several calls. A message
 # that is sent there arrives when styles, layout and painting are done.
@@ -43,20 +43,6 @@ def play_through(tab: Tab, ticks_per_second: int) -> dict[str, dict[str, float]]
     tab.evaluate(f"page.play(true), {FORGET}")
     tab.wait_for("!page.isPlaying")
     return {name: summary(times) for name, times in tab.evaluate("frameTimes").items()}
-
-
-def find_places(tab: Tab) -> dict[str, float]:
-    """Find places for all labels and arrows of every frame, and return the times in milliseconds."""
-    times: list[float] = tab.evaluate("""(() => {
-        const { film, view, overlay } = page, board = new Uint8Array(film.numCells);
-        return film.ticks.map((_, frame) => {
-            film.move(board, frame - 1, frame);
-            const begun = performance.now();
-            overlay.find(board, view, frame);
-            return performance.now() - begun;
-        });
-    })()""")
-    return summary(times)
 
 
 def summary(times: list[float]) -> dict[str, Any]:
