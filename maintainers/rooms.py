@@ -34,8 +34,6 @@ NOT_DRAWN = {
     "__main__",
     "_version",
     "_interrupts",
-    "_moved",
-    "_callable",
     "ray_private",
     "requirements",
     "typing",

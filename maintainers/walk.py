@@ -282,7 +282,7 @@ def follow_runner(config: territorial.GameConfig) -> Call:
     """Return what RLlib's batched runner calls from one step of its environment to the next."""
     from ray.rllib.algorithms.ppo import PPOConfig
 
-    from rllib_adapters.configure import configure
+    from rllib_adapters.configuration import configure
 
     algorithm = configure(PPOConfig(), {"config": config, "frames": 2}, runner="batched")
     algorithm.env_runners(num_env_runners=0, num_envs_per_env_runner=GAMES, rollout_fragment_length=20)

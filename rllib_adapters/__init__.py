@@ -11,10 +11,8 @@ from rllib_adapters.requirements import check_requirements
 
 check_requirements()
 
-import rllib_adapters._moved  # noqa: E402, F401  # former names of modules are found from now on
-
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
-    from rllib_adapters.configure import configure, configure_league
+    from rllib_adapters.configuration import configure, configure_league
     from rllib_adapters.envs.outcomes import outcomes_of
     from rllib_adapters.envs.team_groups import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, policy_of, set_league
@@ -38,8 +36,8 @@ _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
     "SharedStore": "rllib_adapters.league.shared_store",
     "TerritorialTeamsEnv": "rllib_adapters.envs.team_groups",
-    "configure": "rllib_adapters.configure",  # a module that can be called
-    "configure_league": "rllib_adapters.configure",
+    "configure": "rllib_adapters.configuration",
+    "configure_league": "rllib_adapters.configuration",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.envs.outcomes",
     "policy_of": "rllib_adapters.league.control",

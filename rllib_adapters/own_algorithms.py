@@ -65,7 +65,6 @@ class TerritorialAlgorithm(Algorithm):
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
         self.config.__dict__.update(is_in_algorithm=True, league_keeper=None)
-        self.config.end_with_learners()  # checkpoints of earlier releases do not say so, and meant it
         self.keeper = config.league_keeper
         try:
             self._take_store()

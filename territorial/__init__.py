@@ -1,11 +1,8 @@
 """territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
 
-import territorial._interrupts  # first of all: the rest takes time
-import territorial._moved  # former names of modules are found from now on
+import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
 
 # isort: split
-from typing import TYPE_CHECKING
-
 from territorial import bots, maps
 from territorial._version import __version__
 from territorial.config import GameConfig
@@ -15,7 +12,7 @@ from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import LINEUPS, LineUp
 from territorial.engine.vec_game import VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
-from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
+from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
 from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
 from territorial.evaluation.contests import match, tournament
 from territorial.evaluation.evaluate import Evaluation, evaluate
@@ -26,15 +23,6 @@ from territorial.render.notebook import show_in_notebooks
 from territorial.replay import Recorder, Replay
 
 show_in_notebooks()
-
-if TYPE_CHECKING:  # type checkers do not know that the module can be called
-    from territorial.envs.pettingzoo import env
-else:
-    from territorial import env
-
-    __getattr__ = territorial._moved.renamed(
-        __name__, {"Snapshot": "SavedGame", "VecSnapshot": "SavedVecGame"}
-    )
 
 __all__ = [
     "LINEUPS",

@@ -8,7 +8,6 @@ import pytest
 
 from territorial import GameConfig, LandMask
 from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
-from territorial.config.teams import TEAM_OPTIONS
 from territorial.reference import formulas
 
 LAND = LandMask.from_array(np.ones((20, 24), bool))
@@ -258,19 +257,6 @@ def test_every_field_has_a_part_in_the_digest():
     digests = {base.replace(**change).hexdigest for change in changes}
     assert len(digests | {base.hexdigest}) == len(changes) + 1
     assert base.replace(rewards={"kills": 1}).hexdigest == base.hexdigest, "no game depends on them"
-
-
-def test_the_config_that_the_first_results_were_taken_with_keeps_its_name():
-    """Options that were added later, and are off, are not part of it."""
-    assert GameConfig().hexdigest == "0cb829af614a1e4b"
-
-
-def test_a_config_that_was_pickled_before_there_were_teams_has_none():
-    config = GameConfig(height=64, rewards={"kills": 1})
-    older = GameConfig.__new__(GameConfig)
-    older.__setstate__(config.__reduce_ex__(2)[2][: -len(TEAM_OPTIONS)])
-    assert older == config
-    assert (older.teams, older.team_deal, older.team_spawns) == (None, "blocks", "mixed")
 
 
 def test_the_version_of_the_rules_has_a_part_in_the_digest(monkeypatch):

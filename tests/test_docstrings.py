@@ -15,7 +15,7 @@ import pytest
 import territorial
 from territorial import league
 from territorial.envs.options import CHOICES, EnvOptions
-from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
+from territorial.envs.pettingzoo import TerritorialEnv, parallel_env
 from territorial.envs.vector import make_vec
 from tests.docstrings import section
 
@@ -26,8 +26,7 @@ PUBLIC = {
     for module in (territorial, league)
     for name in module.__all__
     if callable(getattr(module, name))
-} | {"territorial.env": env, "EnvOptions": EnvOptions}
-"""``territorial.env`` is a module that can be called; what it calls is the function."""
+} | {"EnvOptions": EnvOptions}
 
 WITH_ARGUMENTS = {
     name: one for name, one in PUBLIC.items() if not (inspect.isclass(one) and issubclass(one, Exception))

@@ -141,7 +141,7 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
     """Train with RLlib's PPO and the batched runner; ``curve`` is filled on the way."""
     from ray.rllib.algorithms.ppo import PPOConfig
 
-    from rllib_adapters.configure import configure
+    from rllib_adapters.configuration import configure
     from rllib_adapters.envs.agent_names import MAIN
     from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 

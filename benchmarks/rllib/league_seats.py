@@ -12,7 +12,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from torch import nn
 
-from rllib_adapters.configure import configure
+from rllib_adapters.configuration import configure
 from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.league.control import NETWORK, freeze
 from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of

@@ -7,11 +7,10 @@ import os
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
-from territorial._moved import renamed, renamed_fields, with_new_names
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
 from territorial.config.validation import hint, whole_number
@@ -30,11 +29,8 @@ PACKED, PAIRS, BOTH = "packed", "pairs", "both"
 ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
 """The format of actions that each form has by default."""
 OF_LEARNERS = (PACKED, PAIRS)
-FORMER_NAMES = {"max_steps": "max_cycles"}
-"""The entries of an ``env_config`` by the names that they had before."""
 
 
-@renamed_fields(**FORMER_NAMES)
 @dataclass(frozen=True, kw_only=True)
 class EnvConfig:
     """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
@@ -136,7 +132,7 @@ class EnvConfig:
         """Return the options in ``env_config``; TypeError names an entry that does not exist."""
         if isinstance(env_config, EnvConfig):
             return env_config
-        entries = current_entries(env_config)
+        entries = dict(env_config or {})
         known = [spec.name for spec in dataclasses.fields(cls)]
         unknown = sorted(set(entries) - set(known))
         if unknown:
@@ -218,16 +214,11 @@ def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str,
 
 def changed_entries(present: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``env_config`` ``present`` with ``changes``, checked; ``changes`` say who plays."""
-    wanted = {**current_entries(present), **current_entries(changes)}
+    wanted = {**present, **changes}
     for name, other in (("seats", "league"), ("league", "seats")):
         if changes.get(name) is not None and other not in changes:
             wanted.pop(other, None)
     return shipped_entries(wanted, EnvConfig.from_config(wanted))
-
-
-def current_entries(env_config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the entries of an ``env_config`` by the names that they have today."""
-    return with_new_names("env_config", env_config or {}, FORMER_NAMES, stacklevel=4)
 
 
 def _bot(given: Any) -> CustomBot:
@@ -360,7 +351,3 @@ def _roles(group: Group, drawn_only: bool) -> set[str]:
         for player, weight in group.players.items()
         if weight or (player.kind == "trainable" and not drawn_only)
     }
-
-
-if not TYPE_CHECKING:  # names in pickles of earlier releases
-    __getattr__ = renamed(__name__, {"EnvOptions": "EnvConfig"})

@@ -77,5 +77,4 @@ def _reason(store: SnapshotStore, name: str) -> str | None:
 
 
 def _why(manifest: Manifest) -> str:
-    was_stored = "it was stored without a network for the engine, as earlier releases did"
-    return str(manifest.metadata.get(NOT_EXPORTED, was_stored))
+    return str(manifest.metadata.get(NOT_EXPORTED, "it was stored without a network for the engine"))

@@ -14,7 +14,6 @@ from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.envs.env_config import (
     EnvConfig,
     changed_entries,
-    current_entries,
     draws_snapshots,
     most_seats_of_a_learner,
 )
@@ -145,7 +144,7 @@ def evaluation_entries(config: Any) -> Mapping[str, Any] | None:
     None if all settings of evaluations are their own, as those of a whole configuration are.
     """
     own = config.evaluation_config or {}
-    return current_entries(own.get("env_config")) if isinstance(own, Mapping) else None
+    return dict(own.get("env_config") or {}) if isinstance(own, Mapping) else None
 
 
 def _check_pool(config: Any) -> None:

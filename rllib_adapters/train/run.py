@@ -23,7 +23,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import ray_private
-from rllib_adapters.configure import configure_league
+from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.cluster import search_path
 from rllib_adapters.league.control import freeze

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial._moved import renamed
 from territorial.actions.aiming import write_aimed
 from territorial.actions.encoding import num_targets, unflatten
 from territorial.actions.masks import Masks, masks_of, update_masks
@@ -217,7 +216,3 @@ FORMATS: dict[str, type[ActionFormat]] = {
     "pairs_multi_discrete": PairsMultiDiscreteFormat,
 }
 """The formats by name; the first is the default."""
-
-
-if not TYPE_CHECKING:  # names in pickles of earlier releases
-    __getattr__ = renamed(__name__, {"Discrete": "DiscreteFormat", "MultiDiscrete": "MultiDiscreteFormat"})

@@ -1,13 +1,10 @@
-"""The words of the command line: what each shared option means, and the names that options had before.
+"""The words of the command line: what each shared option means.
 
 One option name has one meaning in all verbs, and one thing has one name. A verb may add details to a
 meaning, such as the range and the default, but it uses the sentence of this table.
 """
 
 from __future__ import annotations
-
-import sys
-from collections.abc import Sequence
 
 from territorial.config import GameConfig
 
@@ -50,59 +47,8 @@ MEANINGS = {
 }
 """The meaning of every option that more than one verb has, or whose name could be mistaken for another's."""
 
-RENAMED: dict[str, dict[str, str]] = {
-    "bench": {"--games": "--num-games"},
-    "doctor": {"--steps": "--max-steps"},
-    "league show": {"--most": "--top"},
-    "maps": {"--count": "--num-maps"},
-    "match": {"--out": "--records"},
-    "memory": {
-        "--agents": "--agent-seats",
-        "--games": "--num-games",
-        "--snapshots": "--capacity",
-        "--steps": "--iteration-steps",
-    },
-    "obs": {
-        "--games": "--num-games",
-        "--players": "--num-players",
-        "--size": "--side",
-        "--steps": "--rollout",
-    },
-    "demo": {"--out": "--picture"},
-    "replay": {"--out": "--picture", "--to-video": "--animation"},
-    "tournament": {"--out": "--records"},
-    "train": {
-        "--agents": "--agent-seats",
-        "--bots": "--bot-seats",
-        "--exploiters": "--exploiter-seats",
-        "--games": "--num-games",
-        "--maps": "--num-maps",
-        "--runners": "--env-runners",
-        "--snapshots": "--snapshot-seats",
-        "--steps": "--iteration-steps",
-        "--threads": "--torch-threads",
-    },
-    "watch": {"--export": "--page"},
-}
-"""By verb: the old name of an option and its name today. Old names work until the release after 0.1."""
-
 
 def explained(option: str, *details: str, default: object = None) -> str:
     """Return the help of ``option``: its shared meaning, then details such as the range, then the default."""
     text = "; ".join((MEANINGS[option], *details))
     return text if default is None else f"{text} (default {default})"
-
-
-def with_current_names(verb: str, arguments: Sequence[str]) -> list[str]:
-    """Return ``arguments`` with the names that options have today; stderr gets a line for each old name."""
-    renamed, current = RENAMED.get(verb, {}), list(arguments)
-    end = current.index("--") if "--" in current else len(current)
-    for place, argument in enumerate(current[:end]):
-        old, equals, value = argument.partition("=")
-        if old in renamed:
-            current[place] = renamed[old] + equals + value
-            print(
-                f"territorial {verb}: {old} is deprecated and will be removed; use {renamed[old]}",
-                file=sys.stderr,
-            )
-    return current

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from territorial import bots, maps
 from territorial.bots.bot_files import FILES, is_bot_file
-from territorial.cli.option_names import explained, with_current_names
+from territorial.cli.option_names import explained
 from territorial.config import GameConfig, describe, rewards
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -56,13 +56,11 @@ _TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=_FIELDS["tea
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser, of the command line or of a verb, that knows old names of options and suggests near ones."""
+    """A parser, of the command line or of a verb, that suggests near names of options."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Return what ``args`` say; what is left over ends the program here, where its options are known."""
-        arguments = sys.argv[1:] if args is None else args
-        current = with_current_names(self.prog.partition(" ")[2], arguments)
-        parsed, rest = super().parse_known_args(current, namespace)
+        parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             meant = hint(rest[0].partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(rest)}{meant}")

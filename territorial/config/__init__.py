@@ -52,9 +52,6 @@ MAP_KINDS = tuple(KINDS)
 NOT_OF_THE_GAME = ("rewards",)
 """Options that no game depends on: replays do without, and saved games are resumed with others."""
 
-LATER_OPTIONS = ("handicap", *TEAM_OPTIONS)
-"""Options that the first configs, and files that hold one, did not have; by default they change nothing."""
-
 
 def _option(default: Any, low: int, high: int, meaning: str) -> Any:
     """A whole-number field with its inclusive range and its meaning, which :func:`describe` returns."""
@@ -339,33 +336,19 @@ class GameConfig:
     def hexdigest(self) -> str:
         """16 hex digits that name this config, the map and the version of the rules included.
 
-        Options that came later count only where they are not at their defaults, so that configs keep their
-        names; rewards, on which no game depends, do not count.
+        Rewards do not count, as no game depends on them.
         """
         names = {spec.name for spec in dataclasses.fields(self)} - {"map", *NOT_OF_THE_GAME}
-        values = without_unset({name: getattr(self, name) for name in names})
+        values = {name: getattr(self, name) for name in names}
         values["map"] = self.map_name
         values["rules_version"] = RULES_VERSION
         text = json.dumps(values, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    def __setstate__(self, state: list[Any]) -> None:
-        """Take the values of a pickle, in the order of the fields; what it lacks is at its default."""
-        for i, spec in enumerate(dataclasses.fields(self)):
-            object.__setattr__(self, spec.name, state[i] if i < len(state) else spec.default)
-
 
 GameConfig.__init__ = suggests_keywords(GameConfig.__init__)  # type: ignore[method-assign]
 
 FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
-
-
-def without_unset(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of fields by name, less the later options that are at their defaults."""
-    defaults = {spec.name: spec.default for spec in dataclasses.fields(GameConfig)}
-    return {
-        name: value for name, value in values.items() if name not in LATER_OPTIONS or value != defaults[name]
-    }
 
 
 def _check_teams(config: GameConfig) -> None:
@@ -449,10 +432,10 @@ class Params(NamedTuple):
     death_divisor: int
     peak_decay_reciprocal: int
     win_percent: int
-    num_teams: int = 0  # this one and those below are always set; pickles of earlier releases lack them
-    deals_at_random: int = 0
-    starts_together: int = 0
-    allied: tuple[int, ...] = ()
+    num_teams: int
+    deals_at_random: int
+    starts_together: int
+    allied: tuple[int, ...]
     """(1,) if any seat has an ally, else (): its length is part of the type. So kernels for games without
     allies are compiled without a rule of teams, and lose no time with them; ``has_allies`` asks for it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,11 +56,8 @@ class Recipe:
     every: int | None
     num_candidates: int
     discount: float
-    code: Mapping[str, str] = field(default_factory=dict)
-    """By the names of bots that are not the library's, what tells them from others of that name.
-
-    Data sets that were begun by older releases have none.
-    """
+    code: Mapping[str, str]
+    """By the names of bots that are not the library's, what tells them from others of that name."""
 
     @property
     def has_teams(self) -> bool:

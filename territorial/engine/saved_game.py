@@ -12,7 +12,7 @@ from territorial.config.validation import checked_list, shown, true_or_false, wh
 from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
-from territorial.game.state import BLOCKS, PAIRS, SEATING, State, check_blocks, view, with_new_fields
+from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
 from territorial.game.teams import teams_of
 from territorial.observation.tables import Buffers, restore_frames
 from territorial.typing import Ints
@@ -42,16 +42,6 @@ class SavedGame(NamedTuple):
     num_cycles: int = 0
     stands: bool = False
     custom: tuple[CompiledBot, ...] = ()
-
-
-def in_this_form(saved: Any) -> Any:
-    """Return a saved game of an earlier release in the form of this one; all else as it is."""
-    if not isinstance(saved, SavedGame) or not isinstance(saved.blocks, tuple):
-        return saved
-    if len(saved.blocks) != len(BLOCKS) or not all(_has_axes(block) for block in saved.blocks):
-        return saved
-    named = zip(BLOCKS, saved.blocks, strict=True)
-    return saved._replace(blocks=tuple(with_new_fields(name, block, 0) for name, block in named))
 
 
 def check_saved(
@@ -122,10 +112,6 @@ def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
     older = saved.older_frames
     if older.shape[1:] == buffers.boards.shape[2:] and len(older) >= missing:
         restore_frames(buffers, k, older[:missing])
-
-
-def _has_axes(block: Any) -> bool:
-    return isinstance(block, np.ndarray) and block.ndim > 0
 
 
 def _check_pools(saved: SavedGame, teams: Ints) -> None:

@@ -7,13 +7,12 @@ among others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial._moved import renamed
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
 from territorial.bots.network_turns import NetworkWork, decide_all
 from territorial.config import Params
@@ -642,7 +641,3 @@ def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
             interval = memory[bots.INTERVAL]
             fill(memory, 0)
             memory[bots.INTERVAL] = interval
-
-
-if not TYPE_CHECKING:  # names in pickles of earlier releases
-    __getattr__ = renamed(__name__, {"Results": "StepResults"})

@@ -9,12 +9,11 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial._moved import renamed
 from territorial._notebooks import ShownInNotebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
@@ -48,14 +47,12 @@ from territorial.engine.last_launches import Launches, forget_launches, launches
 from territorial.engine.launch_log import Tape
 from territorial.engine.listeners import NO_WATCHER, Listener, Watcher
 from territorial.engine.map_bank import Atlas, Page, assigned_maps
-from territorial.engine.older_pickles import upgraded
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.positions import checked_position, digest_of, fronts_of, write_numbers, write_peaks
 from territorial.engine.python_bots import PythonTurns
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
-    in_this_form,
     restore_older_frames,
     saved_game,
     write_game,
@@ -594,7 +591,7 @@ class VecGame(ShownInNotebooks):
         what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
         ``set_seats``), not to the saved game.
         """
-        k, players, saved = self._check_game(k), self._players, in_this_form(saved)
+        k, players = self._check_game(k), self._players
         check_saved(saved, self.config, self._config_digest, self.blocks, players.guests.names)
         self._need_reset()
         players.custom.welcome(saved.custom, players.guests.names)
@@ -623,9 +620,8 @@ class VecGame(ShownInNotebooks):
         return state | {"_arrays": copied(self._arrays), "_atlas": copy.deepcopy(self._atlas)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = upgraded(state)
-        arrays = writable(state.pop("_arrays"))
         self.__dict__.update(state)
+        arrays = writable(self.__dict__.pop("_arrays"))
         self._put_together(arrays)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
@@ -700,7 +696,3 @@ class VecGame(ShownInNotebooks):
         if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
         return codes
-
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"Snapshot": "SavedGame"})

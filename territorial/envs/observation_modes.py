@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial._moved import renamed
 from territorial.actions.encoding import num_targets
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries
@@ -244,7 +243,3 @@ def _between(columns: tuple[PairColumn, ...], shape: tuple[int, ...]) -> spaces.
         for end in ("low", "high")
     )
     return shortened(spaces.Box(low, high, dtype=np.float32))
-
-
-if not TYPE_CHECKING:  # names in pickles of earlier releases
-    __getattr__ = renamed(__name__, {"Packed": "PackedBoards"})

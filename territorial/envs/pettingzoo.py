@@ -22,7 +22,6 @@ from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.infos import info_names, listed_info
-from territorial.envs.older_pickles import upgraded_env
 from territorial.envs.options import EnvOptions, agent_seats, config_from
 from territorial.envs.spaces import ONLY_KEY, Observation, from_zero_to, space_of
 from territorial.envs.vector import TerritorialVec
@@ -368,16 +367,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def __getstate__(self) -> dict[str, Any]:
         """Return all but what is kept of the list of agents."""
         return self.__dict__ | {"_cached": NOBODY}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what was pickled, by earlier revisions too."""
-        if "vec" in state:
-            self.__dict__.update(state)
-            return
-        older = upgraded_env(state)
-        TerritorialEnv.__init__(self, **older["arguments"])
-        self.vec.take_over(older["game"])
-        self.__dict__.update(older["attributes"])
 
     # ---- within -----------------------------------------------------------------------------------
 

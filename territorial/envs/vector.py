@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial._moved import renamed
 from territorial.actions.batch import ALL_GOOD, write_choices
 from territorial.actions.formats import CandidateFormat, KeptMasks
 from territorial.config import GameConfig
@@ -24,7 +23,6 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import agent_info, final_info, info_names
-from territorial.envs.older_pickles import upgraded_vec
 from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
 from territorial.envs.played import Played, played_by
 from territorial.envs.spaces import Observation, observation_of, space_of
@@ -241,13 +239,6 @@ class TerritorialVec(WritableArrays):
         self._has_begun = True
         self._take_over(self._games)
 
-    def take_over(self, game: VecGame) -> None:
-        """Resume the games of another batch of the same config, whose episodes end as these do."""
-        self.game, self._mode = game, self.options.mode(game)
-        self._has_begun = game.has_begun
-        if self._has_begun:
-            self._take_over(self._games)
-
     def write(self, rows: list[int], numbers: Ints) -> int:
         """Write actions of the agents ``rows`` of the first game, int64 (N, parts); all others hold.
 
@@ -402,7 +393,7 @@ class TerritorialVec(WritableArrays):
         return self.__dict__ | {"_views": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(upgraded_vec(state, engine_autoreset(state["autoreset"], state["options"])))
+        super().__setstate__(state)
         self._terrain.flags.writeable = False
         if self._has_begun:
             self._all_agents = self._list_agents()
@@ -659,7 +650,3 @@ def _line_ups(seats: Any, num_envs: int) -> list[Sequence[Seat] | None]:
     if len(seats) != num_envs:
         raise ValueError(f"seats has {len(seats)} line-ups; there are {num_envs} games")
     return list(seats)
-
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"VecSnapshot": "SavedVecGame"})

@@ -6,13 +6,12 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial._moved import renamed
 from territorial.bots import PythonBot, Style
 from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.config import GameConfig
@@ -243,7 +242,3 @@ def python_bot(text: str) -> PythonBot:
             "a string that is not the name of a bot of the engine"
         )
     return bot
-
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"Policy": "Player"})

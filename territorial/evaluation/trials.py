@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain, cycle
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial._moved import names_of, renamed_fields
 from territorial.config import GameConfig
 from territorial.config.teams import MIN_TEAMS, RANDOM
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
@@ -31,7 +30,6 @@ OF_TEAMS = frozenset({"num_teams", "members"})
 """Fields of a record that games of teams alone have."""
 
 
-@renamed_fields(max_steps="max_cycles")
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """What policies are tried in: a game, and who else plays it.
@@ -105,7 +103,7 @@ class Setting:
         return {
             "config": self.config.hexdigest,
             "seats": [name_of(seat) for seat in self.seats or ()],
-            "max_steps": self.max_cycles,  # as files of evaluations have always called it
+            "max_cycles": self.max_cycles,
             "rotate": self.rotate,
         }
 
@@ -301,7 +299,3 @@ class _Trial:
             is_left=not (state.place2[k, 1:] > 0).all(),
             **of_teams,
         )
-
-
-if not TYPE_CHECKING:  # what a player is stood here
-    __getattr__ = names_of(__name__, "territorial.evaluation.players")

@@ -387,15 +387,6 @@ def digest(seed: int, position: Position) -> bytes:
     return message.digest()
 
 
-def with_new_fields(name: str, block: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
-    """Return a block that an earlier release made with the fields that it has by now, the new ones at zero.
-
-    ``axis``: that of the fields, 0 in a block of one game, 1 in that of a batch.
-    """
-    lacks = 0 if BLOCKS[name].is_field else len(_ENTRIES[name]) - block.shape[axis]
-    return np.pad(block, [(0, lacks * (i == axis)) for i in range(block.ndim)]) if lacks > 0 else block
-
-
 def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
     """Raise ValueError unless ``blocks`` could be one game of ``state``: shapes, types, safe indices."""
     if not isinstance(blocks, tuple) or len(blocks) != len(state):

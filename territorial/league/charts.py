@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from territorial._moved import names_of
 from territorial.bots import short
 from territorial.evaluation.charts import check_matplotlib, draw_shares, save_plots
 from territorial.evaluation.ratings import Ratings
@@ -142,7 +141,3 @@ def _rows(league: League) -> list[str]:
         kept = {snapshots[i] for i in picked}
         names = [name for name in names if not name.startswith("snapshot:") or name in kept]
     return names
-
-
-if not TYPE_CHECKING:  # a former name of territorial.evaluation.charts is that of this module
-    __getattr__ = names_of(__name__, "territorial.evaluation.charts")

@@ -1,8 +1,5 @@
 """Networks, and parts of networks, that are made for these observations; they need PyTorch."""
 
-from typing import TYPE_CHECKING
-
-from territorial._moved import renamed
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.features import FeatureTrunk
@@ -27,6 +24,3 @@ __all__ = [
     "ReferenceTrunk",
     "SnapshotPolicy",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"SnapshotPlayers": "SnapshotPolicy"})

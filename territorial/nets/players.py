@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy.typing as npt
 
-from territorial._moved import renamed
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
@@ -102,7 +101,3 @@ class SnapshotPolicy:
                 seated.policies.trust(_tables[key][1].policies)
             _tables[key] = games, seated
         return _tables[key][1]
-
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"SnapshotPlayers": "SnapshotPolicy"})

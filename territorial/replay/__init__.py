@@ -1,8 +1,5 @@
 """Replays: games kept as a seed and all launches, in files of a few KB, and played again."""
 
-from typing import TYPE_CHECKING
-
-from territorial._moved import renamed
 from territorial.replay.decision_rows import Decisions, decisions
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint
@@ -26,6 +23,3 @@ __all__ = [
     "decisions",
     "frame_of",
 ]
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"Player": "ReplayPlayer"})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial._moved import renamed
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.engine.saved_game import SavedGame
@@ -120,7 +119,3 @@ class ReplayPlayer:
             if self.tick == corner and corner not in self._kept:
                 self._kept[corner] = self.game.save(0)
         return self.game
-
-
-if not TYPE_CHECKING:
-    __getattr__ = renamed(__name__, {"Player": "ReplayPlayer"})

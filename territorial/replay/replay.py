@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
 from territorial._version import __version__
-from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME, GameConfig, without_unset
+from territorial.config import NOT_OF_THE_GAME, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, true_or_false, whole_number
@@ -277,8 +277,8 @@ class Replay(ShownInNotebooks):
 
 
 def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return all fields but the map, and but later options at their defaults, as JSON has them."""
-    return without_unset({name: getattr(config, name) for name in _names_of_fields()})
+    """Return all fields but the map, as JSON has them."""
+    return {name: getattr(config, name) for name in _names_of_fields()}
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:
@@ -335,7 +335,7 @@ def _config_of(values: Any) -> GameConfig:
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     wanted = set(_names_of_fields())
-    if fields.keys() | set(LATER_OPTIONS) != wanted:
+    if fields.keys() != wanted:
         names = ", ".join(sorted(fields.keys() ^ wanted))
         raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
     return GameConfig(map="open", **fields)

@@ -7,7 +7,6 @@ import zlib
 from collections import Counter
 from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from tests.browser.games import (
     SMALL,
     SMALL_SEATS,
     film_of,
-    frames_of,
     full_game,
     small_game,
 )
@@ -516,23 +514,6 @@ def test_a_film_of_another_version_is_not_guessed_at(show):
         text
         == "Nothing can be shown: this page shows films of versions 1 to 4, and this is territorial-film 5."
     )
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_films_of_former_versions_are_shown(show, version):
-    """Written by what the library was then: three bots, 600 ticks, one of which dies."""
-    tab = show((Path(__file__).parent / f"films/version_{version}.film").read_bytes())
-    config = territorial.GameConfig(height=24, width=32, num_players=3, max_ticks=600)
-    frames = frames_of(config, ("metronome", "banker", "novice"), seed=4, every=20)
-    assert tab.evaluate("page.film.length") == len(frames)
-    for index in (0, len(frames) // 2, len(frames) - 1):
-        settle(tab, f"page.seek({frames[index].tick})")
-        np.testing.assert_array_equal(board_of(tab, config), frames[index].owner)
-        assert tab.evaluate("[...page.film.troops[page.frame]].slice(1)") == frames[index].troops.tolist()
-        assert tab.evaluate("page.film.attacks[page.frame]") == []
-    died = tab.evaluate("page.film.diedAt[3]")
-    exact = int(frames[-1].death_tick[2])
-    assert died == (-(-exact // 20) * 20 if version == 1 else exact)
 
 
 def test_a_server_without_a_film_is_said_to_have_none(browser):

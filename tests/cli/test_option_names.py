@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from territorial import cli
-from territorial.cli.option_names import MEANINGS, RENAMED, with_current_names
+from territorial.cli.option_names import MEANINGS
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80
 GIVES_NO_NUMBER = {"--set", "--version"}
 ADDERS = ("parser.add_argument", "add")
-TEXTS = ("README.md", "CONTRIBUTING.md", "Makefile", "bootstrap.py", ".ci/run")
-"""Files outside the packages that name commands, beside the docs, the notebooks, benchmarks and examples."""
 
 
 def parsers(parser: argparse.ArgumentParser, verb: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -93,45 +91,6 @@ def test_options_with_a_number_say_their_range_or_default():
             assert "(default" in (action.help or ""), f"{verb} {option}: {action.help}"
 
 
-def test_no_verb_has_an_option_under_its_old_name():
-    known = verbs()
-    for verb, names in RENAMED.items():
-        if verb not in known:
-            assert verb == "train", "the only verb that needs another package"
-            continue
-        current = known[verb]._option_string_actions
-        assert set(names.values()) <= set(current)
-        assert not set(names) & set(current)
-
-
-@pytest.mark.parametrize("verb", RENAMED)
-def test_an_old_name_works_and_says_the_new_one(verb, capsys):
-    for old, new in RENAMED[verb].items():
-        assert with_current_names(verb, [old, "a", f"{old}=b", "--", old]) == [
-            new,
-            "a",
-            f"{new}=b",
-            "--",
-            old,
-        ]
-        said = f"territorial {verb}: {old} is deprecated and will be removed; use {new}\n"
-        assert capsys.readouterr().err == 2 * said
-    assert with_current_names(verb, ["--json", "a=b"]) == ["--json", "a=b"]
-    assert capsys.readouterr().err == ""
-
-
-def test_a_command_with_old_names_does_what_it_did(capsys):
-    assert cli.main(["obs", "--size", "32", "--num-players", "3"]) == 0
-    today = capsys.readouterr()
-    assert "--size is deprecated" in today.err
-    assert cli.main(["obs", "--size=32", "--players", "3"]) == 0
-    before = capsys.readouterr()
-    assert before.out == today.out
-    assert [line.split()[2] for line in before.err.splitlines()] == ["--size", "--players"]
-    assert cli.main(["obs", "--side", "32", "--num-players", "3"]) == 0
-    assert capsys.readouterr() == (today.out, "")
-
-
 def test_a_help_page_fits_the_narrowest_common_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     for verb, parser in verbs().items():
@@ -141,7 +100,7 @@ def test_a_help_page_fits_the_narrowest_common_terminal(monkeypatch):
 
 @pytest.mark.checkout
 def test_benchmarks_and_examples_use_the_same_words():
-    meanings, old = defaultdict(set), {name for names in RENAMED.values() for name in names}
+    meanings = defaultdict(set)
     for file, option, text in script_options():
         assert text != "", f"{file}: {option} has no help"
         if text is not None:
@@ -152,25 +111,3 @@ def test_benchmarks_and_examples_use_the_same_words():
             meanings[option].add(meaning(action.help or ""))
     different = {option: said for option, said in meanings.items() if len(said) > 1}
     assert different == {}
-    still_in_use = {"--bots", "--export", "--games", "--players", "--size", "--steps", "--threads"}
-    assert old & set(meanings) <= still_in_use, "an old name that has no other meaning elsewhere"
-
-
-@pytest.mark.checkout
-@pytest.mark.parametrize("verb", RENAMED)
-def test_no_text_tells_anybody_to_use_an_old_name(verb):
-    pattern = re.compile(rf"territorial {verb}\b[^`|\n]*?({'|'.join(RENAMED[verb])})(?![\w-])")
-    texts = [ROOT / name for name in TEXTS]
-    for folder in (
-        "docs",
-        "notebooks",
-        "benchmarks",
-        "examples",
-        "territorial",
-        "rllib_adapters",
-        "maintainers",
-    ):
-        texts += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".md", ".py", ".ipynb")]
-    for path in texts:
-        found = pattern.search(path.read_text(encoding="utf-8"))
-        assert found is None, f"{path}: {found and found[0]}"

@@ -1,87 +1,17 @@
-"""``territorial.env``: the form in which agents take turns, in different orders of imports."""
+"""``territorial.env``: the form in which agents take turns."""
 
-import importlib
-import json
-import os
-import pickle
-import subprocess
-import sys
-from inspect import signature
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 from pettingzoo.test import api_test, max_cycles_test, seed_test
 
 import territorial
+from territorial.envs import pettingzoo
 from tests.env.support import SMALL
 
 GAME = SMALL | {"obs": "features", "max_ticks": 3000, "decision_every": 25}
 SEATS = ("agent", "metronome", "agent", "agent")
-
-MADE = "agents = territorial.env(height=16, width=16, num_players=2).possible_agents; assert len(agents) == 2"
-ORDERS = {
-    "the package": f"import territorial; {MADE}",
-    "a name of it, then the package": (
-        f"from territorial.env import TerritorialEnv, env, parallel_env\nimport territorial; {MADE}\n"
-        "assert territorial.TerritorialEnv is TerritorialEnv and isinstance(env().unwrapped, TerritorialEnv)"
-    ),
-    "by its name as a text": (
-        "import importlib, sys\nmodule = importlib.import_module('territorial.env'); module()\n"
-        f"import territorial; {MADE}; assert sys.modules['territorial.env'] is territorial.env\n"
-        f"importlib.reload(module); {MADE}"
-    ),
-    "the registry of PettingZoo": (
-        "import pettingzoo, territorial; pettingzoo.make('aec', 'territorial_v0'); "
-        f"pettingzoo.make('parallel', 'territorial_v0'); {MADE}"
-    ),
-}
-
-
-RUN_EACH = """
-import json, os, sys
-import gymnasium, numba, pettingzoo  # once for all: what takes long to import, but not the package itself
-failed = []
-for name, source in json.load(sys.stdin).items():
-    child = os.fork()
-    if child == 0:
-        exec(source)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        failed.append(name)
-sys.exit(", ".join(failed) or 0)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_it_can_be_called_in_a_fresh_process_after_different_orders_of_imports():
-    home = str(Path(territorial.__file__).parents[1])
-    result = subprocess.run(
-        [sys.executable, "-c", RUN_EACH],
-        env=os.environ | {"PYTHONPATH": home},
-        input=json.dumps(ORDERS),
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-
-
-def test_environments_that_were_pickled_under_the_old_name_go_on():
-    env = territorial.parallel_env(**GAME)
-    env.reset(seed=3)
-    env.step(dict.fromkeys(env.agents, 0))
-    new = pickle.dumps(env, protocol=2)
-    old = new.replace(b"cterritorial.envs.pettingzoo\n", b"cterritorial.env\n")
-    assert old != new
-    twin = pickle.loads(old)
-    hold = dict.fromkeys(env.agents, 0)
-    assert twin.step(hold)[1:] == env.step(hold)[1:]
-
-
-def test_the_module_is_named_by_pickles_and_has_the_signature_of_the_function():
-    assert pickle.loads(pickle.dumps(territorial.env)) is territorial.env
-    assert signature(territorial.env) == signature(territorial.env.env)
-    assert importlib.import_module("territorial.env") is territorial.env
 
 
 @pytest.mark.parametrize("agent_death", ["remove", "keep"])
@@ -96,17 +26,10 @@ def test_it_passes_the_tests_of_pettingzoo(agent_death, action_mask):
     seed_test(make, num_cycles=10)
 
 
-def test_the_module_is_what_pettingzoo_calls_an_environment():
-    class Small:
-        @staticmethod
-        def env(max_cycles):
-            return territorial.env(**GAME, max_cycles=max_cycles)
-
-        @staticmethod
-        def parallel_env(max_cycles):
-            return territorial.env.parallel_env(**GAME, max_cycles=max_cycles)
-
-    max_cycles_test(Small)
+def test_the_module_is_what_pettingzoo_calls_an_environment(monkeypatch):
+    for name in ("env", "parallel_env"):
+        monkeypatch.setattr(pettingzoo, name, partial(getattr(pettingzoo, name), **GAME))
+    max_cycles_test(pettingzoo)
 
 
 @pytest.mark.parametrize("agent_death", ["remove", "keep"])

@@ -356,14 +356,6 @@ def test_few_snapshots_leave_other_players_their_share():
     assert sorted(players.values()) == pytest.approx([1 / 8, 1 / 8, 6 / 8])
 
 
-def test_leagues_of_earlier_releases_load():
-    about = league_of(main(2, Opponents(seats=6))).config.to_dict()
-    for part in about["learners"][0]["opponents"]:
-        del part["together"], part["distinct"]
-    (part,) = LeagueConfig.from_dict(about).learners[0].opponents
-    assert (part.together, part.distinct) == (False, None)
-
-
 # ---- what is refused -----------------------------------------------------------------------------------
 
 

@@ -74,13 +74,6 @@ def test_a_group_that_is_drawn_together_has_one_player_by_weight():
     assert abs(counts["a"] - 1_500) < 4 * 19.4  # deviations
 
 
-def test_tables_of_earlier_releases_load():
-    older = {"groups": [{"seats": 2, "players": {"bot:banker": 1.0}}], "shuffle": False}
-    table = LeagueTable.from_dict(older)
-    assert not table.groups[0].together
-    assert table.to_dict() == older
-
-
 def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
     table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"bot:banker": 1})], shuffle=True)
     draws = [table.draw(rng(seed)) for seed in range(200)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial import Replay
-from territorial.config import LATER_OPTIONS, NOT_OF_THE_GAME
+from territorial.config import NOT_OF_THE_GAME
 from territorial.constants import RULES_VERSION
 from territorial.replay import ReplayError, file_format
 from tests.replay.support import (
@@ -378,14 +378,14 @@ def test_the_header_is_readable(data):
     header = json.loads(body_of(data)[4 : 4 + length])
     assert header["config"]["max_ticks"] == 200
     assert header["config"].keys() == {
-        f for f in SMALL.__dataclass_fields__ if f not in ("map", *LATER_OPTIONS, *NOT_OF_THE_GAME)
+        f for f in SMALL.__dataclass_fields__ if f not in ("map", *NOT_OF_THE_GAME)
     }
 
 
 @pytest.mark.parametrize(
     "fields", [{"teams": 2, "team_deal": "random", "team_spawns": "together"}, {"teams": None}]
 )
-def test_the_header_names_teams_only_where_there_are_some(replay, fields):
+def test_teams_are_kept(replay, fields):
     config = replay.config.replace(**fields)
     kept = Replay.from_bytes(replace(replay, config=config).to_bytes())
     assert kept.config == config

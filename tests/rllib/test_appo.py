@@ -14,7 +14,7 @@ from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
 from ray.rllib.core.learner.training_data import TrainingData  # noqa: E402
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule  # noqa: E402
 
-from rllib_adapters.configure import configure, configure_league  # noqa: E402
+from rllib_adapters.configuration import configure, configure_league  # noqa: E402
 from rllib_adapters.league.callback import league_in  # noqa: E402
 from rllib_adapters.league.control import set_weights, weights_of  # noqa: E402
 from rllib_adapters.learning.learners import OwnUpdates  # noqa: E402

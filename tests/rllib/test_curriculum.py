@@ -12,9 +12,8 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.env_config import changed_entries  # noqa: E402
 from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
 from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa: E402
 from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
@@ -214,12 +213,6 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
         set_env(algorithm, **changes)
     assert env_of(algorithm).config == FIRST
     assert env_of(algorithm).seats == SEATS
-
-
-def test_changes_replace_entries_of_an_older_name():
-    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$"):
-        wanted = changed_entries({"config": FIRST, "seats": SEATS, "max_steps": 7}, {"max_cycles": 9})
-    assert wanted == {"config": FIRST, "seats": SEATS, "max_cycles": 9}
 
 
 def test_a_league_with_snapshots_keeps_its_size(tmp_path):

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where ray is there
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.learning import learners  # noqa: E402
 from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw  # noqa: E402

@@ -10,7 +10,7 @@ from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402
 from rllib_adapters.modules.board import settings_of  # noqa: E402

@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 
-from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
@@ -217,24 +216,6 @@ def test_names_that_do_not_fit_are_refused(name):
 def test_bad_options_are_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         TerritorialMultiAgentEnv(env_config(**changes))
-
-
-def test_an_entry_by_its_former_name_is_taken_and_told():
-    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$") as warned:
-        env = TerritorialMultiAgentEnv(env_config(max_steps=2))
-    assert len(warned) == 1
-    assert env.game.max_cycles == env.options.max_cycles == 2
-    assert "max_steps" not in env.options.to_dict()
-    with pytest.warns(DeprecationWarning, match="^max_steps of EnvConfig is now max_cycles$"):
-        assert EnvConfig(max_steps=3).max_steps == 3
-    with pytest.raises(TypeError, match="max_steps and max_cycles are both given to env_config"):
-        EnvConfig.from_config({"max_steps": 2, "max_cycles": 2})
-
-
-def test_an_older_pickle_of_an_env_config_is_loaded():
-    older = pickle.dumps(EnvConfig(max_cycles=7), 0).replace(b"Vmax_cycles\n", b"Vmax_steps\n")
-    assert b"max_cycles" not in older
-    assert pickle.loads(older) == EnvConfig(max_cycles=7)
 
 
 def test_unknown_options_and_actions_are_refused_by_name():

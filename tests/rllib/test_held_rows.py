@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where ray is there
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.learning.advantages import Advantages  # noqa: E402
 from rllib_adapters.learning.held_rows import WithoutHeldRows, could_only_hold, look_through  # noqa: E402
 from territorial import GameConfig  # noqa: E402

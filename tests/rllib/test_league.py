@@ -13,7 +13,7 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 from ray.tune.result import TRIAL_INFO  # noqa: E402
 
-from rllib_adapters.configure import configure_league  # noqa: E402
+from rllib_adapters.configuration import configure_league  # noqa: E402
 from rllib_adapters.envs.agent_names import POOL  # noqa: E402
 from rllib_adapters.envs.outcomes import outcomes_of, taken_from  # noqa: E402
 from rllib_adapters.league.callback import (  # noqa: E402

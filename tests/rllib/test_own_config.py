@@ -15,7 +15,7 @@ from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
 from ray.rllib.core.learner import learner_group  # noqa: E402
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
 from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig  # noqa: E402
 from territorial import GameConfig  # noqa: E402
@@ -140,14 +140,6 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
     assert config.env_config == {"config": CONFIG, "end_when": "no_agents"}
     whole = configure(PPOConfig(), {"config": CONFIG, "end_when": "game"}, module=SmallModule)
     assert whole.env_config["end_when"] == EnvConfig().end_when == "game"
-
-
-def test_entries_have_the_names_of_today():
-    with pytest.warns(DeprecationWarning, match="^max_steps of env_config is now max_cycles$") as warned:
-        config = configure(PPOConfig(), {"config": CONFIG, "max_steps": 9}, module=SmallModule)
-    assert [warning.filename for warning in warned] == [__file__]
-    assert "max_steps" not in config.env_config
-    assert config.env_config["max_cycles"] == 9
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_configure_is_one_object_as_a_name_of_the_package_and_as_a_module():
 import inspect, rllib_adapters
 by_name = rllib_adapters.configure
 import rllib_adapters.configure as module
-from rllib_adapters.configure import configure
+from rllib_adapters.configuration import configure
 print(by_name is module, module.configure is configure)
 print(inspect.signature(module) == inspect.signature(configure), callable(module))
 """

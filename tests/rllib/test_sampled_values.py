@@ -12,7 +12,7 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.learning.advantages import CHECKED, Advantages  # noqa: E402
 from rllib_adapters.learning.bootstrap_rows import BootstrapRows  # noqa: E402

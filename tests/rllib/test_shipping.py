@@ -13,7 +13,7 @@ from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is
 from ray.rllib.connectors.connector_v2 import ConnectorV2  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.envs.spaces import SHARED  # noqa: E402

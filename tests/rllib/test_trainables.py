@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra
 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402

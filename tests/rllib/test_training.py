@@ -8,7 +8,7 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from rllib_adapters.configure import configure  # noqa: E402 - only where ray is there
+from rllib_adapters.configuration import configure  # noqa: E402 - only where ray is there
 from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.envs.spaces import SHARED  # noqa: E402
 from rllib_adapters.league.control import freeze, set_league  # noqa: E402

@@ -1,8 +1,6 @@
 """Snapshots in evaluations: they play as their networks do, share one, and hold no memory when it is over."""
 
-import importlib
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from territorial.league import SnapshotStore, UnknownSnapshotError
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 
-from territorial import nets  # noqa: E402 - only where torch is there
 from territorial.nets import players  # noqa: E402
 from territorial.nets.board_policy import BoardPolicy  # noqa: E402
 from territorial.nets.frozen import manifest_of  # noqa: E402
@@ -84,11 +81,3 @@ def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(store, tmp_path
     add(store, "holder", 0, 3)
     with pytest.raises(ResultsError, match="holder"):
         run()
-
-
-def test_the_former_names_of_players_are_those_of_policies():
-    with pytest.warns(DeprecationWarning, match="SnapshotPlayers is now territorial.nets.SnapshotPolicy"):
-        assert nets.SnapshotPlayers is SnapshotPolicy
-    sys.modules.pop("territorial.nets.contestants", None)
-    with pytest.warns(DeprecationWarning, match="contestants is now territorial.nets.players"):
-        assert importlib.import_module("territorial.nets.contestants") is players

@@ -82,8 +82,8 @@ class Film {
   }
 
   #begin(header) {
-    if (header.format !== "territorial-film" || ![1, 2, 3, 4].includes(header.version)) {
-      throw new Error(`this page shows films of versions 1 to 4, and this is ${header.format} ${header.version}`);
+    if (header.format !== "territorial-film" || ![3, 4].includes(header.version)) {
+      throw new Error(`this page shows films of versions 3 and 4, and this is ${header.format} ${header.version}`);
     }
     this.header = header;
     this.numCells = header.height * header.width;
@@ -104,14 +104,14 @@ class Film {
     if (!index) land[NEUTRAL] = this.numCells;
     const tick = this.lastTick + numbers.next();
     for (let n = numbers.next(); n > 0; n--) {
-      const seat = numbers.next(), age = this.header.version > 1 ? numbers.next() : 0;
+      const seat = numbers.next(), age = numbers.next();
       alive[seat] ^= 1;
       this.diedAt[seat] = alive[seat] ? undefined : tick - age;
     }
     for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
     const taken = new Map();
     this.#changes.push(this.#take(numbers, land, taken));
-    if (this.header.version > 2) this.#takePools(numbers);
+    this.#takePools(numbers);
     this.gifts.push(this.header.version > 3 ? this.#takeGifts(numbers) : []);
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);

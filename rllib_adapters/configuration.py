@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
@@ -17,7 +17,6 @@ from rllib_adapters.envs.env_config import (
     PACKED,
     PAIRS,
     EnvConfig,
-    current_entries,
     draws_snapshots,
     learners_of,
     shipped_entries,
@@ -31,8 +30,6 @@ from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
-from territorial._callable import let_call
-from territorial._moved import names_of
 from territorial.league import League, SnapshotStore
 from territorial.nets import PairPolicy
 
@@ -118,7 +115,7 @@ def configure(
     check_algorithm(config)
     config = own_config(config)
     _check_settings(settings)
-    entries = {name: value for name, value in current_entries(env_config).items() if name != "store"}
+    entries = {name: value for name, value in (env_config or {}).items() if name != "store"}
     options = EnvConfig.from_config(entries)
     specs = {
         name: RLModuleSpec(
@@ -246,9 +243,3 @@ def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]
     if options.frozen_obs is not None or found <= {options.frozen_form}:
         return options
     return dataclasses.replace(options, frozen_obs=BOTH)
-
-
-let_call(__name__, configure)
-
-if not TYPE_CHECKING:
-    __getattr__ = names_of(__name__, "rllib_adapters.league.control", "rllib_adapters.envs.agent_names")
