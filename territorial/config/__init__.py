@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +21,6 @@ from territorial.config.teams import (
     FEWEST,
     RANDOM,
     SPAWNS,
-    TEAM_OPTIONS,
     TOGETHER,
     Teams,
     checked_teams,
