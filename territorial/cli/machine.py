@@ -15,8 +15,8 @@ from territorial._version import __version__
 from territorial.files.cores import usable_cores
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ("territorial", "rllib_adapters", "benchmarks", "examples", ":!benchmarks/results")
-"""What a measurement runs; results and documents are written while others are still being measured."""
+SOURCE = ("territorial", "rllib_adapters", "benchmarks", "examples")
+"""What a measurement runs."""
 PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow")
 
 

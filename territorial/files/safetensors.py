@@ -10,7 +10,7 @@ The library of that name is not used, though files of either are read by the oth
 
 - Its arrays for numpy are copies in private memory. Two processes that read one file of 256 MB take 256 MB
   each with it, and 128 MB each with this module, which the system can take back at any time
-  (``benchmarks/memory/shared_pages.py``, safetensors 0.8.0). Its tensors for torch are shared as well, but
+  (measured November 2026, safetensors 0.8.0). Its tensors for torch are shared as well, but
   the core does without torch.
 - For numpy it reads neither bfloat16 nor float8. Here a dtype that numpy lacks is shown as whole numbers of
   the same width, and its name is kept beside.

@@ -18,7 +18,7 @@ class Trainer:
 
     name: str
     package: str
-    """What is imported; benchmarks/results/trainers.json has the release that was run."""
+    """What is imported; docs/trainers.md has the release that was run."""
     form: str
     """"parallel" or "AEC": what it takes."""
     beside: tuple[str, ...]
@@ -99,7 +99,7 @@ TRAINERS = (
         },
     ),
 )
-"""What is known of trainers, by runs: benchmarks/envs/trainers_run.py."""
+"""What is known of trainers, by runs of November 2026 with masks in every place."""
 
 
 def traits_of(stack: Stack, play: Iterable[Step]) -> dict[str, str]:
