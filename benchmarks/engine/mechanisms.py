@@ -46,11 +46,11 @@ SECONDS = 0.1
 
 
 @kernel
-def step_unboxed_every_time(batch: Batch) -> None:
-    """Do what ``step.step_games`` does, with arguments as numba takes them."""
+def step_unboxed_every_time(batch: Batch, held: Held[Batch]) -> None:
+    """Do what ``step.step_games`` does, with arguments as numba takes them; ``held`` is for resets."""
     k = take(batch.queues, batch.thread)
     while k >= 0:
-        step_game(batch, k)
+        step_game(held, batch, k)
         k = take(batch.queues, batch.thread)
 
 
@@ -60,7 +60,7 @@ def step_queues(held: Held[Batch]) -> None:
     batch = arguments_of(held)
     k = take(batch.queues, batch.thread)
     while k >= 0:
-        step_game(batch, k)
+        step_game(held, batch, k)
         k = take(batch.queues, batch.thread)
 
 
@@ -69,7 +69,7 @@ def step_range(held: Held[Batch], first: int, end: int) -> None:
     """Step the games [first, end)."""
     batch = arguments_of(held)
     for k in range(first, end):
-        step_game(batch, k)
+        step_game(held, batch, k)
 
 
 class AnySize(CompiledCalls):
@@ -90,7 +90,7 @@ class UnboxedEveryTime(CompiledCalls):
     def step_games(self) -> None:
         """Play one step of all games."""
         refill(self._crew.queues)
-        step_unboxed_every_time(self._batches[0])
+        step_unboxed_every_time(self._batches[0], self.held[0])
 
 
 class Sleeping(CompiledCalls):
