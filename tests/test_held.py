@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import kernel
+from territorial.jit.bound_arguments import Held, arguments_of, call_at, keep
+from territorial.jit.decorators import JIT_ENABLED, address_of, kernel, types_of
 
 
 class Part(NamedTuple):
@@ -84,3 +84,45 @@ def test_a_batch_that_was_copied_or_sent_plays_in_memory_of_its_own():
     for _ in range(20):
         game.step()
     assert game.digest(1) == others[0].digest(1) == others[1].digest(1)
+
+
+# ---- calls by address ----------------------------------------------------------------------------
+
+
+@kernel
+def add_row(held, row, factor):
+    """Add ``factor`` times a row of the table to that of ``out``; an error for a row that is not there."""
+    whole = arguments_of(held)
+    if row >= whole.count:
+        raise IndexError("no such row")
+    for j in range(whole.out.shape[1]):
+        whole.out[row, j] += factor * whole.part.table[row, j]
+
+
+@kernel
+def add_rows(held, address, first, end):
+    """Add twice the rows [first, end)."""
+    for row in range(first, end):
+        call_at(address, add_row, held, (row, 2.0))
+
+
+@pytest.mark.parametrize("unknown_lengths", [None, {"out": 1}])
+def test_a_kernel_called_by_address_gets_what_is_held_and_its_errors_come_back(unknown_lengths):
+    table, out = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
+    plain = Held(Whole(3, Part(0.5, table), out), hold)
+    held = Held(plain.arguments, hold, unknown_lengths)
+    address = address_of(add_row, *types_of(plain, 0, 2.0))
+    add_rows(held, address, 1, 3)
+    np.testing.assert_array_equal(out, [[1, 1, 1], [7, 9, 11], [13, 15, 17], [1, 1, 1]])
+    with pytest.raises(IndexError, match="no such row"):
+        add_rows(held, address, 2, 4)
+    np.testing.assert_array_equal(out[2:], [[25, 29, 33], [1, 1, 1]])
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing has an address with NUMBA_DISABLE_JIT=1")
+def test_a_call_without_an_address_is_an_error_that_changes_nothing():
+    out = np.ones((4, 3))
+    held = Held(Whole(3, Part(0.5, np.ones((4, 3))), out), hold)
+    with pytest.raises(RuntimeError, match="before its address is known"):
+        add_rows(held, 0, 0, 3)
+    assert (out == 1).all()

@@ -4,11 +4,15 @@
     python benchmarks/engine/compare.py                     the last commit with the files as they are
     python benchmarks/engine/compare.py v0.1 HEAD           two revisions
     python benchmarks/engine/compare.py HEAD~5 --rounds 3
+    python benchmarks/engine/compare.py HEAD --compiling    the processor's time for a first reset and step
 
 Both are checked out beside each other (git worktree) and compiled; then ``parts.py`` of these files
 times one after the other, in changing order, so that both meet the same noise. The exit code is 1 if
 a part has become slower by more than SLOWER, and 2 if the two did not play the same games under the same
 rules.
+
+With ``--compiling`` every run begins with an empty cache, and measures how long the first reset and step keep
+the processor, whatever else it does.
 """
 
 from __future__ import annotations
@@ -20,8 +24,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +39,29 @@ PARTS = Path(__file__).with_name("parts.py")
 AS_IT_IS = "the files as they are"
 SLOWER = 1.3
 """The ratio of times, new over old, from which on a part is called slower: less may be noise."""
+FIRST_STEP = """
+import json, time, territorial
+from territorial.constants import RULES_VERSION
+game = territorial.VecGame(territorial.GameConfig(), 2)
+started = time.process_time()
+game.reset(seed=0)
+game.step()
+us = {"first reset and step": (time.process_time() - started) * 1e6}
+print(json.dumps({"us": us, "digest": game.digest(0).hex(), "rules_version": RULES_VERSION}))
+"""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parsed = parse(argv)
     with tree(parsed.old) as old, tree(parsed.new) as new:
-        for folder in (old, new):
-            harness.tell(f"compiling {folder}")
-            python(folder, "-m", "territorial", "warmup")
-        runs = take_turns(old, new, parsed.rounds, parsed.steps)
+        if parsed.compiling:
+            runs = take_turns(old, new, parsed.rounds, first_step)
+        else:
+            for folder in (old, new):
+                harness.tell(f"compiling {folder}")
+                python(folder, "-m", "territorial", "warmup")
+            runs = take_turns(old, new, parsed.rounds, partial(timed_parts, steps=parsed.steps))
     olds, news = ([run["us"] for run in side] for side in runs)
     rows = ratios(olds, news)
     print(table(rows, parsed.old, parsed.new or AS_IT_IS))
@@ -74,6 +92,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=600,
         help="environment steps to run; so many of each batch and run (default %(default)s)",
     )
+    parser.add_argument("--compiling", action="store_true", help="time a first reset and step instead")
     return parser.parse_args(argv)
 
 
@@ -96,21 +115,36 @@ def git(*arguments: str) -> None:
     subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
-def python(folder: Path, *arguments: str) -> str:
-    """Run Python with the package in ``folder`` and return what it prints."""
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+def python(folder: Path, *arguments: str, **variables: str) -> str:
+    """Run Python with the package in ``folder`` and ``variables`` set, and return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(folder)} | variables
     command = [sys.executable, "-P", *arguments]
     done = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout
 
 
-def take_turns(old: Path, new: Path, rounds: int, steps: int) -> tuple[list[Any], list[Any]]:
-    """Return what parts.py found for both, ``rounds`` times each."""
+def timed_parts(folder: Path, steps: int) -> dict[str, Any]:
+    """Return what parts.py found with the package in ``folder``."""
+    found: dict[str, Any] = json.loads(python(folder, str(PARTS), "--json", "-", "--steps", str(steps)))
+    return found
+
+
+def first_step(folder: Path) -> dict[str, Any]:
+    """Return in the form of parts.py what a first reset and step take where nothing is compiled."""
+    with tempfile.TemporaryDirectory(prefix="territorial-cache-") as cache:
+        found: dict[str, Any] = json.loads(python(folder, "-c", FIRST_STEP, NUMBA_CACHE_DIR=cache))
+    return found
+
+
+def take_turns(
+    old: Path, new: Path, rounds: int, measure: Callable[[Path], dict[str, Any]]
+) -> tuple[list[Any], list[Any]]:
+    """Return what ``measure`` found for both, ``rounds`` times each."""
     found: dict[Path, list[Any]] = {old: [], new: []}
     for number in range(rounds):
         harness.tell(f"round {number + 1} of {rounds}")
         for folder in (old, new) if number % 2 == 0 else (new, old):
-            found[folder].append(json.loads(python(folder, str(PARTS), "--json", "-", "--steps", str(steps))))
+            found[folder].append(measure(folder))
     return found[old], found[new]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from territorial.engine import step
 from territorial.engine.step import Batch
 from territorial.jit.bound_arguments import Held, type_of
-from territorial.jit.decorators import JIT_ENABLED, entry_for, is_ready
+from territorial.jit.decorators import JIT_ENABLED, ZERO, address_of, entry_for, is_ready, types_of
 from territorial.jit.thread_pool import Crew, queues_of
 
 
@@ -50,7 +51,9 @@ class CompiledCalls:
     @property
     def is_step_ready(self) -> bool:
         """Whether a step need not wait for the compiler."""
-        return is_ready(step.step_games, (self.step_type,))
+        return is_ready(step.step_games, (self.step_type,)) and all(
+            is_ready(compiled, types) for compiled, types in self._called_by_address
+        )
 
     @property
     def step_type(self) -> object:
@@ -86,6 +89,18 @@ class CompiledCalls:
         """Lay out the board of game ``k``; see ``step.place_position``."""
         self._place(self.held[0], owner, k)
 
+    @property
+    def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """The kernels in the order of ``Batch.entries``, with their types; they are for any size of board."""
+        held = self._type(None)
+        called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
+        return called + [(step.ask_networks, (held, *types_of(0)))] * self._has_networks
+
+    def _enter(self) -> None:
+        """Write into ``Batch.entries`` what steps and resets of these games call; all threads share it."""
+        for i, (compiled, types) in enumerate(self._called_by_address):
+            self._batches[0].entries[i] = address_of(compiled, *types)
+
     def _type(self, unknown_lengths: Mapping[str, int] | None) -> object:
         return type_of(self._batches[0], unknown_lengths)
 
@@ -99,10 +114,12 @@ class CompiledCalls:
         held = self.held
         if self.is_specialized:
             held = [Held(batch, step.hold_batch, step.UNKNOWN_LENGTHS) for batch in self._batches]
+        self._enter()
         return entry_for(step.step_games, held[0]), held
 
     @cached_property
     def _reset(self) -> Callable[..., None]:
+        self._enter()
         seeds, queues = self._batches[0].seed, self._batches[0].queues
         return entry_for(step.reset_games, self.held[0], seeds, np.zeros(1, np.int64), queues)
 

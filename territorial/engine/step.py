@@ -61,16 +61,16 @@ from territorial.game.state import (
     write_position,
 )
 from territorial.game.teams import is_in
-from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit, routine
+from territorial.jit.bound_arguments import Held, arguments_of, call_at, keep
+from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
 from territorial.observation.copies import copy_out
 from territorial.observation.tables import (
     Buffers,
     copy_observation,
+    note_all_changes,
     observe_anew,
-    observe_by_comparison,
     observe_step,
 )
 
@@ -86,6 +86,8 @@ NO_LIMIT = 2**62
 """``Slots.max_cycles`` of episodes that are never cut off."""
 DECISIONS, SHOWS = range(2)
 """``StepCall.numbers``: how many decisions are played, and how games are observed after them."""
+RESET_GAME, ASK_NETWORKS = range(2)
+"""``Batch.entries``: which kernels a step calls by their addresses."""
 WHOLE, ONLY_ENDS, CATCH_UP = range(3)
 """``SHOWS``: all games as they stand; only those whose episode is over; those that were left out so far."""
 
@@ -156,6 +158,7 @@ class Batch(NamedTuple):
     launched: LastLaunches
     options: Options
     thread: int  # which one it is
+    entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
     queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool
     post: npt.NDArray[np.int64]  # (16,) its own
 
@@ -244,7 +247,7 @@ def step_games(held: Held[Batch]) -> None:
     batch = arguments_of(held)
     while begins(batch.post):
         if batch.call.asks[0]:
-            ask_networks(held, EVERY)
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (EVERY,))
             continue
         k = take(batch.queues, batch.thread)
         while k >= 0:
@@ -253,11 +256,12 @@ def step_games(held: Held[Batch]) -> None:
             k = take(batch.queues, batch.thread)
 
 
-@routine
+@kernel
 def ask_networks(held: Held[Batch], only: int) -> None:
     """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
 
-    Their launches are written into the actions, as those of bots in Python are.
+    Their launches are written into the actions, as those of bots in Python are. Compiled for the first batch
+    that has a network.
     """
     batch = arguments_of(held)
     k = take(batch.queues, batch.thread) if only == EVERY else only
@@ -281,37 +285,39 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
     """
-    game, seating = game_of(batch.state, k), seating_of(batch.state, k)
-    results, numbers = batch.results, batch.call.numbers
+    game, seating, results = game_of(batch.state, k), seating_of(batch.state, k), batch.results
+    decisions, shows = batch.call.numbers[DECISIONS], batch.call.numbers[SHOWS]
     clear_launches(batch.launched, k)
-    if not takes_step(batch, game, k):
-        pass_over(batch, game, seating, k)
+    if takes_step(batch, game, k):
+        results.was_reset[k] = False
+    elif stands_on(held, batch, game, k):
+        decisions, shows = 0, WHOLE
+    else:
         return
-    results.was_reset[k] = False
-    for i in range(numbers[DECISIONS]):
+    for i in range(decisions):
         if i == 1:
             fill(batch.actions[k], 0)
         if i > 0 and len(batch.networks.waiting.last) > 0:
-            ask_networks(held, k)
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (k,))
         play_decision(batch, game, seating, k, i == 0)
         if results.is_over[k]:
             break
-    observe(batch, game, k)
+    observe(batch, game, k, shows)
     if results.is_over[k]:
-        finish(batch, game, seating, k)
+        finish(held, batch, game, seating, k)
 
 
 @njit
-def pass_over(batch: Batch, game: Game, seating: Seating, k: int) -> None:
-    """Do what a call does with game ``k``, which takes no step: nothing, or the next one begins."""
+def stands_on(held: Held[Batch], batch: Batch, game: Game, k: int) -> bool:
+    """Return whether game ``k``, which takes no step, is observed as it stands; the next one may begin."""
     clear_results(batch.results, k)
     if batch.call.waits[k]:
-        return
-    if batch.options.autoreset == NEXT_STEP:
-        begin_next(batch, game, seating, k)
-    elif batch.options.is_observed != 0:
-        observe_step(game, batch.params, batch.work, batch.buffers, k)
+        return False
     batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
+    if batch.options.autoreset == NEXT_STEP:
+        begin_next(held, batch, game, k)
+        return False
+    return True
 
 
 @njit
@@ -339,21 +345,20 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: 
 
 
 @njit
-def observe(batch: Batch, game: Game, k: int) -> None:
+def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
     """Observe game ``k`` after the decisions of a call, where it is to be seen by now."""
     if batch.options.is_observed == 0:
         return
-    shows = batch.call.numbers[SHOWS]
-    if shows == WHOLE:
-        observe_step(game, batch.params, batch.work, batch.buffers, k)
-    elif shows == CATCH_UP or batch.results.is_over[k]:
-        observe_by_comparison(game, batch.params, batch.work, batch.buffers, k)
-    else:
+    if shows == ONLY_ENDS and not batch.results.is_over[k]:
         forget_changes(batch.work)
+        return
+    if shows != WHOLE:
+        note_all_changes(game, batch.work, batch.buffers, k)
+    observe_step(game, batch.params, batch.work, batch.buffers, k)
 
 
 @njit
-def finish(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def finish(held: Held[Batch], batch: Batch, game: Game, seating: Seating, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
     keep_final(batch, game, seating, k)
     keep_position(batch.tape, k, game)
@@ -362,7 +367,7 @@ def finish(batch: Batch, game: Game, seating: Seating, k: int) -> None:
     if batch.options.autoreset == SAME_STEP:
         if batch.options.is_observed != 0:
             copy_observation(batch.buffers, batch.final_buffers, k)
-        begin_next(batch, game, seating, k)
+        begin_next(held, batch, game, k)
 
 
 @njit
@@ -384,22 +389,12 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def begin_next(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def begin_next(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
     """Let the next game take the place of game ``k``, and observe it."""
-    game.clock[EPISODE] += 1
-    seed = next_seed(batch.slots, batch.seed[0], k, game.clock[EPISODE])
-    begin_anew(batch, game, seating, seed, k)
+    episode = game.clock[EPISODE] + 1
+    seed = next_seed(batch.slots, batch.seed[0], k, episode)
+    call_at(batch.entries[RESET_GAME], reset_game, held, (seed, episode, k))
     batch.results.was_reset[k] = True
-
-
-@njit
-def begin_anew(batch: Batch, game: Game, seating: Seating, seed: Any, k: int) -> None:
-    """Begin a game in slot ``k`` with ``seed``, and observe it."""
-    start(game, batch, seating, seed, k)
-    batch.slots.num_cycles[k] = 0
-    batch.slots.stands[k] = batch.slots.has_next_seed[k] = False
-    if batch.options.is_observed != 0:
-        observe_anew(game, batch.params, batch.work, batch.buffers, k)
 
 
 @njit
@@ -419,14 +414,25 @@ def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None
 
 
 @kernel
+def reset_game(held: Held[Batch], seed: Any, episode: int, k: int) -> None:
+    """Begin a game in slot ``k`` with ``seed``, and observe it."""
+    batch = arguments_of(held)
+    game = game_of(batch.state, k)
+    game.clock[EPISODE] = episode
+    start(game, batch, seating_of(batch.state, k), seed, k)
+    batch.slots.num_cycles[k] = 0
+    batch.slots.stands[k] = batch.slots.has_next_seed[k] = False
+    if batch.options.is_observed != 0:
+        observe_anew(game, batch.params, batch.work, batch.buffers, k)
+
+
+@kernel
 def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> None:
     """Reset the games in ``queues``; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
     batch = arguments_of(held)
     k = take(queues, batch.thread)
     while k >= 0:
-        game = game_of(batch.state, k)
-        game.clock[EPISODE] = episodes[k]
-        begin_anew(batch, game, seating_of(batch.state, k), seeds[k], k)
+        call_at(batch.entries[RESET_GAME], reset_game, held, (seeds[k], episodes[k], k))
         k = take(queues, batch.thread)
 
 

@@ -60,6 +60,7 @@ class Workers:
         """The thread pool."""
         self.launch_log = self._log_of(np.zeros(num_games, np.bool_))
         self._addresses = no_addresses()
+        self._entries = np.zeros(2, np.int64)
         self._calls: CompiledCalls | None = None
 
     @property
@@ -103,6 +104,7 @@ class Workers:
             launched=arrays.launched,
             options=self._options,
             thread=thread,
+            entries=self._entries,
             queues=self.crew.queues,
             post=self.crew.posts[thread],
         )

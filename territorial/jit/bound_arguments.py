@@ -110,6 +110,30 @@ if JIT_ENABLED:
         return held.given(held), generate
 
     @intrinsic
+    def call_at(_context: Any, address: Any, compiled: Any, held: Any, numbers: Any) -> Any:
+        """Call the kernel ``compiled``, which lies at ``address``, with ``held`` and ``numbers``, a tuple.
+
+        RuntimeError if the address is 0. The kernel gets all arrays as ordinary ones, so that it is compiled
+        once for all sizes. ``address_of`` gives the address for these types.
+        """
+        kinds = [HeldType(held.arguments, held.arguments), *map(numba.types.unliteral, numbers)]
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            with builder.if_then(cgutils.is_null(builder, args[0]), likely=False):
+                context.call_conv.return_user_exc(
+                    builder, RuntimeError, ("a kernel is called before its address is known",)
+                )
+            function = context.call_conv.get_function_type(numba.types.none, kinds)
+            called = builder.inttoptr(args[0], function.as_pointer())
+            given = [args[2], *cgutils.unpack_tuple(builder, args[3])]
+            status, _ = context.call_conv.call_function(builder, called, numba.types.none, kinds, given)
+            with builder.if_then(status.is_error, likely=False):
+                context.call_conv.return_status_propagate(builder, status)
+            return context.get_dummy_value()
+
+        return numba.types.void(address, compiled, held, numbers), generate
+
+    @intrinsic
     def keep(_context: Any, arguments: Any, memory: Any) -> Any:
         """Write ``arguments`` into ``memory``, as they are in machine code."""
 
@@ -128,6 +152,10 @@ else:
     def arguments_of(held: Any) -> Any:
         """Return the arguments that are held."""
         return held.arguments
+
+    def call_at(address: Any, compiled: Any, held: Any, numbers: Any) -> None:
+        """Call ``compiled``."""
+        compiled(held, *numbers)
 
     def keep(arguments: Any, memory: Any) -> None:
         """Write ``arguments`` into ``memory``: only where kernels are compiled."""

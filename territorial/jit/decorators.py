@@ -179,7 +179,25 @@ def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
 
 def entry_for(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """Return ``entry_of`` for arguments of the types that these have."""
-    return entry_of(compiled, *map(numba.typeof, arguments)) if JIT_ENABLED else entry_of(compiled)
+    return entry_of(compiled, *types_of(*arguments))
+
+
+def types_of(*arguments: Any) -> tuple[Any, ...]:
+    """Return the types that kernels know ``arguments`` by."""
+    return tuple(map(numba.typeof, arguments)) if JIT_ENABLED else ()
+
+
+def address_of(compiled: Any, *types: Any) -> int:
+    """Return where a kernel lies for arguments of these types, as long as this process lives.
+
+    For other kernels, which call it by ``call_at`` of ``territorial.jit.bound_arguments``. It is compiled if
+    it has to be. With ``NUMBA_DISABLE_JIT=1``: 0.
+    """
+    entry_of(compiled, *types)
+    if not JIT_ENABLED:
+        return 0
+    code = compiled.overloads[types]
+    return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
 
 
 def quotient(number: Any, divisor: Any) -> Any:

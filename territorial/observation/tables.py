@@ -193,15 +193,14 @@ def observe_step(game: Game, params: Params, work: Work, buffers: Buffers, k: in
 
 
 @njit
-def observe_by_comparison(game: Game, params: Params, work: Work, buffers: Buffers, k: int) -> None:
-    """Bring entry ``k`` up to date as ``observe_step`` does, where the log of changes does not hold them all.
+def note_all_changes(game: Game, work: Work, buffers: Buffers, k: int) -> None:
+    """Let the log of changes hold all since entry ``k`` was written, whatever it held, for ``observe_step``.
 
     The cells that changed may be listed in another order.
     """
     forget_changes(work)
     if buffers.boards.shape[1] > 0:
         note_differences(game, work, buffers.boards[k, 0])
-    observe_step(game, params, work, buffers, k)
 
 
 @njit

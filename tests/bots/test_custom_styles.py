@@ -109,7 +109,7 @@ def compiled_signatures():
     """Return the types that the kernels of a step and of a reset have been compiled for."""
     if not JIT_ENABLED:
         return []
-    return [list(kernel.overloads) for kernel in (step.step_games, step.reset_games)]
+    return [list(kernel.overloads) for kernel in (step.step_games, step.reset_game)]
 
 
 def test_handicaps_are_those_of_the_style():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import multiprocessing
 import pickle
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from territorial.bots.network_turns import MOST_SEATS
 from territorial.cli import main
 from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM
+from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.reference import networks as twin
 from tests.bots.networks import random_file
@@ -48,6 +50,10 @@ def digests(game, steps: int = 60) -> list[bytes]:
     for _ in range(steps):
         game.step()
     return [game.digest(k) for k in range(game.num_games)]
+
+
+def put_digests(game, found) -> None:
+    found.put(digests(game))
 
 
 def test_a_text_and_a_network_are_the_same_seat(path, other):
@@ -161,6 +167,32 @@ def test_saved_games_and_pickles_go_on_alike_by_path_and_digest(path, other, tmp
     wanted = digests(game, 30)
     assert [digests(copied, 30) for copied in copies] == [wanted, wanted]
     assert digests(elsewhere, 30)[2] == wanted[1]
+
+
+@pytest.mark.parametrize("start", ["spawn", "fork"])
+def test_a_batch_with_networks_goes_on_in_another_process(path, other, start):
+    if start not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this platform cannot {start}")
+    game = batch([f"net:{path}", "banker", f"net:{other}", "novice"])
+    game.step()
+    context = multiprocessing.get_context(start)
+    found = context.SimpleQueue()
+    process = context.Process(target=put_digests, args=(game, found))  # a fork has the addresses, too
+    process.start()
+    there = found.get()
+    process.join()
+    assert there == digests(copy.deepcopy(game)) == digests(game)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_only_a_batch_that_gets_a_network_needs_the_kernel_that_asks_it(path):
+    game = batch(["novice", "banker", "novice", "banker"])
+    game.step()
+    entries = game._workers.batch(0).entries
+    assert (entries != 0).tolist() == [True, False]
+    game.set_seats(0, [f"net:{path}", "banker", "novice", "banker"])
+    game.step()
+    assert (game._workers.batch(0).entries != 0).all()
 
 
 def test_a_pickle_whose_file_has_changed_or_gone_is_refused(path, tmp_path):

@@ -302,7 +302,10 @@ def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatc
     monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == for_all_sizes)
     for size in ([], ["--height", "64"]):
         assert json.loads(run(capsys, "info", *size, "--json")[1])["is_compiled"]
-    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == for_one_size)
+    steps = [for_one_size]
+    monkeypatch.setattr(
+        compiled_calls, "is_ready", lambda kernel, types: kernel is stepping.reset_game or types[0] in steps
+    )
     assert json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
     assert not json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
@@ -338,7 +341,7 @@ def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
     kernels = tmp_path / "folder"
     assert warmup.compile_seconds(kernels) is None
     warmup._record(kernels, "step_games", 20.0)
-    warmup._record(kernels, "reset_games", 2.5)
+    warmup._record(kernels, "reset_game", 2.5)
     warmup._record(kernels, "step_games", 30.0)  # of other sources
     assert warmup.compile_seconds(kernels) == 32.5
     assert [path.name for path in kernels.iterdir()] == [warmup.RECORD]
@@ -348,7 +351,7 @@ def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(t
     warmup._record(tmp_path, "step_games", 20.0)
     warmup._record(tmp_path, "play_launches", 8.0)  # needed by no first step
     assert warmup.compile_seconds(tmp_path) is None
-    warmup._record(tmp_path, "reset_games", 1.0)
+    warmup._record(tmp_path, "reset_game", 1.0)
     assert warmup.compile_seconds(tmp_path) == 21.0
     (tmp_path / warmup.RECORD).write_text("{")
     assert warmup.compile_seconds(tmp_path) is None
@@ -365,9 +368,9 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
         announcer.on_start(event.Event(_jit.WAIT, event.EventStatus.START, {"dispatcher": kernel}))
         return capsys.readouterr().err
 
-    both = warmup.ESTIMATES["reset_games"] + warmup.ESTIMATES["step_games"]
+    both = warmup.ESTIMATES["reset_game"] + warmup.ESTIMATES["step_games"]
     assert said(stepping.position_of) == ""
-    assert said(stepping.reset_games) == (
+    assert said(stepping.reset_game) == (
         f"territorial: compiling the engine, for steps and resets: once on this machine, about {both} s, "
         "minutes if it is busy ...\n"
     )

@@ -504,11 +504,11 @@ from territorial import GameConfig, VecGame
 from territorial.engine import compiling, step
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
 compiling.compile_steps(config)
-compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_games.signatures))
+compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_game.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)
 game.step(np.zeros((3, 5, 2), np.int64))
-print(compiled, len(step.step_games.signatures), len(step.reset_games.signatures))
+print(compiled, len(step.step_games.signatures), len(step.reset_game.signatures))
 """
 
 
