@@ -20,7 +20,6 @@ from territorial.evaluation.pool import MOST_PROCESSES
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
-from territorial.files.cores import usable_cores
 from territorial.league import SnapshotError
 
 WHO = "bots, module:Class, style:FILE, net:FILE, or snapshot:NAME"
@@ -50,8 +49,8 @@ def add_options(parser: argparse.ArgumentParser, games: int) -> None:
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
         metavar="N",
-        help=f"worker processes that play the games; 1 to 1024 (default {usable_cores()}, the usable cores, "
-        "or with --address all of the cluster)",
+        help="worker processes that play the games; 1 to 1024 (default: the usable cores, or with --address "
+        "all of the cluster)",
     )
     cluster.add_option(parser)
     snapshots.add_options(parser)

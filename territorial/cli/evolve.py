@@ -71,12 +71,9 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--threads",
         type=options.whole(1, MOST_THREADS),
-        default=usable_cores(),
         metavar="N",
         help=explained(
-            "--threads",
-            f"the style does not depend on it; 1 to {MOST_THREADS}",
-            default=f"{usable_cores()}, the usable cores",
+            "--threads", f"the style does not depend on it; 1 to {MOST_THREADS}", default="the usable cores"
         ),
     )
     _add_population_options(parser)
@@ -133,7 +130,7 @@ def run(parsed: argparse.Namespace) -> int:
                 parsed.folder,
                 settings,
                 generations=parsed.generations,
-                threads=parsed.threads,
+                threads=parsed.threads or usable_cores(),
                 on_generation=progress.show,
             )
     except InUseError as error:

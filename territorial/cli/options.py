@@ -31,7 +31,6 @@ from territorial.engine.seats import LINEUPS, Seat
 from territorial.evaluation.players import custom_bot
 from territorial.files import writable
 from territorial.files.atomic import write_file
-from territorial.files.cores import usable_cores
 from territorial.render import write_png
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
@@ -288,8 +287,7 @@ def add_processes_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes",
         type=whole(1, 1024),
-        default=usable_cores(),
-        help="worker processes that play the games (default %(default)s)",
+        help="worker processes that play the games (default: the usable cores)",
     )
 
 

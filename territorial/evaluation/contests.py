@@ -75,7 +75,7 @@ def match(
         out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
             played; it must be of the same players, config and seed. Default None: no file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
-            core.
+            usable core.
         play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
             cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.
@@ -132,7 +132,7 @@ def tournament(
         out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
             played; it must be of the same players, config and seed. Default None: no file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
-            core.
+            usable core.
         play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
             cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.

@@ -132,7 +132,7 @@ def evaluate(
             played; it must be of the same policies, settings and seed, and may have others. Default None: no
             file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
-            core.
+            usable core.
         play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
             cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.

@@ -49,7 +49,7 @@ class Processes:
     """Plays portions in processes of this machine, or in this process if there would be only one.
 
     Args:
-        count: number of processes; 1 to 1024, default None: one per core.
+        count: number of processes; 1 to 1024, default None: one per usable core.
 
     """
 

@@ -55,6 +55,15 @@ else:
             os.close(folder)
 
 
+def finished_before_forks(lock: Any) -> None:
+    """Let a fork wait until no other thread holds ``lock``: in the new process it would be held for ever.
+
+    Nor does that process come to see what is half done under the lock.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
 class InUseError(BlockingIOError):
     """Another process has what only one may write to; ``holder`` says which."""
 

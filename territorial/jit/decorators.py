@@ -36,12 +36,15 @@ except ImportError as _error:
         "to 0.68: pip install 'numba>=0.61,<0.69'"
     ) from _error
 
+from territorial.files.locks import finished_before_forks
 from territorial.jit.cache import cache_of
 from territorial.jit.inner_code import INNER_OPTIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_ENABLED: bool = not numba.config.DISABLE_JIT
+
+finished_before_forks(global_compiler_lock)  # numba holds it while it compiles, and while it loads
 
 
 class _InnerDispatcher(CPUDispatcher):

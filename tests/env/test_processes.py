@@ -1,12 +1,17 @@
 """Environments go to worker processes in mid-game, and play on there alike."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
+import pytest
 
 import territorial
 from territorial import env
+from territorial.jit.decorators import JIT_ENABLED
 from territorial.testing import stack_of
 from territorial.testing.episodes import difference, episode
 from tests.env.support import SMALL
@@ -57,3 +62,41 @@ def test_workers_play_on_what_is_sent_to_them():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         there = pool.map(next_steps, played)
     assert difference(there, [next_steps(one) for one in played]) is None
+
+
+FORKED = """
+import os, signal, sys, threading, time
+import territorial
+from territorial.jit.cache import KernelCache
+
+loading, load = threading.Event(), KernelCache.load_overload
+
+def reset():
+    territorial.make_vec(2, height=24, width=24, num_players=4).reset(seed=1)
+
+def slowly(*arguments):
+    if not loading.is_set():
+        loading.set()
+        time.sleep(1)
+    return load(*arguments)
+
+KernelCache.load_overload = slowly
+thread = threading.Thread(target=reset)
+thread.start()
+loading.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(300)
+    reset()
+    os._exit(7)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
+def test_a_process_that_is_forked_while_a_kernel_is_loaded_plays():
+    territorial.make_vec(2, height=24, width=24, num_players=4).reset(seed=1)  # compiles
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    assert subprocess.run(command, check=False).returncode == 7
