@@ -11,6 +11,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core import COMPONENT_LEARNER_GROUP
 from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 from ray.tune.result import TRIAL_INFO
 
@@ -18,6 +19,7 @@ from rllib_adapters import ray_private
 from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.league.curriculum import play
 from rllib_adapters.league.export import PoolReport
+from rllib_adapters.league.restores import begin_new_games, newer_weights, set_games
 from rllib_adapters.learning.appo import TerritorialAPPOLearner
 from rllib_adapters.learning.averages import evaluate_averages, keeps_averages
 from rllib_adapters.learning.equal_batches import keep_batches_equal
@@ -31,6 +33,9 @@ from territorial.league.writer import only_writer
 
 LEAGUE = "league"
 """The part of an algorithm's state, and of its results, that is the league's."""
+
+GAMES = "games"
+"""The part of an algorithm's state that has the ``env_config`` of the games it plays."""
 
 RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
 
@@ -118,17 +123,29 @@ class TerritorialAlgorithm(Algorithm):
         return ({**config, "league_keeper": self.keeper},), kwargs
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
-        """Return the state of the algorithm and of its league; called by RLlib."""
+        """Return the state of the algorithm, of its games and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
+        if ray_private.is_wanted(self, GAMES, components, not_components):
+            state[GAMES] = dict(self.config.env_config)
         if self.keeper is not None and ray_private.is_wanted(self, LEAGUE, components, not_components):
             state[LEAGUE] = self.keeper.get_state()
         return state
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state of ``get_state``; called by RLlib."""
-        super().set_state(state)
+        """Go on from a state of ``get_state``, be it older than the present one; called by RLlib."""
+        with newer_weights(self) if COMPONENT_LEARNER_GROUP in state else contextlib.nullcontext():
+            super().set_state(state)
+        if GAMES in state:
+            set_games(self, state[GAMES])
         if self.keeper is not None and LEAGUE in state:
             self.keeper.set_state(self, state[LEAGUE])
+        if GAMES in state:  # which weights alone, of set_weights(), have not
+            begin_new_games(self)
+
+    def restore_from_path(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Go on from a checkpoint, or a part of one, be it older than the present state; called by RLlib."""
+        with newer_weights(self):
+            super().restore_from_path(path, *args, **kwargs)
 
     def cleanup(self) -> None:
         """End everything; another run may have the store then; called by RLlib."""

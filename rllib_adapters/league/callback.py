@@ -139,8 +139,11 @@ class LeagueKeeper:
 
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
         """Resume the league of a state; snapshots that are in another store come from there."""
-        if state["league"] == self.league.to_bytes():
-            return
+        if state["league"] != self.league.to_bytes():
+            self._take_over(state)
+        set_league(algorithm, self.league.table())
+
+    def _take_over(self, state: Mapping[str, Any]) -> None:
         self.league = League.from_bytes(state["league"], self.league.config.python_bots)
         there = Path(state["store"])
         for name in self.league.snapshots:
@@ -149,7 +152,6 @@ class LeagueKeeper:
                 network = SnapshotStore(there).network(name)
                 content = None if network is None else [network.path.read_bytes()]
                 self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes, network=content)
-        set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         name = self.league.next_name(learner)
