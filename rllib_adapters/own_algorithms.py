@@ -29,7 +29,6 @@ from rllib_adapters.modules.frozen_pool import check_store, move_store, store_of
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 from rllib_adapters.sampling.stock_runner import StockEnvRunner
 from territorial.league import SnapshotStore
-from territorial.league.writer import only_writer
 
 LEAGUE = "league"
 """The part of an algorithm's state, and of its results, that is the league's."""
@@ -63,7 +62,6 @@ class TerritorialAlgorithm(Algorithm):
         """The ``LeagueKeeper``; None: there is no league."""
         self.pool_report = PoolReport()
         """Which snapshots on pairs act in the pool, and why."""
-        self._writes = contextlib.ExitStack()
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 
@@ -81,22 +79,28 @@ class TerritorialAlgorithm(Algorithm):
             if self.keeper is not None:
                 self.keeper.begin(self)
         except BaseException:
-            self._writes.close()
+            self._release()
             raise
 
     def _take_store(self) -> None:
-        """Have the league's store for this run alone, and the pool play what is in it."""
+        """Have the pool and the league play what is in the store of this run."""
         store = self._moved_to
         if self.keeper is not None:
             store = self.keeper.place(self._moved_to, self._trial)
         if store is not None:
             move_store(self.config, store)
         check_store(self.config)
+        if self.keeper is not None and not self.keeper.goes_on:
+            self.keeper.hold()
+
+    def _release(self) -> None:
         if self.keeper is not None:
-            self._writes.enter_context(only_writer(self.keeper.store.path))
+            self.keeper.release()
 
     def step(self) -> Any:
         """Train for an iteration, then bring the league up to date; called by RLlib."""
+        if self.keeper is not None:
+            self.keeper.hold()
         result = super().step()
         if self.keeper is not None:
             result[LEAGUE] = self.keeper.update(self, self.iteration + 1)
@@ -152,7 +156,7 @@ class TerritorialAlgorithm(Algorithm):
         try:
             super().cleanup()
         finally:
-            self._writes.close()
+            self._release()
 
 
 class TerritorialPPO(TerritorialAlgorithm, PPO):

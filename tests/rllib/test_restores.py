@@ -8,15 +8,16 @@ import pytest
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 
 from rllib_adapters.configure import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
-from rllib_adapters.league.callback import league_in  # noqa: E402
+from rllib_adapters.league.callback import keeper_of, league_in  # noqa: E402
 from rllib_adapters.league.control import league_of, set_league  # noqa: E402
 from rllib_adapters.league.curriculum import env_of, set_env  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
+from territorial.league import Group, LeagueTable, StoreInUseError  # noqa: E402
 from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
 from tests.rllib.test_league import league_config, small_league  # noqa: E402
 
@@ -143,6 +144,32 @@ def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weig
     acting = opponents._open["main-3", opponents._device]
     for name, array in algorithm.keeper.store.load("main-3").items():
         np.testing.assert_array_equal(acting.weights[name], array)
+
+
+@pytest.mark.parametrize("run", ["batched"], indirect=True)
+def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_writes(run):
+    writer, kept = run
+    writer.train()
+    first, second = (Algorithm.from_checkpoint(kept[i][0]) for i in (1, 2))
+    try:
+        for i, algorithm in ((1, first), (2, second)):
+            algorithm.evaluate()
+            assert_plays_with(algorithm.eval_env_runner, kept[i][2])
+            with pytest.raises(StoreInUseError, match="another run writes to the store"):
+                algorithm.train()
+            with pytest.raises(StoreInUseError, match="another run writes to the store"):
+                keeper_of(algorithm).clean()
+            np.testing.assert_equal(weights_in(algorithm.learner_group), kept[i][2])
+        keeper_of(writer).release()  # as its end does
+        second.train()
+        with pytest.raises(StoreInUseError, match="another run writes to the store"):
+            first.train()
+        second.stop()
+        first.train()
+        assert league_in(first).steps == {"main": 2}
+    finally:
+        first.stop()
+        second.stop()
 
 
 @pytest.mark.parametrize("runner", ["batched", "stock"])
