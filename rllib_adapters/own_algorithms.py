@@ -11,6 +11,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core import COMPONENT_LEARNER_GROUP
 from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 from ray.tune.result import TRIAL_INFO
 
@@ -18,6 +19,7 @@ from rllib_adapters import ray_private
 from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.league.curriculum import play
 from rllib_adapters.league.export import PoolReport
+from rllib_adapters.league.restores import begin_new_games, newer_weights, set_games
 from rllib_adapters.learning.appo import TerritorialAPPOLearner
 from rllib_adapters.learning.averages import evaluate_averages, keeps_averages
 from rllib_adapters.learning.equal_batches import keep_batches_equal
@@ -27,10 +29,12 @@ from rllib_adapters.modules.frozen_pool import check_store, move_store, store_of
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 from rllib_adapters.sampling.stock_runner import StockEnvRunner
 from territorial.league import SnapshotStore
-from territorial.league.writer import only_writer
 
 LEAGUE = "league"
 """The part of an algorithm's state, and of its results, that is the league's."""
+
+GAMES = "games"
+"""The part of an algorithm's state that has the ``env_config`` of the games it plays."""
 
 RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
 
@@ -58,7 +62,6 @@ class TerritorialAlgorithm(Algorithm):
         """The ``LeagueKeeper``; None: there is no league."""
         self.pool_report = PoolReport()
         """Which snapshots on pairs act in the pool, and why."""
-        self._writes = contextlib.ExitStack()
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 
@@ -75,22 +78,28 @@ class TerritorialAlgorithm(Algorithm):
             if self.keeper is not None:
                 self.keeper.begin(self)
         except BaseException:
-            self._writes.close()
+            self._release()
             raise
 
     def _take_store(self) -> None:
-        """Have the league's store for this run alone, and the pool play what is in it."""
+        """Have the pool and the league play what is in the store of this run."""
         store = self._moved_to
         if self.keeper is not None:
             store = self.keeper.place(self._moved_to, self._trial)
         if store is not None:
             move_store(self.config, store)
         check_store(self.config)
+        if self.keeper is not None and not self.keeper.goes_on:
+            self.keeper.hold()
+
+    def _release(self) -> None:
         if self.keeper is not None:
-            self._writes.enter_context(only_writer(self.keeper.store.path))
+            self.keeper.release()
 
     def step(self) -> Any:
         """Train for an iteration, then bring the league up to date; called by RLlib."""
+        if self.keeper is not None:
+            self.keeper.hold()
         result = super().step()
         if self.keeper is not None:
             result[LEAGUE] = self.keeper.update(self, self.iteration + 1)
@@ -117,24 +126,36 @@ class TerritorialAlgorithm(Algorithm):
         return ({**config, "league_keeper": self.keeper},), kwargs
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
-        """Return the state of the algorithm and of its league; called by RLlib."""
+        """Return the state of the algorithm, of its games and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
+        if ray_private.is_wanted(self, GAMES, components, not_components):
+            state[GAMES] = dict(self.config.env_config)
         if self.keeper is not None and ray_private.is_wanted(self, LEAGUE, components, not_components):
             state[LEAGUE] = self.keeper.get_state()
         return state
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state of ``get_state``; called by RLlib."""
-        super().set_state(state)
+        """Go on from a state of ``get_state``, be it older than the present one; called by RLlib."""
+        with newer_weights(self) if COMPONENT_LEARNER_GROUP in state else contextlib.nullcontext():
+            super().set_state(state)
+        if GAMES in state:
+            set_games(self, state[GAMES])
         if self.keeper is not None and LEAGUE in state:
             self.keeper.set_state(self, state[LEAGUE])
+        if GAMES in state:  # which weights alone, of set_weights(), have not
+            begin_new_games(self)
+
+    def restore_from_path(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Go on from a checkpoint, or a part of one, be it older than the present state; called by RLlib."""
+        with newer_weights(self):
+            super().restore_from_path(path, *args, **kwargs)
 
     def cleanup(self) -> None:
         """End everything; another run may have the store then; called by RLlib."""
         try:
             super().cleanup()
         finally:
-            self._writes.close()
+            self._release()
 
 
 class TerritorialPPO(TerritorialAlgorithm, PPO):

@@ -121,8 +121,9 @@ PRIVATE = (
         "ray.rllib.core.learner.learner.Learner",
         ("_weights_seq_no",),
         "A learner could not tell whether rows were sampled with its own weights, and would compute all "
-        "values again; draws of rows would not be the same after a checkpoint.",
-        "get_state(), which copies all weights",
+        "values again; draws of rows would not be the same after a checkpoint; learners and runners would "
+        "pass over the weights of an older one.",
+        "get_state(), which copies all weights; for the last, none",
     ),
     RayNames(
         "ray.rllib.algorithms.impala.impala_learner.IMPALALearner",
@@ -209,6 +210,12 @@ UNDOCUMENTED = (
         ("TARGET_NETWORK_ACTION_DIST_INPUTS",),
         "APPO's loss would not find what a target network gave.",
         "the text, target_network_action_dist_inputs",
+    ),
+    RayNames(
+        "ray.rllib.core",
+        ("COMPONENT_LEARNER", "COMPONENT_LEARNER_GROUP", "COMPONENT_RL_MODULE"),
+        "Weights could not be told from the rest of a state.",
+        "the texts that states have",
     ),
     RayNames(
         "ray.tune.result", ("TRIAL_INFO",), "Trials of Tune would have one store for all their leagues."
@@ -366,6 +373,11 @@ def parameters_of(learner: Any) -> Mapping[Any, Any]:
 def updates_of(learner: Any) -> int:
     """Return how many updates a learner has made or begun, the sequence number of its weights after them."""
     return int(learner._weights_seq_no)
+
+
+def set_updates(learner: Any, number: int) -> None:
+    """Say which sequence number a learner's weights have."""
+    learner._weights_seq_no = number
 
 
 def has_own_steps(config: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rllib_adapters.envs.outcomes import outcomes_of
 from rllib_adapters.league.control import freeze, set_league, set_weights, start_with
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
+from territorial.league.writer import only_writer
 from territorial.nets import PairPolicy
 
 START = "-start"
@@ -59,7 +61,29 @@ class LeagueKeeper:
         self.league, self.store, self.start = league, store, start
         self.run = ""
         """Tells the snapshots of this run from those of others; empty until it begins."""
-        self._goes_on = False
+        self.goes_on = False
+        """Whether the run goes on from a checkpoint."""
+        self._held: ExitStack | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_held": None}
+
+    def hold(self) -> None:
+        """Be the one run that writes to the store, until :meth:`release`; StoreInUseError if another does.
+
+        A new run is that from its beginning, one that goes on from a checkpoint from its first iteration, or
+        the first time that it writes. So any number of checkpoints may be open, to be evaluated.
+        """
+        if self._held is None:
+            with ExitStack() as held:
+                held.enter_context(only_writer(self.store.path))
+                self._held = held.pop_all()
+
+    def release(self) -> None:
+        """Let another run write to the store."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def place(self, moved_to: SnapshotStore | None, trial: str | None) -> SnapshotStore:
         """Return the store of this run, as it begins or goes on.
@@ -70,13 +94,13 @@ class LeagueKeeper:
             self.store = moved_to
         elif trial is not None:
             self.store = self.store.within(trial)
-        self._goes_on = bool(self.run)
+        self.goes_on = bool(self.run)
         self.run = self.run or trial or uuid.uuid4().hex
         return self.store
 
     def begin(self, algorithm: Algorithm) -> None:
         """Set the first weights and put the first snapshots into the store, unless the run is resumed."""
-        if self.start and not self._goes_on:
+        if self.start and not self.goes_on:
             start_with(algorithm, PairPolicy.load(self.start), self.start)
         for one in self.league.snapshots.values():
             if one.name in self.store:
@@ -86,7 +110,7 @@ class LeagueKeeper:
                         f"the snapshot {one.name!r} of another run is in {self.store.path}; "
                         "each run needs its own folder"
                     )
-            elif one.step == 0 and not self._goes_on:
+            elif one.step == 0 and not self.goes_on:
                 self._keep(algorithm, one.learner, one.name)
             else:
                 raise UnknownSnapshotError(
@@ -127,6 +151,7 @@ class LeagueKeeper:
 
         To be called when no checkpoint needs it any more; games in progress play on with it.
         """
+        self.hold()
         starts = {f"{name}{START}" for name in self.league.steps}
         gone = [name for name in self.store.names() if name not in {*self.league.snapshots, *needed, *starts}]
         for name in gone:
@@ -139,20 +164,24 @@ class LeagueKeeper:
 
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
         """Resume the league of a state; snapshots that are in another store come from there."""
-        if state["league"] == self.league.to_bytes():
-            return
+        if state["league"] != self.league.to_bytes():
+            self._take_over(state)
+        set_league(algorithm, self.league.table())
+
+    def _take_over(self, state: Mapping[str, Any]) -> None:
         self.league = League.from_bytes(state["league"], self.league.config.python_bots)
         there = Path(state["store"])
         for name in self.league.snapshots:
             if name not in self.store and there.is_dir():
+                self.hold()
                 weights = SnapshotStore(there).load(name)
                 network = SnapshotStore(there).network(name)
                 content = None if network is None else [network.path.read_bytes()]
                 self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes, network=content)
-        set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         name = self.league.next_name(learner)
+        self.hold()
         if name in self.store:  # of what was done after the checkpoint that the run went on from
             self.store.remove(name)
         self._keep(algorithm, learner, name)  # first: who is interrupted writes a checkpoint of the league
@@ -162,5 +191,6 @@ class LeagueKeeper:
         return frozen.name
 
     def _keep(self, algorithm: Algorithm, learner: str, name: str) -> None:
+        self.hold()
         about: dict[str, Any] = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
         freeze(algorithm, self.store, name, module=learner, **about)

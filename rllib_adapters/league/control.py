@@ -13,6 +13,7 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
+from rllib_adapters import ray_private
 from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.env_config import EnvConfig, learners_of
 from rllib_adapters.league.export import NOT_EXPORTED, network_of
@@ -206,7 +207,8 @@ def _hand_over(runner: Any, league: LeagueTable) -> None:
     for game in games:
         game.set_league(league)
     if runner.module is not None and POOL in runner.module:
-        playing = frozenset[str]().union(*(game.snapshots for game in games))
+        ongoing = [] if ray_private.needs_reset(runner) else games
+        playing = frozenset[str]().union(*(game.snapshots for game in ongoing))
         runner.module[POOL].opponents.keep(playing, league.names("snapshot"))
 
 

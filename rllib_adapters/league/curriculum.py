@@ -40,8 +40,12 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     evaluation follow, but keep the entries that the ``env_config`` of ``evaluation_config`` has. Nothing
     happens if all is as it was. ValueError or TypeError for what cannot be, and nothing has changed.
     """
+    go_over(algorithm, changed_entries(algorithm.config.env_config, changes))
+
+
+def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
+    """Let all runners play games of the ``env_config`` ``wanted``, as :func:`set_env` does."""
     present = algorithm.config.env_config
-    wanted = changed_entries(present, changes)
     if _is_same(present, wanted):
         return
     _check(algorithm, EnvConfig.from_config(present), EnvConfig.from_config(wanted))

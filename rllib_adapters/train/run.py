@@ -159,6 +159,7 @@ class Run:
 
     def _restore(self, latest: Path) -> Algorithm:
         algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
+        keeper_of(algorithm).hold()  # before anything of the run is changed
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
             raise ValueError(

@@ -1,0 +1,233 @@
+"""Checkpoints of one run, restored one after the other into an algorithm that is at another of them."""
+
+import copy
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
+from rllib_adapters.league.callback import keeper_of, league_in  # noqa: E402
+from rllib_adapters.league.control import league_of, set_league  # noqa: E402
+from rllib_adapters.league.curriculum import env_of, set_env  # noqa: E402
+from territorial.league import Group, LeagueTable, StoreInUseError  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+from tests.rllib.test_league import league_config, small_league  # noqa: E402
+
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+
+LAST = 3
+
+
+@pytest.fixture(scope="module", params=["batched", "stock"])
+def run(request, tmp_path_factory, running_ray):
+    """An algorithm that trained ``LAST`` iterations, and by iteration its checkpoint and the weights in it.
+
+    Every iteration freezes a snapshot, and games go on over its end.
+    """
+    folder = tmp_path_factory.mktemp("run")
+    config = league_config(folder / "store", small_league(), request.param, max_cycles=18)
+    config.evaluation(evaluation_interval=1000, evaluation_num_env_runners=0, evaluation_duration=1)
+    algorithm = config.build_algo()
+    kept = {}
+    for i in range(1, LAST + 1):
+        algorithm.train()
+        path = algorithm.save_to_path(str(folder / f"checkpoint-{i}"))
+        kept[i] = path, copy.deepcopy(algorithm.get_state()), weights_in(algorithm.learner_group)
+    yield algorithm, kept
+    algorithm.stop()
+
+
+def weights_in(learner_group):
+    return {key: np.array(part) for key, part in learner_group.get_weights([MAIN])[MAIN].items()}
+
+
+def assert_plays_with(runner, weights):
+    acting = runner.module[MAIN].get_state()
+    assert acting.keys() <= weights.keys()
+    for name, part in acting.items():
+        np.testing.assert_array_equal(part, weights[name])
+
+
+def as_folder(algorithm, kept, i):
+    algorithm.restore_from_path(kept[i][0])
+
+
+def as_state(algorithm, kept, i):
+    algorithm.set_state(kept[i][1])
+
+
+@pytest.mark.parametrize("restore", [as_folder, as_state])
+@pytest.mark.parametrize("order", [(3, 2, 1), (1, 2, 3)])
+def test_checkpoints_of_one_league_follow_each_other_in_one_algorithm(run, restore, order):
+    algorithm, kept = run
+    for i in order:
+        restore(algorithm, kept, i)
+        league = league_in(algorithm)
+        games = league.num_games
+        assert league_of(algorithm).to_dict() == league.table().to_dict()
+        algorithm.evaluate()
+        restore(algorithm, kept, i)
+        result = algorithm.train()
+        league = league_in(algorithm)
+        assert league.steps == {"main": i + 1}
+        assert league.num_games == games + result["league"]["games"]
+
+
+@pytest.mark.parametrize("restore", [as_folder, as_state])
+@pytest.mark.parametrize("i", [1, 3, 2])
+def test_what_is_evaluated_is_what_was_restored(run, restore, i):
+    algorithm, kept = run
+    restore(algorithm, kept, 3)
+    restore(algorithm, kept, i)
+    weights = kept[i][2]
+    np.testing.assert_equal(weights_in(algorithm.learner_group), weights)
+    for runner in (algorithm.env_runner, algorithm.eval_env_runner):
+        assert_plays_with(runner, weights)
+    algorithm.evaluate()
+    assert_plays_with(algorithm.eval_env_runner, weights)
+
+
+def as_learners(algorithm, kept, i):
+    algorithm.restore_from_path(f"{kept[i][0]}/learner_group", component="learner_group")
+
+
+def as_module(algorithm, kept, i):
+    part = f"learner_group/learner/rl_module/{MAIN}"
+    algorithm.restore_from_path(f"{kept[i][0]}/{part}", component=part)
+
+
+def as_weights(algorithm, kept, i):
+    algorithm.set_weights({MAIN: kept[i][2]})
+
+
+@pytest.mark.parametrize("give", [as_learners, as_module, as_weights])
+def test_runners_get_weights_that_are_given_alone_and_play_their_games_on(run, give):
+    algorithm, kept = run
+    as_folder(algorithm, kept, 3)
+    algorithm.train()
+    before = games_of(algorithm)
+    give(algorithm, kept, 1)
+    for runner in (algorithm.env_runner, algorithm.eval_env_runner):
+        assert_plays_with(runner, kept[1][2])
+    assert games_of(algorithm) == before
+    algorithm.train()
+
+
+def games_of(algorithm):
+    """Something that tells the games under way of a runner from others."""
+    runner = algorithm.env_runner
+    if hasattr(runner, "_rollout"):
+        return [game.id_ for game in runner._rollout.games if game is not None]
+    return [episode.id_ for episode in runner._ongoing_episodes]
+
+
+def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weights(run):
+    algorithm, kept = run
+    opponents = algorithm.env_runner.module[POOL].opponents
+    as_folder(algorithm, kept, 3)
+    own = [Group(2, {"trainable:main": 1}), Group(3, {"snapshot:main-3": 1}), Group(1, {"bot:banker": 1})]
+    set_league(algorithm, LeagueTable(own))
+    algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
+    assert opponents.names == ["main-3"]
+    as_folder(algorithm, kept, 2)
+    algorithm.train()  # freezes another main-3
+    set_league(algorithm, LeagueTable(own))
+    algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
+    acting = opponents._open["main-3", opponents._device]
+    for name, array in algorithm.keeper.store.load("main-3").items():
+        np.testing.assert_array_equal(acting.weights[name], array)
+
+
+@pytest.mark.parametrize("run", ["batched"], indirect=True)
+def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_writes(run):
+    writer, kept = run
+    writer.train()
+    first, second = (Algorithm.from_checkpoint(kept[i][0]) for i in (1, 2))
+    try:
+        for i, algorithm in ((1, first), (2, second)):
+            algorithm.evaluate()
+            assert_plays_with(algorithm.eval_env_runner, kept[i][2])
+            with pytest.raises(StoreInUseError, match="another run writes to the store"):
+                algorithm.train()
+            with pytest.raises(StoreInUseError, match="another run writes to the store"):
+                keeper_of(algorithm).clean()
+            np.testing.assert_equal(weights_in(algorithm.learner_group), kept[i][2])
+        keeper_of(writer).release()  # as its end does
+        second.train()
+        with pytest.raises(StoreInUseError, match="another run writes to the store"):
+            first.train()
+        second.stop()
+        first.train()
+        assert league_in(first).steps == {"main": 2}
+    finally:
+        first.stop()
+        second.stop()
+
+
+@pytest.mark.parametrize("runner", ["batched", "stock"])
+def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_others(tmp_path, runner):
+    env = {"config": CONFIG, "league": league("bot:banker"), "frames": 1, "max_cycles": 18}
+    config = configure(PPOConfig(), env, module=SmallModule, runner=runner)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12)
+    config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
+    algorithm = config.build_algo()
+    try:
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+        set_league(algorithm, league("bot:turtle"))
+        if runner == "batched":
+            set_env(algorithm, config=CONFIG.replace(map="islands"), max_cycles=5)
+        algorithm.restore_from_path(path)
+        assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
+        assert (env_of(algorithm).config, env_of(algorithm).max_cycles) == (CONFIG, 18)
+        playing = algorithm.env_runner.env.envs[0].unwrapped
+        assert playing.league.to_dict() == league("bot:banker").to_dict()
+        assert playing.options.max_cycles == 18
+        algorithm.train()
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("algorithm_config", [PPOConfig, APPOConfig])
+def test_runners_in_processes_of_their_own_get_the_restored_weights(tmp_path, algorithm_config):
+    env = {"config": CONFIG, "league": league("bot:banker"), "frames": 1, "max_cycles": 18}
+    config = configure(algorithm_config(), env, module=SmallModule, runner="batched")
+    config.env_runners(num_env_runners=1, rollout_fragment_length=12, create_local_env_runner=False)
+    config.evaluation(evaluation_interval=1000, evaluation_num_env_runners=1, evaluation_duration=1)
+    config.training(train_batch_size_per_learner=12)
+    config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=24)
+    if algorithm_config is PPOConfig:
+        config.training(minibatch_size=8, num_epochs=1)
+    algorithm = config.build_algo()
+    try:
+        algorithm.train()
+        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+        for _ in range(3):
+            algorithm.train()
+        algorithm.restore_from_path(path)
+        found = [
+            one
+            for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group)
+            for one in group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+        ]
+        weights = weights_in(algorithm.learner_group)
+        assert len(found) == 2
+        for acting in found:
+            for name, part in acting.items():
+                np.testing.assert_array_equal(part, weights[name])
+    finally:
+        algorithm.stop()
+
+
+def sample_and_tell(runner):
+    """The weights of a runner after a sample, before which APPO's ask for newer ones."""
+    runner.sample(num_timesteps=2)
+    return {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()}
