@@ -26,6 +26,8 @@ OPTIONS = "run.json"
 """The file of a run's folder that has them."""
 ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
+FRAMES = {"pairs": None, "features": 1, "boards": 4, "encode_once": 1}
+"""By network, the boards in a stack; None: it reads pairs."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_POWER = 2.5
 """How much more often hard opponents are drawn for ``together``: the power of 1 less the share beaten."""
@@ -169,7 +171,7 @@ class Training:
             height=self.height,
             width=self.width,
             num_players=self.num_players,
-            frames=self.frames,
+            frames=FRAMES[self.network] or 1,
             agents=self.agents + 2 * self.exploiters,
             bots=self.bots + self.together,
             snapshots=self.capacity,
@@ -184,16 +186,12 @@ class Training:
     @property
     def memory_form(self) -> str:
         """The form that the memory of the run is predicted in."""
-        return "pairs" if self.network == "pairs" else "packed"
-
-    @property
-    def frames(self) -> int:
-        """Boards in a stack."""
-        return 4 if self.network == "boards" else 1
+        return "pairs" if FRAMES[self.network] is None else "packed"
 
     def env_config(self) -> dict[str, Any]:
         """Return the entries of the ``env_config`` of RLlib, but for the league."""
-        form = {"obs": "pairs"} if self.network == "pairs" else {"frames": self.frames}
+        frames = FRAMES[self.network]
+        form = {"obs": "pairs"} if frames is None else {"frames": frames}
         return {"config": self.game(), "repeat": self.repeat, **form}
 
     def write(self, path: Path) -> None:

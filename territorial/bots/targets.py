@@ -192,7 +192,10 @@ def is_the_one(game: Game, bot: BotTurn, q: int, move: int) -> bool:
 
 @njit
 def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
-    """Return the two sides of a fraction that is the less, the better ``q`` is by the measure ``by``."""
+    """Return the two sides of a fraction that is the less, the better ``q`` is by the measure ``by``.
+
+    All are equally good by a measure that there is not.
+    """
     p = bot.p
     if by == BY_DENSITY:
         return game.troops[q], game.land[q]
@@ -210,7 +213,9 @@ def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
         return game.land[q], game.fronts[p, q]
     if by == BY_LEAST_LAND:
         return game.land[q], 1
-    return -game.land[q], 1  # BY_MOST_LAND
+    if by == BY_MOST_LAND:
+        return -game.land[q], 1
+    return 0, 1
 
 
 @njit

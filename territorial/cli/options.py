@@ -202,7 +202,9 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
         return _parser_of(spec)(text)
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
-    return text
+    if isinstance(spec.default, str):
+        return text
+    raise AssertionError(f"the field {spec.name} has a type that no text is read as")
 
 
 def _teams(text: str) -> Teams | None:

@@ -85,7 +85,7 @@ def added(before: Any, number: float, is_first: bool) -> Any:
 
 @njit
 def write_part(game: Game, params: Params, work: Work, kind: int, out: Any) -> None:
-    """Write what the part ``kind`` gives every player."""
+    """Write what the part ``kind`` gives every player; no number where there is no such part."""
     if has_allies(params) and kind == TEAM_LAND:
         land_gained_by_team(game, work, out)
     elif (kind == LAND) | (kind == TEAM_LAND):
@@ -96,8 +96,11 @@ def write_part(game: Game, params: Params, work: Work, kind: int, out: Any) -> N
         survival(game, work, out)
     elif kind == TAKEN:
         taken(game, work, out)
-    else:
+    elif kind == KILLS:
         kills(game, work, out)
+    else:
+        for p in range(1, len(out)):
+            out[p] = np.nan
 
 
 # ---- the parts -------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from territorial.league.matchmaking import Opponents, checked_pools
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
-EVICTIONS = ("oldest", "weakest", "similar")
+Eviction = Literal["oldest", "weakest", "similar"]
+EVICTIONS = get_args(Eviction)
 MAX_CAPACITY = 2000
 """Snapshots: the payoff of so many takes 200 MB, in memory and when a file is read."""
 MAX_BOTS = 1000
@@ -129,7 +130,7 @@ class LeagueConfig:
     python_bots: tuple[CustomBot, ...] = ()
     games: Games = "own"
     capacity: int = 1000
-    eviction: str = "similar"
+    eviction: Eviction = "similar"
     fading: float = 0.99
     seed: int = 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar, assert_never
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class League:
     # ---- who there is ---------------------------------------------------------------------------------
 
     def pool(self, name: str) -> tuple[str, ...]:
-        """Return the players of one of ``matchmaking.POOLS``."""
+        """Return the players of one of ``matchmaking.POOLS``; KeyError for another name."""
         learners = self.config.learners
         if name in ("mains", "learners"):
             return tuple(
@@ -120,7 +120,7 @@ class League:
             )
         if name == "bots":
             return tuple(f"bot:{bot}" for bot in self.config.bots)
-        wanted = {"main_snapshots": True, "exploiter_snapshots": False}.get(name)
+        wanted = {"main_snapshots": True, "exploiter_snapshots": False, "snapshots": None}[name]
         return tuple(
             f"snapshot:{one.name}"
             for one in self.snapshots.values()
@@ -298,7 +298,11 @@ class League:
         free = [name for name in self.snapshots if name not in newest.values()]
         if self.config.eviction == "weakest":
             return min(free, key=lambda name: self.rating(f"snapshot:{name}").mu)
-        return free[0] if self.config.eviction == "oldest" else self._most_similar(free)
+        if self.config.eviction == "oldest":
+            return free[0]
+        if self.config.eviction == "similar":
+            return self._most_similar(free)
+        assert_never(self.config.eviction)
 
     def _most_similar(self, free: Sequence[str]) -> str:
         """Return the older of the two snapshots that are most alike in whom they are placed above.

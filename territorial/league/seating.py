@@ -55,7 +55,7 @@ class Player(NamedTuple):
         """What the engine calls the seat: an agent, a bot, or external, for the caller to play."""
         if self.kind == "bot":
             return self.name if self.bot is None else self.bot
-        return AGENT if self.kind == "trainable" else EXTERNAL
+        return {"trainable": AGENT, "snapshot": EXTERNAL}[self.kind]
 
     @classmethod
     def parse(cls, text: str) -> Player:

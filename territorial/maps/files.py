@@ -22,9 +22,6 @@ from territorial.maps.regions import keep_largest, label_regions
 
 MAX_FILE_BYTES = 16 * 2**20
 """Larger files are not read."""
-SUFFIXES = (".png", ".npy", ".txt")
-"""What a map can be saved as."""
-
 _NPY_SIGNATURE = b"\x93NUMPY"
 _NPY_HEADER = re.compile(
     rb"\{'descr': '(?P<dtype>\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]))', "
@@ -79,17 +76,23 @@ def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise ValueError(f"path is {os.fspath(path)!r}; it must end in one of {', '.join(SUFFIXES)}")
-    land = mask.to_array()
-    if suffix == ".png":
-        data = png_file(land)
-    elif suffix == ".npy":
-        buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, land, allow_pickle=False)
-        data = buffer.getvalue()
-    else:
-        rows = np.where(land, _DRAWN_LAND, _DRAWN_BLOCKED).tolist()
-        data = "".join("".join(row) + "\n" for row in rows).encode("ascii")
-    write_file(path, data)
+    write_file(path, _FORMATS[suffix](mask.to_array()))
+
+
+def _array_file(land: npt.NDArray[np.bool_]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, land, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _drawing(land: npt.NDArray[np.bool_]) -> bytes:
+    rows = np.where(land, _DRAWN_LAND, _DRAWN_BLOCKED).tolist()
+    return "".join("".join(row) + "\n" for row in rows).encode("ascii")
+
+
+_FORMATS = {".png": png_file, ".npy": _array_file, ".txt": _drawing}
+SUFFIXES = tuple(_FORMATS)
+"""What a map can be saved as."""
 
 
 def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:

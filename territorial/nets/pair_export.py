@@ -179,7 +179,7 @@ def quantized(policy: PairNetwork, description: Description, rows: Rows) -> Netw
     for name, (weights, biases) in _parameters(policy).items():
         size = description.sizes()[name]
         inputs = _input_exponents(name, size, exponents)
-        to = exponents.get(name, LOGIT_EXPONENT)
+        to = LOGIT_EXPONENT if name in LOGITS else exponents[name]
         layers[name] = layer = _whole_layer(name, size, weights, biases, inputs, to)
         shifts[name] = layer.shift
     return assembled(Description(**{**_shallow(description), "shifts": shifts}), layers)
@@ -187,6 +187,8 @@ def quantized(policy: PairNetwork, description: Description, rows: Rows) -> Netw
 
 ACTIVATIONS = ("candidate", "hidden", "context", "summary", "joint")
 """The hidden layers, whose outputs are activations."""
+LOGITS = ("score", "hold")
+"""The last layers."""
 
 
 def _shallow(description: Description) -> dict[str, Any]:
@@ -242,14 +244,15 @@ def _last(layer: Any, factor: float) -> tuple[Array, Array]:
 
 def _input_exponents(name: str, size: LayerSize, exponents: Mapping[str, int]) -> Array:
     """Return how many bits behind the point each input of a layer has."""
-    sources = {
+    sources: list[str] = {
+        "candidate": [],
         "hidden": ["candidate"],
         "context": ["hidden", "hidden"],
         "summary": ["context"],
         "joint": ["hidden", "summary"],
         "score": ["joint"],
         "hold": ["summary"],
-    }.get(name, [])
+    }[name]
     widths = _widths(name, size)
     parts = [np.full(size.columns, COLUMN_EXPONENT)]
     parts += [np.full(width, exponents[source]) for width, source in zip(widths, sources, strict=True)]

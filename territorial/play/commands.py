@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, assert_never
 
 from territorial.config.validation import is_whole_number, shown
 from territorial.constants import NUM_FRACTIONS
@@ -18,7 +18,7 @@ STEP = "step"
 """The pace of a game that waits for each decision of the player."""
 
 _BOUNDS = Bounds(nbytes=LARGEST_COMMAND, values=16)
-_FIELDS = {
+_FIELDS: dict[Kind, tuple[str, ...]] = {
     "launch": ("target", "share"),
     "hold": (),
     "pause": ("on",),
@@ -28,11 +28,14 @@ _FIELDS = {
 }
 
 
+Kind = Literal["launch", "hold", "pause", "pace", "resign", "show"]
+
+
 class PlayerCommand(NamedTuple):
     """One command; its fields beside ``do`` have a meaning for one kind of command each."""
 
-    do: str
-    """"launch", "hold", "pause", "pace", "resign" or "show"."""
+    do: Kind
+    """What it asks for."""
     target: int = 0
     """Of a launch: the owner code of the target, 0 free land."""
     share: int = 0
@@ -53,7 +56,7 @@ def read_command(text: bytes) -> PlayerCommand:
     ``{"do": "show", "panel": "advice", "on": true}``.
     """
     fields = parse_object(text, _BOUNDS)
-    do = fields.pop("do", None)
+    do: Kind = fields.pop("do", None)
     if not isinstance(do, str) or do not in _FIELDS:
         raise ValueError(f"do is {shown(do)}; it must be one of {', '.join(_FIELDS)}")
     check_fields(f"the command {do}", fields, _FIELDS[do])
@@ -64,9 +67,13 @@ def read_command(text: bytes) -> PlayerCommand:
         return PlayerCommand(do, is_on=_flag("on", fields["on"]))
     if do == "show":
         return PlayerCommand(do, is_on=_flag("on", fields["on"]), panel=_panel(fields["panel"]))
-    if do == "pace" and fields["pace"] != STEP:
-        return PlayerCommand(do, pace=_whole("pace", fields["pace"], 1, FASTEST))
-    return PlayerCommand(do)
+    if do == "pace":
+        is_step = fields["pace"] == STEP
+        return PlayerCommand(do, pace=None if is_step else _whole("pace", fields["pace"], 1, FASTEST))
+    match do:
+        case "hold" | "resign":
+            return PlayerCommand(do)
+    assert_never(do)
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> int:

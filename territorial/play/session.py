@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -315,9 +315,12 @@ class Session:
         elif command.do == "resign":
             self._has_resigned, self._queued = True, None
             self._save()
+        elif command.do == "launch":
+            self._queued, self._has_decided = command, True
+        elif command.do == "hold":
+            self._queued, self._has_decided = None, True
         else:
-            self._queued = command if command.do == "launch" else None
-            self._has_decided = True
+            assert_never(command.do)
 
     # ---- the end -------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from territorial.constants import (
     SPAWN_CELLS,
     STREAM_ORDER,
 )
-from territorial.reference import formulas
+from territorial.reference import formulas, rewards
 from territorial.reference.rng import H
 from territorial.reference.spawns import place_spawns
 from territorial.reference.teams import deal_teams
@@ -373,7 +373,7 @@ class ReferenceGame:
         """Living teams place by land, then troops; then those that are out, later is better; ties share."""
         if not self.over:
             raise ValueError("the game is not over; place_of_dead(p) places a dead player before that")
-        places = {g: self._place(g) for g in self.members}
+        places = {g: self.place_of_team(g) for g in self.members}
         return [places[self.team[p]] for p in self.seats]
 
     def place_of_dead(self, p: int) -> float:
@@ -382,9 +382,10 @@ class ReferenceGame:
             raise ValueError(f"seat {p} is alive; before the end only eliminated seats have a place")
         if self.is_in(self.team[p]):
             raise ValueError(f"seat {p} has an ally that is alive; before the end its team has no place")
-        return self._place(self.team[p])
+        return self.place_of_team(self.team[p])
 
-    def _place(self, g: int) -> float:
+    def place_of_team(self, g: int) -> float:
+        """Return the place of a team; teams that share places have their mean."""
         return _shared_place(self._rank(g), [self._rank(other) for other in self.members])
 
     def _rank(self, g: int) -> tuple[int, int, int]:
@@ -396,42 +397,21 @@ class ReferenceGame:
     def environment_step(self, launches: Iterable[Launch] = ()) -> list[float]:
         """Play to the next decision or the end; return the rewards of seats 1..P for it.
 
-        The config weighs the parts; those that the rules name are counted: ``land``, ``team_land`` and
-        ``placement``.
+        They are the parts that the config weighs; KeyError if this game has no such part.
         """
         if self.tick % self.config.decision_every != 0:
             raise ValueError(
                 f"tick is {self.tick}; an environment step starts at a multiple of {self._every()}"
             )
-        was_alive, was_in = list(self.alive), self.living_teams()
-        land = list(self.land)
-        team_land = {g: self.land_of_team(g) for g in self.members}
+        before = rewards.Before(self)
         self.step_tick(launches)
         while not self.over and self.tick % self.config.decision_every != 0:
             self.step_tick()
-        rewards = [0.0] * len(self.seats)
-        for p in self.seats:
-            if was_alive[p]:
-                rewards[p - 1] += self._weighted("land", self._gained_share(self.land[p], land[p]))
-        for g in was_in:
-            gained = self._gained_share(self.land_of_team(g), team_land[g])
-            for p in self.members[g]:
-                rewards[p - 1] += self._weighted("team_land", gained)
-                rewards[p - 1] += self._weighted("placement", self._placement_reward(g))
-        return rewards
-
-    def _weighted(self, part: str, amount: float) -> float:
-        return dict(self.config.rewards).get(part, 0.0) * amount
-
-    def _gained_share(self, land: int, before: int) -> float:
-        """The change of a share of all land."""
-        return land / self.num_land - before / self.num_land
-
-    def _placement_reward(self, g: int) -> float:
-        """Once, in the step in which a team is out or the game ends, its members get its placement."""
-        if self.is_in(g) and not self.over:
-            return 0.0
-        return formulas.placement_reward(self._place(g), len(self.members))
+        total = [0.0] * len(self.seats)
+        for name, weight in self.config.rewards:
+            parts = rewards.amounts(self, before, name)
+            total = [sum_so_far + weight * part for sum_so_far, part in zip(total, parts, strict=True)]
+        return total
 
     def digest(self) -> bytes:
         """Return 8 bytes that name the state: blake2b over its fields, little endian."""

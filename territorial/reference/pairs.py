@@ -384,7 +384,8 @@ def pair_row(w: Quantities, p: int, q: int) -> list[int]:
     values = _pair_front(w, p, q)
     if q == NEUTRAL:
         values["price"] = part(w.config.neutral_cost * w.n[p][NEUTRAL], w.T[p])
-        return [values.get(name, 0) for name in pair_columns(w)]
+        values = dict.fromkeys((*PAIR_COLUMNS[8:], *TEAM_PAIR_COLUMNS), 0) | values
+        return [values[name] for name in pair_columns(w)]
     values |= {**_pair_strength(w, p, q), **_pair_place(w, p, q), **_pair_war(w, p, q), "ally": 0}
     if w.team[q] == w.team[p]:
         may_give = w.T[p] >= 1 and w.T[q] < w.hard[q]

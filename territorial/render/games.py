@@ -56,7 +56,9 @@ def make_drawer(
         return Screen(num_players, names=names, fps=fps, teams=teams)
     if render_mode == "ansi":
         return TextRenderer(num_players, names=names, teams=teams)
-    return Renderer(num_players, names=names, teams=teams)
+    if render_mode == "rgb_array":
+        return Renderer(num_players, names=names, teams=teams)
+    raise ValueError(f"render_mode is {render_mode!r}; it must be one of {', '.join(RENDER_MODES)}")
 
 
 class Drawers:

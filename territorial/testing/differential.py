@@ -27,7 +27,7 @@ import multiprocessing.pool
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -35,6 +35,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.config.land_mask import LandMask
+from territorial.config.rewards import ALL_NAMES, NAMES
 from territorial.config.teams import DEALS, SPAWNS
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
 from territorial.game.rules import NEVER
@@ -168,7 +169,7 @@ def random_teams(rng: random.Random, num_players: int) -> dict[str, Any]:
         "teams": num_teams,
         "team_deal": rng.choice(DEALS),
         "team_spawns": rng.choice(SPAWNS),
-        "rewards": {"land": 1.0, "team_land": 0.5, "placement": 1.0},
+        "rewards": weights_of(ALL_NAMES),
     }
     if rng.random() < 0.4:
         others = (rng.randint(1, num_teams) for _ in range(num_players - num_teams))
@@ -178,11 +179,17 @@ def random_teams(rng: random.Random, num_players: int) -> dict[str, Any]:
     return fields
 
 
+def weights_of(names: Sequence[str]) -> dict[str, float]:
+    """Return weights of which no two are equal, so that no part can be taken for another one."""
+    return {name: (i + 1) / 16 for i, name in enumerate(names)}
+
+
 def random_config(rng: random.Random) -> GameConfig:
     """Return a random size, map and number of seats, and the default rules or random ones."""
     fields = random_board(rng)
     fields["decision_every"] = rng.choice((1, 1, 3, 10, 10, 50))
     fields["max_ticks"] = rng.choice((1, 50, 150, 300, 10_000))
+    fields["rewards"] = weights_of(NAMES)
     if rng.random() < 0.75:
         fields |= random_rules(rng)
     config = GameConfig(**fields)
@@ -375,7 +382,7 @@ class Pair:
                 ("final_length", info["final_length"][k : k + 1], np.array([twin.tick])),
             ]
         found = [d for name, a, b in pairs for d in differences(name, a, b)]
-        if not np.allclose(rewards, expected, rtol=0, atol=1e-6):
+        if not np.allclose(rewards, expected, rtol=1e-6, atol=1e-6):
             found.append(Difference("rewards", "", rewards.tolist(), expected))
         if found:
             raise Mismatch(self.setting, twin.tick, k, found)

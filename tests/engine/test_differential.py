@@ -21,8 +21,8 @@ def test_engine_and_twin_agree_in_every_field_for_thousands_of_ticks():
     assert report.mismatches == []
     assert report.ticks >= TICKS
     assert min(report.events.values()) >= 10, f"the games compared are dull: {report.events}"
-    # The twin plays no bots; tests/bots hands it what they start with, test_rewards counts rewards by itself.
-    not_compared = {"handicap", "rewards", *TEAM_OPTIONS}
+    # The twin plays no bots; tests/bots hands it what they start with.
+    not_compared = {"handicap", *TEAM_OPTIONS}
     assert report.changed == {spec.name for spec in dataclasses.fields(GameConfig)} - not_compared
 
 
