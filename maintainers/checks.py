@@ -111,9 +111,9 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "reference",
         [
-            "python benchmarks/engine/differential.py",
-            "python benchmarks/engine/differential.py --with-teams --ticks 300000",
-            "python benchmarks/engine/differential.py --teams-of-one 10000",
+            "python -m tests.twin.differential --ticks 1000000 --processes 2",
+            "python -m tests.twin.differential --with-teams --ticks 300000 --processes 2",
+            "python -m tests.twin.differential --teams-of-one 10000",
         ],
     ),
     CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs=CHROMIUM),

@@ -12,7 +12,7 @@ from territorial import GameConfig
 from territorial.config import make_params
 from territorial.game.amounts import amount_sent, fraction_for, tax_on, wanted_of
 from territorial.jit.decorators import kernel
-from territorial.reference.formulas import launch_tax, wanted_amount
+from tests.twin.formulas import launch_tax, wanted_amount
 
 PACKAGE = Path(territorial.__file__).parent
 CONFIG = GameConfig(launch_tax=37)

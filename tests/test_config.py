@@ -8,7 +8,7 @@ import pytest
 
 from territorial import GameConfig, LandMask
 from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
-from territorial.reference import formulas
+from tests.twin import formulas
 
 LAND = LandMask.from_array(np.ones((20, 24), bool))
 SPECS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}

@@ -13,7 +13,7 @@ from territorial import GameConfig
 from territorial.config import make_params
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.jit.decorators import kernel
-from territorial.reference.formulas import launch_need
+from tests.twin.formulas import launch_need
 
 PACKAGE = Path(territorial.__file__).parent
 CONFIG = GameConfig(layer_cost=3, layer_growth_divisor=8, need_divisor=4)

@@ -13,8 +13,8 @@ from territorial.actions.encoding import ego_owners, owner_of_target
 from territorial.actions.masks import target_masks
 from territorial.constants import BLOCKED
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout
-from territorial.reference import pack_delta, pack_planes, pack_terrain
 from tests.reference.support import histories
+from tests.twin import pack_delta, pack_planes, pack_terrain
 
 pytestmark = pytest.mark.checkout
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from territorial.game.rng import draw, draw_below, mix
-from territorial.reference import rng as slow
+from tests.twin import rng as slow
 
 WORDS = st.integers(0, 2**64 - 1)
 COUNTS = st.integers(0, 2**63 - 1)

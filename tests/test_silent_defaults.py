@@ -16,10 +16,10 @@ from territorial.league import League, LeagueConfig, Learner, Player, matchmakin
 from territorial.maps import make_maps
 from territorial.play import commands
 from territorial.play.session import Session
-from territorial.reference import pairs as reference_pairs
-from territorial.reference.game import ReferenceGame
 from territorial.render.games import make_drawer
 from tests.engine.support import random_actions
+from tests.twin import pairs as reference_pairs
+from tests.twin.game import ReferenceGame
 
 UNKNOWN = 99
 PARTS = {"land": "land_gained", "team_land": "land_gained_by_team"}

@@ -14,7 +14,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import territorial
 from territorial.cli.bench import BenchSetting, play_out, staggered
 from territorial.constants import NEUTRAL
-from territorial.reference import ReferenceGame
+from tests.twin import ReferenceGame
 
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats

@@ -11,9 +11,9 @@ from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
 from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.seats import seat_codes
-from territorial.testing.differential import random_config
 from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of, percent
 from tests.engine.support import board, digests, game_on, interpreted, rows_of, seat_values
+from tests.twin.differential import random_config
 
 # ---- novice ---------------------------------------------------------------------------------------
 

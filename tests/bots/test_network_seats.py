@@ -22,8 +22,8 @@ from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.pair_columns import OWN, PAIRS
-from territorial.reference import networks as twin
 from tests.bots.networks import random_file
+from tests.twin import networks as twin
 
 CONFIG = territorial.GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
 

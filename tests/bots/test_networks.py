@@ -25,7 +25,6 @@ from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.game.rng import draw
 from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
-from territorial.reference import networks as twin
 from tests.bots.networks import (
     TRAINED,
     choices,
@@ -36,6 +35,7 @@ from tests.bots.networks import (
     random_rows,
     rows_of_games,
 )
+from tests.twin import networks as twin
 
 SEED, TICK = 11, 350
 FEW, MANY = 20, 20_000

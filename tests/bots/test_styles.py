@@ -5,7 +5,6 @@ import pytest
 
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
-from territorial.reference import ReferenceGame
 from territorial.replay import Recorder, Replay
 from tests.bots.support import (
     CALM,
@@ -18,6 +17,7 @@ from tests.bots.support import (
     percent,
 )
 from tests.engine.support import NEVER, board, game_on, rows_of
+from tests.twin import ReferenceGame
 
 FIRST, SECOND = settings.MOVES, settings.MOVES + settings.MOVE_SIZE
 BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")

@@ -16,8 +16,8 @@ from territorial.config.map_names import KINDS
 from territorial.config.teams import DEALS
 from territorial.constants import BLOCKED
 from territorial.maps import capacity, make_maps
-from territorial.reference import ReferenceGame
-from territorial.testing.differential import random_rules
+from tests.twin import ReferenceGame
+from tests.twin.differential import random_rules
 
 STATES_A_GAME = 5
 MOST = 2**36

@@ -15,8 +15,8 @@ from territorial import GameConfig, Recorder, VecGame
 from territorial.config.map_names import KINDS
 from territorial.config.rewards import NAMES as REWARD_PARTS
 from territorial.maps import MapMix
-from territorial.reference import ReferenceGame
-from territorial.testing.differential import config_call
+from tests.twin import ReferenceGame
+from tests.twin.differential import config_call
 
 BOTS = ("metronome", "settler", "novice", "random", "full_sender", "opportunist", "turtle", "drip")
 SEED = 8

@@ -1,4 +1,4 @@
-"""The engine against the slow twin, field by field: territorial/testing/differential.py."""
+"""The engine against the slow twin, field by field: tests/twin/differential.py."""
 
 import dataclasses
 
@@ -7,8 +7,8 @@ import pytest
 
 from territorial import GameConfig
 from territorial.config.teams import DEALS, SPAWNS, TEAM_OPTIONS
-from territorial.testing import differential
-from territorial.testing.differential import Mismatch, compare_game, random_config, setting_of
+from tests.twin import differential
+from tests.twin.differential import Mismatch, compare_game, random_config, setting_of
 
 TICKS = 4_000
 TICKS_OF_TEAMS = 3_000
@@ -179,7 +179,7 @@ def test_a_wrong_reward_is_noticed():
 
 def test_a_changed_rule_is_noticed(monkeypatch):
     """A defence of 1.7 instead of 1.6 times the density shows within a few games."""
-    from territorial.reference import formulas
+    from tests.twin import formulas
 
     def stronger(config, front_size, troops, land):
         return front_size * troops // (1 + 10 * land // (config.defence_tenths + 1))
@@ -203,7 +203,7 @@ def test_the_report_names_the_seed_the_config_the_tick_and_both_values():
     assert values[1] - values[0] == 7
     assert f"seed   {seed}, driven by tick" in message
     assert f"height={setting_of(seed).config.height}" in message
-    assert f"python -m territorial.testing.differential --seed {seed} --ticks 1" in message
+    assert f"python -m tests.twin.differential --seed {seed} --ticks 1" in message
 
 
 def test_the_config_in_a_report_can_be_pasted_into_python():

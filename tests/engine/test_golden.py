@@ -18,10 +18,10 @@ import pytest
 from territorial import LINEUPS, RULES_VERSION, GameConfig, VecGame
 from territorial.config.map_names import KINDS
 from territorial.config.rewards import NAMES as REWARD_PARTS
-from territorial.reference.game import LEDGER_KEYS
-from territorial.testing.differential import config_call
 from tests.engine import short_games
 from tests.engine.support import ROOT, board, draw, game_on, rows_of
+from tests.twin.differential import config_call
+from tests.twin.game import LEDGER_KEYS
 
 FOLDER = ROOT / "tests" / "golden"
 WRITE = "python -m tests.engine.test_golden --write"

@@ -6,8 +6,8 @@ import pytest
 from territorial import LINEUPS, GameConfig, VecGame
 from territorial.constants import BLOCKED
 from territorial.game.state import FIELDS
-from territorial.testing import check_games
 from tests.engine.support import board, play, random_actions
+from tests.twin.invariants import check_games
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 SMALL = {

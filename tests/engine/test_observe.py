@@ -10,8 +10,8 @@ from territorial.constants import LARGEST_TROOPS, NEUTRAL
 from territorial.decode.layout import scale_of
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, index
 from territorial.observation.tables import column
-from territorial.reference import formulas
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
+from tests.twin import formulas
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 SETTINGS = {

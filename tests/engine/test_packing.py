@@ -11,8 +11,8 @@ from territorial.constants import BLOCKED, SPAWN_CELLS
 from territorial.game.board import CellSet, list_blocks
 from territorial.game.change_log import note_changes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED
-from territorial.reference import pack_delta, pack_planes, pack_terrain
 from tests.engine.support import board, game_on, random_actions, rows_of, same_observations
+from tests.twin import pack_delta, pack_planes, pack_terrain
 
 
 def packed(game, history):

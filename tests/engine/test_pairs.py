@@ -11,9 +11,9 @@ from territorial import GameConfig, VecGame
 from territorial.engine.pair_observations import PairObservations
 from territorial.observation.pair_columns import OWN, PAIR_TABLES, PAIRS, TEAM_PAIRS, UNIT, column
 from territorial.observation.pairs import log_of, part, parts_of, ratio
-from territorial.reference import pairs as slow
 from tests.engine.pair_states import random_owner, states
 from tests.engine.support import game_on, interpreted, rows_of
+from tests.twin import pairs as slow
 
 CONFIG = GameConfig(height=40, width=40, num_players=6, max_ticks=900)
 BOTS = ["metronome", "banker", "turtle", "novice", "random", "settler"]

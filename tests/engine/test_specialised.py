@@ -12,8 +12,8 @@ from territorial.engine import step as stepping
 from territorial.engine.compiling import compile_steps
 from territorial.jit.bound_arguments import type_of
 from territorial.jit.decorators import JIT_ENABLED, is_ready
-from territorial.testing import differential
 from tests.engine.test_differential import setting_for
+from tests.twin import differential
 
 SEATS = LINEUPS["mixed-1"].seats
 

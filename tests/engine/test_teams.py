@@ -16,9 +16,7 @@ from territorial.constants import FRACTIONS
 from territorial.game.state import FIELDS
 from territorial.game.teams import teams_of
 from territorial.observation.layout import BORDERS, PLAYERS
-from territorial.reference import ReferenceGame, place_spawns
 from territorial.replay import Recorder, Replay
-from territorial.testing import check_games, teams_of_one
 from tests.engine.support import (
     digests,
     game_on,
@@ -29,6 +27,8 @@ from tests.engine.support import (
     seat_values,
     state_equal,
 )
+from tests.twin import ReferenceGame, place_spawns, teams_of_one
+from tests.twin.invariants import check_games
 
 CONFIG = GameConfig(height=40, width=40, num_players=9, map="lakes", max_ticks=400, teams=3)
 DEALS = {

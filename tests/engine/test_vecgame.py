@@ -12,7 +12,6 @@ from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.engine.episode_seeds import seed_of_episode
-from territorial.reference import H
 from tests.engine.support import (
     NEVER,
     board,
@@ -23,6 +22,7 @@ from tests.engine.support import (
     same_observations,
     seat_values,
 )
+from tests.twin import H
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
 LONG = CONFIG.replace(max_ticks=10_000)

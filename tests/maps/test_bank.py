@@ -12,7 +12,7 @@ from territorial.config.map_mix import MapMix, entries_of
 from territorial.constants import STREAM_MAP
 from territorial.engine import map_bank as atlas_module
 from territorial.maps import bank, capacity, generate, land, make_maps, map_of
-from territorial.reference import H, ReferenceGame
+from tests.twin import H, ReferenceGame
 
 WORD = 2**64
 OWN = LandMask.from_text("\n".join(["." * 24 + "#" * 8] * 20 + ["." * 32] * 12))

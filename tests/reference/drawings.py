@@ -6,7 +6,7 @@ A drawing has one line a row: digits are seats, ``.`` is neutral land, ``#`` is 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import BLOCKED, SPAWN_CELLS
-from territorial.reference import ReferenceGame
+from tests.twin import ReferenceGame
 
 CODES = {".": 0, "#": BLOCKED}
 

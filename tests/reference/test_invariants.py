@@ -6,7 +6,7 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.reference import ReferenceGame, place_spawns
+from tests.twin import ReferenceGame, place_spawns
 
 SEEDS = range(16)
 GAINS = ("interest", "income", "received")

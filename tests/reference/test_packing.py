@@ -5,8 +5,8 @@ from hypothesis import given, settings
 
 from territorial.constants import BLOCKED
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
-from territorial.reference.packing import pack_delta, pack_planes, pack_terrain
 from tests.reference.support import histories
+from tests.twin.packing import pack_delta, pack_planes, pack_terrain
 
 SMALL = ObsLayout(height=16, width=18, num_players=2, frames=3)
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial.constants import BLOCKED, FRACTIONS
-from territorial.reference.pairs import (
+from tests.reference.drawings import game_of, game_on, rows_of
+from tests.twin.pairs import (
     OWN_COLUMNS,
     PAIR_COLUMNS,
     PairsObservation,
@@ -22,7 +23,6 @@ from territorial.reference.pairs import (
     part,
     ratio,
 )
-from tests.reference.drawings import game_of, game_on, rows_of
 
 NEUTRAL_COLUMNS = {*PAIR_COLUMNS[:8], "price"}
 

@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from territorial.reference import ReferenceGame, place_spawns
 from tests.reference.test_invariants import (
     RelabelledGame,
     WatchedGame,
@@ -16,6 +15,7 @@ from tests.reference.test_invariants import (
     random_setting,
     seat_of,
 )
+from tests.twin import ReferenceGame, place_spawns
 
 SEEDS = range(14)
 

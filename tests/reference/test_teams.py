@@ -4,9 +4,9 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.reference import H, place_spawns
-from territorial.reference.teams import anchors_together, deal_teams
 from tests.reference.drawings import game_on, rows_of
+from tests.twin import H, place_spawns
+from tests.twin.teams import anchors_together, deal_teams
 
 OPEN = LandMask.from_text("\n".join(["." * 40] * 40))
 APART = rows_of(*["1.2.3"] * 16)

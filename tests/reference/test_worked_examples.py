@@ -7,9 +7,9 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.reference import H, mix, place_spawns
-from territorial.reference.formulas import cadence, interest_gain, interest_rate
 from tests.reference.drawings import game_on, rows_of
+from tests.twin import H, mix, place_spawns
+from tests.twin.formulas import cadence, interest_gain, interest_rate
 
 NEVER = 10**6
 

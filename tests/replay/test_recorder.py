@@ -9,7 +9,6 @@ from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, paralle
 from territorial.constants import STREAM_EPISODE
 from territorial.engine.launch_log import LOG_STEPS
 from territorial.engine.listeners import NO_WATCHER
-from territorial.reference.rng import H
 from territorial.replay import Checkpoint, ReplayError
 from tests.engine.support import interpreted
 from tests.engine.support import random_actions as legal_actions
@@ -21,6 +20,7 @@ from tests.replay.support import (
     recorded_game,
     same_replay,
 )
+from tests.twin.rng import H
 
 COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "place2", "fronts", "death_tick")
 

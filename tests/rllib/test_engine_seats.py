@@ -32,12 +32,12 @@ from territorial.engine.custom_bots import ROOM  # noqa: E402
 from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
 from territorial.nets import PairPolicy  # noqa: E402
 from territorial.nets.pair_export import compare  # noqa: E402
-from territorial.reference import networks as twin  # noqa: E402
 from tests.bots.networks import THERE, description, named, random_layers  # noqa: E402
 from tests.rllib.support import SmallModule  # noqa: E402
 from tests.rllib.test_pairs import with_opinions  # noqa: E402
 from tests.rllib.test_runner import as_lists, assert_same_episodes, finish_off  # noqa: E402
 from tests.torch.test_pair_policy import trained_policy  # noqa: E402
+from tests.twin import networks as twin  # noqa: E402
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
 

@@ -12,7 +12,7 @@ from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where 
 from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
 
-from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
 from rllib_adapters.league.callback import keeper_of, league_in  # noqa: E402
 from rllib_adapters.league.control import league_of, set_league  # noqa: E402

@@ -13,8 +13,8 @@ from territorial.bots.network_file import read
 from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT
-from territorial.reference import networks as twin
 from tests.bots.networks import LEGAL, THERE, TRAINED, choices, named, random_rows, rows_of_games
+from tests.twin import networks as twin
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
 

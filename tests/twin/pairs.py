@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED, HOLD, NEUTRAL, NUM_FRACTIONS, TARGET_NEUTRAL
-from territorial.reference import formulas
-from territorial.reference.game import ReferenceGame
+from tests.twin import formulas
+from tests.twin.game import ReferenceGame
 
 OWN_COLUMNS = (
     "land",

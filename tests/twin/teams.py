@@ -2,7 +2,7 @@
 
 from territorial.config import GameConfig
 from territorial.constants import STREAM_TEAM_DEAL, STREAM_TEAM_ORDER, STREAM_TEAM_SPAWN
-from territorial.reference.rng import H
+from tests.twin.rng import H
 
 Cell = tuple[int, int]
 

@@ -3,11 +3,11 @@
 One whole number, the seed, decides everything about a game: size, map, rules, position, launches. The
 games of a run are those of seeds S, S + 1, ..., so that one game is repeated by naming its seed:
 
-    python -m territorial.testing.differential --seed 17 --ticks 1
+    python -m tests.twin.differential --seed 17 --ticks 1
 
 and a long run is, say,
 
-    python -m territorial.testing.differential --ticks 1000000 --processes 2
+    python -m tests.twin.differential --ticks 1000000 --processes 2
 
 Half of the games are driven by ``VecGame.tick``, with launches of any fraction and several a seat. The
 others are driven by ``VecGame.step``, so that what the engine keeps from tick to tick is looked at as
@@ -40,9 +40,9 @@ from territorial.config.teams import DEALS, SPAWNS
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
-from territorial.reference import H, ReferenceGame
-from territorial.reference.game import DONATION_KEYS, LEDGER_KEYS
-from territorial.testing.invariants import slow_fronts
+from tests.twin import H, ReferenceGame, teams_of_one
+from tests.twin.game import DONATION_KEYS, LEDGER_KEYS
+from tests.twin.invariants import slow_fronts
 
 Alter = Callable[[ReferenceGame], None]
 """Changes a reference game after a tick: how the tests find out whether a comparison can fail."""
@@ -120,7 +120,7 @@ def repeat_command(setting: DrawnGame) -> str:
     if setting != setting_of(setting.seed, setting.with_teams):
         return "the test that made this setting by hand"
     teams = " --with-teams" if setting.with_teams else ""
-    return f"python -m territorial.testing.differential --seed {setting.seed} --ticks 1{teams}"
+    return f"python -m tests.twin.differential --seed {setting.seed} --ticks 1{teams}"
 
 
 def config_call(config: GameConfig) -> str:
@@ -684,12 +684,19 @@ class outcomes:  # noqa: N801 - used as a function in a with statement
 
 def main(arguments: list[str] | None = None) -> int:
     """Compare games as the arguments say and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m territorial.testing.differential", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.twin.differential", description=__doc__)
     parser.add_argument("--ticks", type=int, default=10_000, help="stop after so many ticks")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first game")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--with-teams", action="store_true", help="games of teams")
+    parser.add_argument(
+        "--teams-of-one", type=int, help="play so many games by the code of teams and without it instead"
+    )
     options = parser.parse_args(arguments)
+    if options.teams_of_one:
+        same = teams_of_one.compare(options.teams_of_one, options.seed)
+        sys.stdout.write(f"{same.ticks:,} ticks of {same.games:,} games; different: {same.different}\n")
+        return int(bool(same.different))
     report = run(options.ticks, options.seed, options.processes, show=True, with_teams=options.with_teams)
     if report.mismatches:
         sys.stderr.write(report.mismatches[0] + "\n")

@@ -12,8 +12,8 @@ from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import DONATED, GAINS, RECEIVED
 from territorial.game.teams import teams_of
-from territorial.reference.formulas import largest_need, launch_need
 from territorial.typing import Ints
+from tests.twin.formulas import largest_need, launch_need
 
 
 class InvariantError(AssertionError):

@@ -11,6 +11,6 @@ def mix(z: int) -> int:
     return z ^ (z >> 31)
 
 
-def H(seed: int, stream: int, tick: int, index: int) -> int:  # noqa: N802 - the rules call it H
+def H(seed: int, stream: int, tick: int, index: int) -> int:
     """Return the 64-bit random number that a stream holds at (tick, index) for this seed."""
     return mix(mix(mix(mix(seed & MASK) ^ (stream & MASK)) ^ (tick & MASK)) ^ (index & MASK))

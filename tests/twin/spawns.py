@@ -9,8 +9,8 @@ from territorial.constants import (
     STREAM_SPAWN,
     STREAM_SPAWN_ORDER,
 )
-from territorial.reference.rng import H
-from territorial.reference.teams import anchors_together, deal_teams
+from tests.twin.rng import H
+from tests.twin.teams import anchors_together, deal_teams
 
 Cell = tuple[int, int]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from territorial.config.rewards import ZERO_SUM
-from territorial.reference import formulas
+from tests.twin import formulas
 
 Amounts = dict[int, float]
 

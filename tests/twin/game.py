@@ -23,10 +23,10 @@ from territorial.constants import (
     SPAWN_CELLS,
     STREAM_ORDER,
 )
-from territorial.reference import formulas, rewards
-from territorial.reference.rng import H
-from territorial.reference.spawns import place_spawns
-from territorial.reference.teams import deal_teams
+from tests.twin import formulas, rewards
+from tests.twin.rng import H
+from tests.twin.spawns import place_spawns
+from tests.twin.teams import deal_teams
 
 Cell = tuple[int, int]
 Launch = tuple[int, int, int]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import isqrt
 from typing import Any, NamedTuple
 
-from territorial.reference.rng import H
+from tests.twin.rng import H
 
 STREAM, FIRST_DRAW, DRAWS_A_PLAYER = 7, 256, 512
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.testing import INVARIANTS, InvariantError, check_game, check_games, play_games
+from territorial.testing import play_games
+from tests.twin.invariants import INVARIANTS, InvariantError, check_game, check_games
 
 CONFIG = GameConfig(height=24, width=24, num_players=4, max_ticks=1500)
 
