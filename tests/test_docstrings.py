@@ -128,7 +128,7 @@ def test_dir_lists_public_names_alone():
     assert [name for name in shown if name.startswith("_") and name != "__version__"] == []
     assert all(hasattr(territorial, name) for name in shown)
     modules = {name for name in shown if inspect.ismodule(getattr(territorial, name))}
-    assert modules == {"bots", "decode", "env", "league", "maps", "render", "replay"}
+    assert modules == {"bots", "decode", "league", "maps", "render", "replay"}
 
 
 def test_the_package_works_without_docstrings():

@@ -33,18 +33,6 @@ def test_importing_the_package_and_listing_its_names_imports_no_ray():
     assert output_of(program) == [*sorted(rllib_adapters.__all__), "set()"]
 
 
-def test_configure_is_one_object_as_a_name_of_the_package_and_as_a_module():
-    program = """
-import inspect, rllib_adapters
-by_name = rllib_adapters.configure
-import rllib_adapters.configure as module
-from rllib_adapters.configuration import configure
-print(by_name is module, module.configure is configure)
-print(inspect.signature(module) == inspect.signature(configure), callable(module))
-"""
-    assert output_of(program) == ["True"] * 4
-
-
 def test_an_unknown_name_is_an_attribute_error_that_names_it():
     with pytest.raises(AttributeError, match="module 'rllib_adapters' has no attribute 'confgure'"):
         rllib_adapters.confgure  # noqa: B018  # that is the test
@@ -72,14 +60,14 @@ def test_a_docstring_names_every_argument_and_says_every_default(name):
 
 
 def test_configure_lists_the_settings_of_modules_with_their_defaults():
-    listed = dict(section(rllib_adapters.configure.configure.__doc__, "Keyword Args"))
+    listed = dict(section(rllib_adapters.configure.__doc__, "Keyword Args"))
     assert list(listed) == ["trunk", "hold_probability", "size", "value_chunk"]
     assert f"default {board.HOLD_PROBABILITY}." in listed["hold_probability"]
     assert f"default {board.VALUE_CHUNK}, of a ``PairModule`` {pairs.VALUE_CHUNK}." in listed["value_chunk"]
 
 
 def test_the_example_of_configure_runs():
-    function = rllib_adapters.configure.configure
+    function = rllib_adapters.configure
     (example,) = doctest.DocTestFinder(recurse=False).find(function, "configure", globs={})
     told = []
     assert doctest.DocTestRunner().run(example, out=told.append).failed == 0, "".join(told)
@@ -89,5 +77,5 @@ def test_the_example_of_configure_runs():
 def test_the_environment_lists_every_entry_of_an_env_config():
     listed = [entry for entry, _ in section(TerritorialMultiAgentEnv.__doc__, "Args")]
     assert listed == [spec.name for spec in dataclasses.fields(EnvConfig)]
-    named = dict(section(rllib_adapters.configure.configure.__doc__, "Args"))["env_config"]
+    named = dict(section(rllib_adapters.configure.__doc__, "Args"))["env_config"]
     assert [entry for entry in listed if f"``{entry}``" not in named] == []
