@@ -37,6 +37,7 @@ from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.config.land_mask import LandMask
 from territorial.config.teams import DEALS, SPAWNS
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
+from territorial.evaluation.pool import NewProcesses
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from territorial.reference import H, ReferenceGame
@@ -662,7 +663,8 @@ class outcomes:  # noqa: N801 - used as a function in a with statement
     def __enter__(self) -> Iterator[ComparedGame | str]:
         if self.processes == 1:
             return map(self.play, self.seeds)
-        self.pool = multiprocessing.get_context("spawn").Pool(self.processes)
+        context = NewProcesses(with_main=__name__ == "__main__")
+        self.pool = multiprocessing.pool.Pool(self.processes, context=context)
         return self.in_parallel(self.pool)
 
     def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[ComparedGame | str]:
