@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.engine.compiling import compile_steps, is_compiled
+from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
@@ -163,7 +163,8 @@ def _compile(game: GameConfig) -> None:
         return
     _say("compiling the engine first, because all processes need it")
     with progress("territorial train: compiling"):
-        child = get_context("spawn").Process(target=_compile_here, args=(game,), daemon=True)
+        context = NewProcesses(with_main=__name__ == "__main__")
+        child = context.Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()
     if child.exitcode:

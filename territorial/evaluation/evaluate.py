@@ -18,7 +18,7 @@ from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
 from territorial.evaluation.game_loop import SIDE_BY_SIDE
-from territorial.evaluation.players import Entrants, Player, check_players
+from territorial.evaluation.players import Entrants, Player, check_players, sendable
 from territorial.evaluation.pool import Play, play_of
 from territorial.evaluation.progress import EvaluationProgress
 from territorial.evaluation.results import playing_into
@@ -264,7 +264,7 @@ def _with_names(
     policies: Mapping[str, Player], settings: Mapping[str, Setting]
 ) -> tuple[dict[str, Player], dict[str, Setting]]:
     """Return the players by their names, custom bots of seats among them, and settings with names alone."""
-    players, named = dict(policies), {}
+    players, named = sendable(policies), {}
     for name, setting in settings.items():
         seats = enumerate(setting.seats or ())
         names = [_entered(f"configs[{name!r}]: seats[{i}]", seat, players) for i, seat in seats]

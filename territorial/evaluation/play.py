@@ -10,7 +10,7 @@ import numpy as np
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.game_loop import SIDE_BY_SIDE, GameLoop
-from territorial.evaluation.players import Player
+from territorial.evaluation.players import Player, sendable
 from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 from territorial.evaluation.schedule import Fixture
@@ -34,7 +34,7 @@ def play_games(
     chosen, games = play or Processes(1), list(fixtures)
     size = side_by_side(len(games), getattr(chosen, "workers", 1))
     portions = [tuple(games[first : first + size]) for first in range(0, len(games), size)]
-    for records in chosen(ContestGames(config, players), portions) if portions else ():
+    for records in chosen(ContestGames(config, sendable(players)), portions) if portions else ():
         yield from records
 
 

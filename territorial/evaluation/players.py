@@ -215,6 +215,16 @@ def named_bot(text: str) -> Seat:
     return custom_bot(text) if ":" in text or is_bot_file(text) else bots.canonical(text)
 
 
+def sendable(players: Mapping[str, Player]) -> dict[str, Player]:
+    """Return players with bots of the main module as objects: by name, no other process finds them there."""
+    return {name: _made_of_main(player) for name, player in players.items()}
+
+
+def _made_of_main(player: Player) -> Player:
+    is_of_main = isinstance(player, str) and player.startswith("__main__:")
+    return python_bot(str(player)) if is_of_main else player
+
+
 def _is_library_bot(name: str, player: Player) -> bool:
     """Return whether a player is the bot of the library with this name."""
     return (named_bot(player) if isinstance(player, str) else player) == named_bot(name)

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import io
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, Protocol, TypeVar
+
+import cloudpickle
 
 from territorial.config.validation import whole_number
 from territorial.files.cores import usable_cores
+from territorial.files.locks import finished_before_forks
 
 Portion = TypeVar("Portion")
 Record = TypeVar("Record")
@@ -83,19 +92,20 @@ def _here(make: Make[Portion, Record], portions: Sequence[Portion]) -> Iterator[
 def _in_processes(
     make: Make[Portion, Record], portions: Sequence[Portion], count: int
 ) -> Iterator[Iterable[Record]]:
-    context = _Context()
+    pickled, with_main = _pickled(make)
+    context = NewProcesses(with_main=with_main)
     try:
-        with ProcessPoolExecutor(count, context, _begin, (pickle.dumps(make),)) as pool:
+        with ProcessPoolExecutor(count, context, _begin, (pickled,)) as pool:
             try:
-                for future in _futures(pool, portions, count):
-                    yield from records_of(future.result())
+                for future in _futures(pool, map(context.dumps, portions), count):
+                    yield from records_of(pickle.loads(future.result()))
             finally:
                 context.end()
     except BrokenProcessPool:
         raise PlayingError(context.why_broken()) from None
 
 
-def _futures(pool: ProcessPoolExecutor, portions: Iterable[Any], count: int) -> Iterator[Future[Attempt]]:
+def _futures(pool: ProcessPoolExecutor, portions: Iterable[bytes], count: int) -> Iterator[Future[bytes]]:
     """Yield what is done as it is; at most ``count`` portions are played at a time."""
     waiting = iter(portions)
     busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
@@ -105,15 +115,23 @@ def _futures(pool: ProcessPoolExecutor, portions: Iterable[Any], count: int) -> 
         yield from done
 
 
-class _Context(SpawnContext):
-    """Starts processes afresh, and knows those that it has started."""
+class NewProcesses(SpawnContext):
+    """Starts processes that import what they need, and knows those that it has started.
 
-    def __init__(self) -> None:
-        self._started: list[SpawnProcess] = []
+    ``with_main``: they import the main module, too, as ``multiprocessing`` would have it.
+    """
+
+    def __init__(self, *, with_main: bool = False) -> None:
+        self._with_main, self._started = with_main, list[SpawnProcess]()
+        self.dumps = pickle.dumps if with_main else cloudpickle.dumps
+        """Pickles what its processes unpickle: all that is the main module's by value, if they lack it."""
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802  # what a pool calls
-        self._started.append(_Process(*args, **options))
-        return self._started[-1]
+        """Return a process that can be started."""
+        process = _Process(*args, **options)
+        process.with_main = self._with_main
+        self._started.append(process)
+        return process
 
     def end(self) -> None:
         """End all processes, whatever they are at."""
@@ -135,16 +153,93 @@ class _Context(SpawnContext):
 class _Process(SpawnProcess):
     """A process in which libraries such as PyTorch start no threads of their own."""
 
+    with_main: bool
+
     def start(self) -> None:
-        before = os.environ.get("OMP_NUM_THREADS")
-        os.environ["OMP_NUM_THREADS"] = "1"  # is read when they are imported
-        try:
+        main = vars(sys.modules["__main__"])
+        hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
+        # Libraries read their number of threads when they are imported.
+        with _STARTING, _changed(os.environ, {"OMP_NUM_THREADS": "1"}), _changed(main, hidden):
             super().start()
-        finally:
-            if before is None:
-                del os.environ["OMP_NUM_THREADS"]
-            else:
-                os.environ["OMP_NUM_THREADS"] = before
+
+
+_STARTING = threading.Lock()
+"""Held while a process is started, for what ``multiprocessing`` reads of this one is changed for it."""
+finished_before_forks(_STARTING)
+
+
+@contextmanager
+def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Iterator[None]:
+    before = {name: table[name] for name in changes if name in table}
+    table.update(changes)
+    try:
+        yield
+    finally:
+        for name in changes:
+            del table[name]
+        table.update(before)
+
+
+# ---- what is sent to processes -------------------------------------------------------------------
+
+
+def _pickled(make: Any) -> tuple[bytes, bool]:
+    """Return what plays as bytes, and whether processes have to import the main module for them.
+
+    Else all that it has of the main module is pickled by value. PlayingError if that cannot be.
+    """
+    if _is_guarded():
+        with suppress(Exception):  # such as of a class within a function
+            return pickle.dumps(make), True
+    pickler = _Pickler(file := io.BytesIO())
+    try:
+        pickler.dump(make)
+    except Exception as error:
+        because = f" because of the global {name!r}" if (name := _global_with(pickler.at)) else ""
+        why = f"players cannot be sent to other processes{because}: {type(error).__name__}: {error}"
+        raise PlayingError(why) from error
+    return file.getvalue(), False
+
+
+def _is_guarded() -> bool:
+    """Return whether the main module is a script that is in an ``if __name__ == "__main__":``.
+
+    Then a process can import it. So a script may have globals that cannot be pickled: each process makes its
+    own.
+    """
+    main, frame = sys.modules["__main__"], inspect.currentframe()
+    while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_globals is vars(main)):
+        frame = frame.f_back
+    try:
+        parts = ast.parse(Path(main.__file__ or "").read_bytes()).body
+    except (AttributeError, OSError, SyntaxError):  # a notebook, or what is typed
+        return False
+    guards = [part for part in parts if isinstance(part, ast.If) and "__name__" in ast.unparse(part.test)]
+    lines = {line for part in guards for line in range(part.lineno, (part.end_lineno or 0) + 1)}
+    return bool(lines) if frame is None else frame.f_lineno in lines  # None: in a thread
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
+    """Pickles what is defined in the main module by value; ``at``: what it is at, such as when it fails."""
+
+    at: Any = None
+
+    def reducer_override(self, thing: Any) -> Any:
+        self.at = thing
+        return super().reducer_override(thing)
+
+
+def _global_with(thing: Any) -> str | None:
+    """Return the name of a global of the main module that cannot be pickled because of ``thing``."""
+    for name, value in list(vars(sys.modules["__main__"]).items()):
+        pickler = _Pickler(io.BytesIO())
+        try:
+            if not isinstance(value, (type, FunctionType)):
+                pickler.dump(value)
+        except Exception:
+            if pickler.at is thing:
+                return name
+    return None
 
 
 # ---- in a process that plays ---------------------------------------------------------------------
@@ -214,5 +309,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _play(portion: Any) -> Attempt:
-    return _worker.play(portion)
+def _play(portion: bytes) -> bytes:
+    attempt: bytes = cloudpickle.dumps(_worker.play(pickle.loads(portion)))
+    return attempt

@@ -286,7 +286,7 @@ def test_it_is_said_how_a_process_ended():
     [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],
 )
 def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(codes, message):
-    context = pool._Context()
+    context = pool.NewProcesses()
     context._started = [SimpleNamespace(exitcode=code) for code in codes]
     assert context.why_broken() == f"a worker process {message}"
 
