@@ -30,7 +30,6 @@ from territorial.cli import (
     completion,
     dataset,
     demo,
-    doctor,
     ending,
     evolve,
     info,
@@ -58,7 +57,7 @@ GROUPS: Mapping[str, Mapping[str, Any]] = {
     "games": {"play": play, "demo": demo, "watch": watch, "replay": replay, "maps": maps},
     "players and contests": {"match": match, "tournament": tournament, "evolve": evolve},
     "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
-    "environments": {"obs": obs, "memory": memory, "doctor": doctor},
+    "environments": {"obs": obs, "memory": memory},
     "this machine": {"info": info, "bench": bench, "warmup": warm, "completion": completion},
 }
 """The verbs by what they are for; None: that of another package."""

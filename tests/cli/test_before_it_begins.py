@@ -36,7 +36,6 @@ FILES = [
     (["maps", "lakes"], "--json", "a.json"),
     (["league", "show", "run"], "--json", "a.json"),
     (["warmup"], "--json", "a.json"),
-    (["doctor", "a:b"], "--json", "a.json"),
     (["obs"], "--json", "a.json"),
     (["memory"], "--json", "a.json"),
     (["info"], "--json", "a.json"),

@@ -11,8 +11,7 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, clone, completion, doctor, league, warm
-from territorial.testing import Report
+from territorial.cli import bench, clone, completion, league, warm
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
@@ -33,7 +32,6 @@ ARGUMENTS = {
     "bench": [],
     "obs": [],
     "memory": [],
-    "doctor": ["territorial:parallel_env"],
     "warmup": [],
     "info": [],
     "completion": ["bash"],
@@ -64,7 +62,6 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
     monkeypatch.setattr(completion, "script_for", lambda shell: f"completes for {shell}")
-    monkeypatch.setattr(doctor, "diagnose", lambda *_, **__: Report("an environment", [], {}, {}))
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
 from territorial.game.state import FIELDS
-from territorial.testing.episodes import random_actions
+from tests.episodes import random_actions
 from tests.twin.invariants import slow_fronts, slow_needs
 
 __all__ = ["random_actions", "slow_fronts", "slow_needs"]  # counted and drawn there

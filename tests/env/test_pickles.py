@@ -8,8 +8,8 @@ import pytest
 
 import territorial
 from territorial import VecGame
-from territorial.testing.episodes import difference
 from tests.env.copies import WAYS, out_of_band
+from tests.episodes import difference
 
 # 64 x 64 cells: terrain of 1,024 bytes a game, from which on protocol 4 frames arrays by themselves.
 GAME = {"height": 64, "width": 64, "num_players": 4, "max_ticks": 200, "decision_every": 25, "map": "lakes"}

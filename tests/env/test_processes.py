@@ -8,13 +8,13 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
+from pettingzoo.utils import aec_to_parallel
 
 import territorial
 from territorial import env
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.testing import stack_of
-from territorial.testing.episodes import difference, episode
 from tests.env.support import SMALL
+from tests.episodes import difference
 
 SEATS = ("agent", "metronome", "agent", "random")
 
@@ -37,24 +37,26 @@ INTERFACES = {
 
 
 def in_mid_game(make, **options):
-    """Return an environment some steps after its reset, as something that ``next_steps`` takes."""
+    """Return an environment some steps after its reset, in which all agents act at once."""
     made = make(**options)
-    if isinstance(made, territorial.TerritorialVec):
-        made.reset(seed=5)
-        for _ in range(6):
-            made.step(np.zeros((3, 2), int))
-        return made
-    stack = stack_of(made)
-    for _ in episode(stack, 5, max_steps=6):
-        pass
-    return stack
+    made = aec_to_parallel(made) if hasattr(made, "agent_iter") else made
+    made.reset(seed=5)
+    next_steps(made)
+    return made
 
 
 def next_steps(played):
     """Return all that six more steps of holding show."""
-    if isinstance(played, territorial.TerritorialVec):
-        return [played.step(np.zeros((3, 2), int)) for _ in range(6)]
-    return [tuple(played.step(dict.fromkeys(played.agents, 0))) for _ in range(6)]
+    shown = []
+    for _ in range(6):
+        if isinstance(played, territorial.TerritorialVec):
+            actions = np.zeros((3, 2), int)
+        elif isinstance(played, gymnasium.vector.VectorEnv):
+            actions = np.zeros(played.num_envs, int)
+        else:
+            actions = 0 if isinstance(played, gymnasium.Env) else dict.fromkeys(played.agents, 0)
+        shown.append(tuple(played.step(actions)))
+    return shown
 
 
 def test_workers_play_on_what_is_sent_to_them():

@@ -14,8 +14,8 @@ import territorial  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
 from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
-from territorial.testing.episodes import difference  # noqa: E402
 from tests.env.copies import WAYS  # noqa: E402
+from tests.episodes import difference  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}

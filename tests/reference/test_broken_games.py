@@ -1,10 +1,10 @@
-"""Invariants for users: games keep them, and whoever breaks one is told which."""
+"""Invariants: games keep them, and a game that breaks one is named with it."""
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.testing import play_games
+from tests.episodes import play_games
 from tests.twin.invariants import INVARIANTS, InvariantError, check_game, check_games
 
 CONFIG = GameConfig(height=24, width=24, num_players=4, max_ticks=1500)

@@ -38,7 +38,6 @@ from territorial.config.land_mask import LandMask
 from territorial.config.rewards import ALL_NAMES, NAMES
 from territorial.config.teams import DEALS, SPAWNS
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
-from territorial.evaluation.pool import NewProcesses
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from tests.twin import H, ReferenceGame, teams_of_one
@@ -670,8 +669,7 @@ class outcomes:  # noqa: N801 - used as a function in a with statement
     def __enter__(self) -> Iterator[ComparedGame | str]:
         if self.processes == 1:
             return map(self.play, self.seeds)
-        context = NewProcesses(with_main=__name__ == "__main__")
-        self.pool = multiprocessing.pool.Pool(self.processes, context=context)
+        self.pool = multiprocessing.get_context("spawn").Pool(self.processes)
         return self.in_parallel(self.pool)
 
     def in_parallel(self, pool: multiprocessing.pool.Pool) -> Iterator[ComparedGame | str]:

@@ -16,7 +16,7 @@ import numpy as np
 from territorial.config import GameConfig, Params, make_params
 from territorial.engine import workers
 from territorial.engine.vec_game import VecGame
-from territorial.testing.episodes import random_actions
+from tests.episodes import random_actions
 
 CONFIG = GameConfig(height=40, width=40, num_players=8, map="lakes", max_ticks=600)
 SEATS = ("agent", "metronome", "banker", "turtle", "novice", "random", "settler", "vulture")

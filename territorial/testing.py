@@ -1,0 +1,299 @@
+"""``check_env``: what trainers rely on, looked for in an environment with all of its wrappers."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from itertools import chain
+from typing import Any, NamedTuple
+
+import gymnasium
+import gymnasium.utils.env_checker
+import numpy as np
+from gymnasium import spaces
+from pettingzoo.utils import aec_to_parallel  # type: ignore[import-untyped]
+
+MASK = "action_mask"
+PICKLED_AFTER = 3
+"""Steps after which copies are made."""
+PROTOCOLS = sorted({pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL})
+"""Those of multiprocessing and of cloudpickle; they differ in which arrays of a copy are read-only."""
+REMOVED = "eliminated agents are removed"
+MASKS = {place: f"masks are in {place}" for place in ("observations", "infos", "both")}
+IGNORED = dict.fromkeys(MASKS.values(), "ignores the masks, or fails on dicts,")
+TRAINERS = {
+    "TorchRL": {MASKS["both"]: "fails"},
+    "Tianshou": {MASKS["infos"]: "ignores the masks", REMOVED: "ends the game"},
+    "AgileRL": {MASKS["observations"]: "fails", MASKS["both"]: "fails", REMOVED: "fails"},
+    "BenchMARL": {MASKS["both"]: "fails", REMOVED: "ends the game"},
+    "PufferLib": {**IGNORED, REMOVED: "learns from removed agents"},
+    "CleanRL's multi-agent loop": {**IGNORED, REMOVED: "fails"},
+}
+"""What trainers do wrong by what an environment has, often without an error; tried in November 2026."""
+
+
+class Step(NamedTuple):
+    """What a step returned, everything by agent; of a reset only observations and infos."""
+
+    observations: Mapping[Any, Any]
+    rewards: Mapping[Any, Any]
+    terminations: Mapping[Any, Any]
+    truncations: Mapping[Any, Any]
+    infos: Mapping[Any, Any]
+
+
+def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -> None:
+    """Check an environment with all of its wrappers for what makes trainers fail or learn from wrong numbers.
+
+    PettingZoo's or Gymnasium's own checks come first. Then random episodes are played by the masks that are
+    shown: observations lie in their spaces and no later step overwrites them, rewards and ends are complete,
+    masks fit the actions and the moment, eliminated agents get no reward, infos keep their keys. A seed gives
+    one episode, and other seeds others. A pickled copy plays on as the original does.
+
+    Args:
+        make: a function that returns a new PettingZoo ``ParallelEnv`` or ``AECEnv``, or a ``gymnasium.Env``.
+        seed: of the first episode.
+        max_steps: steps of an episode after which it is looked at no further; default 500.
+
+    Raises:
+        AssertionError: names the first thing that is wrong, the step and the agent.
+        TypeError: if ``make`` returns something else.
+
+    Warns:
+        UserWarning: for each trainer that would ignore masks, or misread eliminated agents, without an error.
+
+    Example:
+        >>> import territorial
+        >>> from territorial.testing import check_env
+        >>> check_env(lambda: territorial.parallel_env(height=24, width=24, num_players=3), max_steps=10)
+
+    """
+    parallel = _checked_by_others(make, max_steps)
+    traits = set().union(*(_check_step(*seen) for seen in _seen(parallel(), seed, max_steps)))
+    one, two = parallel(), parallel()
+    plays = (_episode(env, seed, max_steps) for env in (one, two))
+    for number, (left, right) in enumerate(zip(*plays, strict=False)):
+        _same(left, right, f"the seed {seed} gives two episodes: step {number}")
+    _need(sorted(one.agents) == sorted(two.agents), f"the seed {seed} gives two episodes of other lengths")
+    first, *others = [copy.deepcopy(one.reset(seed=seed + i)[0]) for i in range(4)]
+    differ = any(_difference(first, other) for other in others)
+    _need(differ, f"reset() shows the same for the seeds {seed} to {seed + 3}: pass the seed on")
+    _check_copies(parallel(), seed, max_steps)
+    for trainer, wrong in TRAINERS.items():
+        for trait in sorted(traits & wrong.keys()) if not isinstance(one, _OneAgent) else ():
+            warnings.warn(f"{trainer} {wrong[trait]} where {trait}: docs/trainers.md", stacklevel=2)
+
+
+def _checked_by_others(make: Callable[[], Any], max_steps: int) -> Callable[[], Any]:
+    """Let PettingZoo or Gymnasium check; return what makes the environment in the parallel form."""
+    env = make()
+    if isinstance(env, gymnasium.Env):
+        with warnings.catch_warnings(action="ignore"):
+            gymnasium.utils.env_checker.check_env(env, skip_render_check=True, skip_close_check=True)
+        return lambda: _OneAgent(make())
+    is_aec = hasattr(env, "agent_iter")
+    if not is_aec and not (hasattr(env, "possible_agents") and hasattr(env, "step")):
+        kind = f"{type(env).__module__}.{type(env).__qualname__}"
+        raise TypeError(f"make() returns a {kind}; it must be a ParallelEnv, an AECEnv or a gymnasium.Env")
+    from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]  # needs pytest
+
+    with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):  # it prints that it passed
+        (api_test if is_aec else parallel_api_test)(env, num_cycles=min(100, max_steps))
+    return (lambda: aec_to_parallel(make())) if is_aec else make
+
+
+class _OneAgent:
+    """A ``gymnasium.Env`` in the parallel form, with one agent."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        self.env, self.agents = env, list[str]()
+
+    def observation_space(self, agent: str) -> Any:
+        return self.env.observation_space
+
+    def action_space(self, agent: str) -> Any:
+        return self.env.action_space
+
+    def reset(self, seed: int | None = None) -> tuple[dict[str, Any], ...]:
+        self.agents = ["agent"]
+        return tuple({"agent": part} for part in self.env.reset(seed=seed))
+
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+        parts = self.env.step(actions["agent"])
+        self.agents = [] if parts[2] or parts[3] else self.agents
+        return tuple({"agent": part} for part in parts)
+
+
+# ---- episodes ----------------------------------------------------------------------------------------
+
+
+def _episode(env: Any, seed: int, max_steps: int) -> Iterator[tuple[dict[Any, Any], Step]]:
+    """Play at random by the masks; yield actions and what they led to, first the reset without actions."""
+    rng = np.random.default_rng(seed)
+    observations, infos = env.reset(seed=seed)
+    _need(bool(env.agents), "reset() leaves no agents")
+    yield {}, Step(observations, {}, {}, {}, infos)
+    for _ in range(max_steps):
+        if not env.agents:
+            return
+        masks = {agent: _mask(observations[agent], infos.get(agent)) for agent in env.agents}
+        actions = {agent: _drawn(env.action_space(agent), mask, rng) for agent, mask in masks.items()}
+        step = Step(*env.step(actions))
+        observations, infos = step.observations, step.infos
+        yield actions, step
+
+
+def _drawn(space: Any, mask: Any, rng: np.random.Generator) -> Any:
+    """Return a random action, legal if there is a mask."""
+    if mask is None:
+        space.seed(int(rng.integers(2**31)))
+        return space.sample()
+    chosen = np.array([rng.choice(np.flatnonzero(part)) for part in _mask_parts(space, mask)], space.dtype)
+    return chosen[0] + space.start if isinstance(space, spaces.Discrete) else chosen
+
+
+def _mask(observation: Any, info: Any) -> Any:
+    """Return the mask of an agent, of its observation or its info; None if there is none."""
+    masks = (told[MASK] for told in (observation, info) if isinstance(told, Mapping) and MASK in told)
+    return next(masks, None)
+
+
+def _mask_parts(space: Any, mask: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the mask of each part of an action; AssertionError unless something of it is legal."""
+    if isinstance(space, spaces.Discrete):
+        sizes, parts = [int(space.n)], [np.asarray(mask)]
+    else:
+        _need(isinstance(space, spaces.MultiDiscrete), f"there are masks, and the actions are {space}")
+        sizes, ends = space.nvec.tolist(), np.cumsum(space.nvec)[:-1]
+        parts = list(map(np.asarray, mask)) if isinstance(mask, tuple) else np.split(np.asarray(mask), ends)
+    shapes = [part.shape for part in parts]
+    fits = shapes == [(size,) for size in sizes]
+    _need(fits, f"the mask has the shapes {shapes}; the actions have {sizes}")
+    for part in parts:
+        _need(part.dtype == np.int8, f"the mask is of {part.dtype}; Gymnasium samples by int8 alone")
+        is_mask = bool(np.isin(part, (0, 1)).all() and part.any())
+        _need(is_mask, "the mask is not of 0 and 1, or allows no action")
+    return parts
+
+
+# ---- the checks --------------------------------------------------------------------------------------
+
+
+class _Before(NamedTuple):
+    """What a step is compared with; ``kept`` is a copy of the observations, made before that step."""
+
+    step: Step
+    kept: Any
+    agents: list[Any]
+
+
+def _seen(env: Any, seed: int, max_steps: int) -> Iterator[tuple[int, Any, Step, _Before | None]]:
+    """Yield number, environment, step and the one before of two episodes."""
+    for begins in (seed, seed + 1):
+        before: _Before | None = None
+        for number, (_, step) in enumerate(_episode(env, begins, max_steps)):
+            yield number, env, step, before
+            before = _Before(step, copy.deepcopy(step.observations), list(env.agents))
+
+
+def _check_step(number: int, env: Any, step: Step, before: _Before | None) -> set[str]:
+    """Raise AssertionError for what is wrong with a step; return what it shows of the environment."""
+    if before is not None:
+        changed = _difference(before.step.observations, before.kept)
+        _need(changed is None, f"step {number} overwrites the observations{changed} of the step before")
+        for name in Step._fields:
+            missing = [agent for agent in before.agents if agent not in getattr(step, name)]
+            _need(not missing, f"step {number} has no {name} of {missing}, which acted in it")
+    for agent, observation in step.observations.items():
+        at, info = f"step {number}, {agent!r}: ", step.infos.get(agent, {})
+        if not env.observation_space(agent).contains(observation):
+            shown = {path: (np.asarray(leaf).dtype, np.shape(leaf)) for path, leaf in _leaves(observation)}
+            raise AssertionError(f"{at}its space {env.observation_space(agent)} does not contain {shown}")
+        mask = _mask(observation, info)
+        if mask is not None and agent in env.agents:
+            may_choose = _mask_parts(env.action_space(agent), mask)[0].sum() > 1
+            _need(info.get("alive", 1) or not may_choose, f"{at}it is dead, and its mask allows a choice")
+        _need(mask is None or not info.get("illegal"), f"{at}launches by the mask before were not legal")
+        if before is not None and agent in before.agents:
+            _check_ends(step, before, agent, env.agents, at)
+    return _traits(step, before, env.agents)
+
+
+def _check_ends(step: Step, before: _Before, agent: Any, agents: list[Any], at: str) -> None:
+    """Check reward, ends and infos of an agent that has acted."""
+    reward, ends = step.rewards[agent], (step.terminations[agent], step.truncations[agent])
+    is_finite = isinstance(reward, (int, float, np.number)) and np.isfinite(float(reward))
+    _need(bool(is_finite), f"{at}the reward is {reward!r}; it must be a finite number")
+    kinds = [f"{type(end).__module__}.{type(end).__qualname__}" for end in ends]
+    _need(all(isinstance(end, bool) for end in ends), f"{at}terminated and truncated are {kinds}, not bools")
+    goes_on = agent in agents
+    _need(any(ends) != goes_on, f"{at}it has ended: {any(ends)}; it is in agents: {goes_on}")
+    was, now = before.step.infos.get(agent, {}), step.infos.get(agent, {})
+    _need(was.keys() == now.keys(), f"{at}infos have {sorted(was.keys() ^ now.keys())} at times only")
+    is_dead = not was.get("alive", 1) and not now.get("alive", 1)
+    _need(not is_dead or reward == 0, f"{at}the reward is {reward} though it is dead")
+
+
+def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
+    """Return what a step shows of where masks are, and whether eliminated agents are removed."""
+    shown = [next(iter(part.values()), None) for part in (step.observations, step.infos)]
+    in_obs, in_info = (isinstance(told, Mapping) and MASK in told for told in shown)
+    found = "both" if in_obs and in_info else "observations" if in_obs else "infos" if in_info else ""
+    removed = before is not None and bool(agents) and bool(set(before.agents) - set(agents))
+    return {trait for trait in (MASKS.get(found), removed and REMOVED) if trait}
+
+
+def _check_copies(env: Any, seed: int, max_steps: int) -> None:
+    """Copies by pickle, made in the middle of an episode, play it and the next one as the original does."""
+    play = _episode(env, seed, max_steps)
+    for _ in range(PICKLED_AFTER + 1):
+        next(play)
+    copies = {protocol: pickle.loads(pickle.dumps(env, protocol)) for protocol in PROTOCOLS}
+    rest = chain(play, _episode(env, seed + 1, max_steps))
+    for number, (actions, step) in enumerate(rest, PICKLED_AFTER + 1):
+        for protocol, other in copies.items():
+            found = other.step(actions) if actions else other.reset(seed=seed + 1)
+            wanted = tuple(step) if actions else (step.observations, step.infos)
+            _same(wanted, tuple(found), f"a copy by pickle protocol {protocol} parts ways: step {number}")
+
+
+def _need(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _same(left: Any, right: Any, what: str) -> None:
+    path = _difference(left, right)
+    _need(path is None, f"{what} differs at {path}")
+
+
+def _difference(left: Any, right: Any) -> str | None:
+    """Return the path to the first leaf that is not equal to the last bit; None if all are."""
+    ours, theirs = dict(_leaves(left)), dict(_leaves(right))
+    if list(ours) != list(theirs):
+        return f"{sorted(set(ours) ^ set(theirs))[:3]}"
+    return next((path for path, leaf in ours.items() if _bits(leaf) != _bits(theirs[path])), None)
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    items = (
+        tree.items()
+        if isinstance(tree, Mapping)
+        else enumerate(tree)
+        if isinstance(tree, (tuple, list))
+        else ()
+    )
+    for key, part in items:
+        yield from _leaves(part, f"{path}[{key!r}]")
+    if not isinstance(tree, (Mapping, tuple, list)):
+        yield path, tree
+
+
+def _bits(leaf: Any) -> Any:
+    return (
+        (leaf.dtype, leaf.shape, leaf.tobytes()) if isinstance(leaf, np.ndarray) else (type(leaf), repr(leaf))
+    )

@@ -1,0 +1,245 @@
+"""``check_env``: sound environments pass, and each wrapper that breaks one thing is named."""
+
+import re
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from pettingzoo.utils.wrappers import BaseParallelWrapper
+
+import territorial
+from territorial.testing import check_env
+from tests.env.support import SMALL
+
+GAME = SMALL | {"max_ticks": 500, "obs": "features"}
+DEADLY = {
+    "height": 16,
+    "width": 16,
+    "seats": ("agent", "full_sender", "agent", "full_sender"),
+    "max_ticks": 600,
+}
+"""A game in which agents die early."""
+IGNORED = "ignore:.*docs/trainers.md"
+
+
+def make_game(**options):
+    return territorial.parallel_env(**(GAME | options))
+
+
+def make_kept():
+    return make_game(agent_death="keep", action_mask="both", action_format="multi_discrete", **DEADLY)
+
+
+SOUND = {
+    "features": make_game,
+    "kept": make_kept,
+    "packed": lambda: make_game(obs="packed", action_mask="info"),
+    "pairs": lambda: make_game(obs="pairs"),
+    "without masks": lambda: make_game(action_mask="none"),
+    "turns": lambda: territorial.env(**GAME),
+    "one agent": lambda: gymnasium.make("territorial/Territorial-v0", **GAME),
+}
+
+
+@pytest.mark.filterwarnings(IGNORED)
+@pytest.mark.parametrize("name", SOUND)
+def test_what_we_ship_passes(name):
+    check_env(SOUND[name], max_steps=40 if name == "kept" else 12)
+
+
+def test_trainers_that_do_not_see_masks_or_misread_the_dead_are_warned_of():
+    with pytest.warns(UserWarning, match="docs/trainers.md") as warned:
+        check_env(lambda: make_game(action_mask="info", **DEADLY), max_steps=60)
+    told = [str(one.message) for one in warned if "docs/trainers.md" in str(one.message)]
+    assert any(text.startswith("Tianshou ignores the masks where masks are in infos") for text in told)
+    assert any(
+        text.startswith("BenchMARL ends the game where eliminated agents are removed") for text in told
+    )
+    assert not any(text.startswith("TorchRL") for text in told)
+    assert {str(one.filename) for one in warned} == {__file__}
+
+
+# ---- wrappers that break one thing each ------------------------------------------------------------
+
+
+class Wrapper(BaseParallelWrapper):
+    """Changes what step returns."""
+
+    kept = None
+
+    def step(self, actions):
+        return self.change(*self.env.step(actions))
+
+    def change(self, observations, rewards, terminations, truncations, infos):
+        return observations, rewards, terminations, truncations, infos
+
+
+class Doubles(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["observation"] = seen["observation"].astype(np.float64)[:-1]
+        return observations, *others
+
+
+class Overwrites(Wrapper):
+    def change(self, observations, *others):
+        self.kept = self.kept or {agent: seen["observation"] for agent, seen in observations.items()}
+        for agent, seen in observations.items():
+            self.kept[agent][:] = seen["observation"]
+            seen["observation"] = self.kept[agent]
+        return observations, *others
+
+
+class NumpyBools(Wrapper):
+    def change(self, observations, rewards, terminations, *others):
+        return observations, rewards, {a: np.bool_(end) for a, end in terminations.items()}, *others
+
+
+class NotFinite(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, dict.fromkeys(rewards, float("nan")), *others
+
+
+class ForgetsAgents(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, dict(list(rewards.items())[1:]), *others
+
+
+class FloatMasks(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["action_mask"] = seen["action_mask"].astype(np.float32)
+        return observations, *others
+
+    def observation_space(self, agent):
+        return FREE
+
+
+FREE = spaces.Dict(
+    {"observation": spaces.Box(-np.inf, np.inf, (136,)), "action_mask": spaces.Box(0, 1, (51,))}
+)
+FREE.contains = lambda _: True
+
+
+class AllowsNothing(Wrapper):
+    def change(self, observations, *others):
+        for seen in observations.values():
+            seen["action_mask"] = np.zeros_like(seen["action_mask"])
+        return observations, *others
+
+
+class LateMasks(Wrapper):
+    def change(self, observations, *others):
+        before = self.kept or {agent: seen["action_mask"] for agent, seen in observations.items()}
+        self.kept = {agent: seen["action_mask"] for agent, seen in observations.items()}
+        for agent, seen in observations.items():
+            seen["action_mask"] = before[agent]
+        return observations, *others
+
+
+class RewardsTheDead(Wrapper):
+    def change(self, observations, rewards, *others):
+        return observations, {a: reward + 0.01 for a, reward in rewards.items()}, *others
+
+
+class LateInfos(Wrapper):
+    def change(self, *results):
+        for info in results[-1].values():
+            info["bonus"] = 1.0
+        return results
+
+
+class Noise(Wrapper):
+    def change(self, observations, rewards, *others):
+        rng = np.random.default_rng()
+        return observations, {a: reward + rng.random() for a, reward in rewards.items()}, *others
+
+
+class DropsSeed(Wrapper):
+    def reset(self, seed=None, options=None):
+        return self.env.reset(seed=11, options=options)
+
+
+class HoldsALambda(Wrapper):
+    def __init__(self, env):
+        super().__init__(env)
+        self.scale = lambda reward: reward
+
+
+class PlaysAnotherNextGame(Wrapper):
+    def __setstate__(self, state):
+        self.__dict__.update(state, kept=True)
+
+    def reset(self, seed=None, options=None):
+        return self.env.reset(seed=seed + bool(self.kept), options=options)
+
+
+class LocksATable(Wrapper):
+    """Keeps a table that is read-only but for the moment in which reset() writes into it."""
+
+    def __init__(self, env):
+        super().__init__(env)
+        self.table = np.zeros(2000, np.int8)
+        self.table.flags.writeable = False
+
+    def reset(self, seed=None, options=None):
+        self.table.flags.writeable = True
+        self.table += 1
+        self.table.flags.writeable = False
+        return self.env.reset(seed=seed, options=options)
+
+
+BROKEN = {
+    Doubles: (AssertionError, r"step 1, 'player_0': its space .* does not contain .*float64.*\(135,\)"),
+    Overwrites: (AssertionError, r"overwrites the observations\['player_0'\]"),
+    NumpyBools: (
+        AssertionError,
+        r"terminated and truncated are \['numpy.bool_?', 'builtins.bool'\], not bools",
+    ),
+    NotFinite: (AssertionError, "the reward is nan; it must be a finite number"),
+    ForgetsAgents: (AssertionError, r"no rewards of \['player_0'\], which acted in it|KeyError|player_0"),
+    FloatMasks: (AssertionError, "the mask is of float32; Gymnasium samples by int8 alone"),
+    AllowsNothing: (AssertionError, "not of 0 and 1, or allows no action"),
+    LateMasks: (AssertionError, "launches by the mask before were not legal"),
+    RewardsTheDead: (AssertionError, "the reward is 0.01 though it is dead"),
+    LateInfos: (AssertionError, r"infos have \['bonus'\] at times only"),
+    Noise: (AssertionError, "the seed 0 gives two episodes: step 1 differs at .*player_0"),
+    DropsSeed: (AssertionError, "shows the same for the seeds 0 to 3"),
+    HoldsALambda: (Exception, "lambda"),
+    PlaysAnotherNextGame: (AssertionError, r"a copy by pickle protocol \d parts ways: step"),
+    LocksATable: (ValueError, "cannot set WRITEABLE flag"),
+}
+
+
+@pytest.mark.filterwarnings(IGNORED)
+@pytest.mark.parametrize("wrapper", BROKEN)
+def test_a_wrapper_that_breaks_something_is_named(wrapper, monkeypatch):
+    monkeypatch.setattr("pettingzoo.test.parallel_api_test", lambda *_, **__: None)  # it finds some of them
+    kind, message = BROKEN[wrapper]
+    is_about_the_dead = wrapper is RewardsTheDead
+    make = make_kept if is_about_the_dead else lambda: make_game(max_ticks=100)
+    with pytest.raises(kind) as error:
+        check_env(lambda: wrapper(make()), max_steps=40 if is_about_the_dead else 30)
+    assert re.search(message, str(error.value)), str(error.value)
+
+
+def test_the_checks_of_pettingzoo_and_gymnasium_are_made():
+    class NewSpaces(Wrapper):
+        def action_space(self, agent):
+            return spaces.Discrete(self.env.action_space(agent).n)
+
+    class Doubled(gymnasium.ObservationWrapper):
+        def observation(self, observation):
+            return {"observation": observation["observation"]}
+
+    with pytest.raises(AssertionError, match=r"[Ss]pace"):
+        check_env(lambda: NewSpaces(make_game()), max_steps=5)
+    with pytest.raises(AssertionError):
+        check_env(lambda: Doubled(SOUND["one agent"]()), max_steps=5)
+
+
+@pytest.mark.parametrize("thing", [3, territorial.make_vec(1, **GAME)])
+def test_what_is_no_such_environment_is_refused(thing):
+    with pytest.raises(TypeError, match="it must be a ParallelEnv, an AECEnv or a gymnasium"):
+        check_env(lambda: thing)
