@@ -27,7 +27,7 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "compile all kernels into the cache, once: some two minutes, and one for each further size"
+    summary = "compile all kernels into the cache, once: over a minute, and 20 s for each further size"
     parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
     options.add_seed_option(parser, "a small game with this seed is played to compile its kernels")
     options.add_json_option(parser)
@@ -81,7 +81,7 @@ def compile_everything(config: GameConfig, seed: int = 0) -> None:
     for special in (GameConfig(), config):
         compile_steps(special, specialize=True)
     little = GameConfig(height=32, width=32, num_players=2)
-    game = VecGame(little, num_games=2, seed=seed, specialize=False)
+    game = VecGame(little, num_games=2, seed=seed, seats=["champion-1", "agent"], specialize=False)
     game.reset()
     game.step(np.zeros((2, 2, 2), np.int64))
     game.tick(0)

@@ -104,7 +104,7 @@ class VecGame(ShownInNotebooks):
         maps: one map per game, a name or a ``LandMask``, instead of the map of ``config``; default None:
             games draw from the map of ``config``.
         specialize: True: steps run machine code for this size of board and number of players alone. That is
-            about a tenth faster for games of bots, and takes another 40 s to compile, once per size. False:
+            about a tenth faster for games of bots, and takes another 20 s to compile, once per size. False:
             steps run the code for all sizes. Default None: True if that code is in the cache already, from
             ``territorial warmup`` or ``territorial bench``.
 

@@ -3,7 +3,7 @@
 An array as numba knows it is nine numbers, and a game has some thirty arrays: far more than there are
 registers. A kernel spends a quarter of its time moving them about, and multiplies to find an entry. A
 ``SizedArray`` is an address and those lengths that differ from batch to batch; all others are part of its
-type. So every size of board gets machine code of its own, which takes the compiler another 40 s.
+type. So every size of board gets machine code of its own, which takes the compiler another 20 s.
 
 Indices must not be negative: there is no counting from the end, and no check of any bound. What an ordinary
 array can do beyond entries and rows of them (slices, arithmetic) does not compile.
