@@ -212,6 +212,12 @@ UNDOCUMENTED = (
         "the text, target_network_action_dist_inputs",
     ),
     RayNames(
+        "ray.rllib.env.env_runner",
+        ("NUM_ENV_STEP_FAILURES_LIFETIME",),
+        "Results would not say how often games of the batched runner have failed.",
+        "the text that results have",
+    ),
+    RayNames(
         "ray.rllib.core",
         ("COMPONENT_LEARNER", "COMPONENT_LEARNER_GROUP", "COMPONENT_RL_MODULE"),
         "Weights could not be told from the rest of a state.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -36,6 +36,10 @@ class Outcomes:
         self._games.append(
             Outcome(names, tuple(places.tolist()), tuple(teams.tolist()) if has_allies else ())
         )
+
+    def keep(self, games: Iterable[Outcome]) -> None:
+        """Keep games that ended earlier, such as those of an environment that this one replaces."""
+        self._games.extend(games)
 
     def take(self) -> list[Outcome]:
         """Return all that are kept, in the order in which they ended, and forget them."""

@@ -17,6 +17,7 @@ from rllib_adapters.envs.env_config import (
     draws_snapshots,
     most_seats_of_a_learner,
 )
+from rllib_adapters.learning.evaluation_settings import check_evaluation
 from rllib_adapters.learning.options import LearningOptions
 from territorial.league import SnapshotStore
 
@@ -97,9 +98,13 @@ class TerritorialConfig(AlgorithmConfig):
             super().validate()
         finally:
             self.__dict__["minibatch_size"] = size
+        check_hooks = getattr(self.env_runner_cls, "check_hooks", None)
+        if check_hooks is not None:
+            check_hooks(self)
         if self.in_evaluation:
             _check_pool(self)
         else:
+            check_evaluation(self)
             self.check_minibatch()
 
     def check_minibatch(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ import torch
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.env_context import EnvContext
+from ray.rllib.env.env_errors import StepFailedRecreateEnvError
+from ray.rllib.env.env_runner import NUM_ENV_STEP_FAILURES_LIFETIME
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.metrics import (
@@ -32,6 +35,7 @@ from torch import Tensor
 
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
@@ -49,6 +53,8 @@ Actions = dict[str, npt.NDArray[np.int64]]
 BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""
 
+_log = logging.getLogger(__name__)
+
 UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 """Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
 
@@ -64,7 +70,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     Connectors between environment and modules are not run, and the callbacks ``on_episode_created``,
     ``on_episode_start`` and ``on_episode_step`` not called: ValueError if there are any. ``on_episode_end``
     is called when the sample is complete, with the last piece of the episode; modules must have no
-    recurrent state.
+    recurrent state. With ``restart_failed_sub_environments`` all games of the process begin anew where a step
+    failed, as with RLlib's runner; episodes that had ended before stay in the sample.
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
     those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
@@ -78,7 +85,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
         check_config(config)
-        _check_hooks(config)
+        self.check_hooks(config)
         super().__init__(config=config, **kwargs)
         stateful = [name for name, module in self._modules_that_act() if module.is_stateful()]
         if stateful:
@@ -87,13 +94,33 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 'support; use configure(..., runner="stock")'
             )
 
+    @staticmethod
+    def check_hooks(config: Any) -> None:
+        """Raise ValueError if the configuration relies on what this runner does not do."""
+        wanted = 'the batched runner does not call it: take configure(..., runner="stock")'
+        for name in UNHEARD:
+            classes = config.callbacks_class
+            classes = classes if isinstance(classes, (list, tuple)) else [classes]
+            heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
+            if getattr(config, f"callbacks_{name}", None) or heard:
+                raise ValueError(f"the configuration has a callback {name}, but {wanted}")
+        before, after = ray_private.connectors_of(config)
+        if after is not None:
+            raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
+        if before not in (None, frames_for_runners):
+            raise ValueError(
+                f"the configuration has an env_to_module_connector beside FramesOnce, but {wanted}"
+            )
+
     def make_env(self) -> None:
         """Make the batch of games; called by RLlib."""
+        outcomes = [] if self.env is None else taken_from(self)
         if self.env is not None:
             self.env.close()
         options = self.config.env_config
         threads = self._use_own_threads()
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
+        self.env.outcomes.keep(outcomes)
         self.num_envs = self.env.num_envs
         ray_private.set_needs_reset(self, True)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
@@ -139,29 +166,46 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     ) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
         if force_reset or num_episodes is not None or ray_private.needs_reset(self):
-            self._begin_all()
+            self._begin_all(ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
         else:
             self._source.resume()
         ray_private.set_needs_reset(self, num_episodes is not None)
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
-        rollout = self._rollout
+        episodes: list[MultiAgentEpisode] = []
         with _no_collection(), unfilled():
-            while not self._has_enough(num_timesteps, num_episodes):
-                self._play(explore, random_actions)
+            while not self._has_enough(num_timesteps, num_episodes, len(episodes)):
+                if not self._play(explore, random_actions):
+                    episodes += self._finished()
+                    self._replace_games()
             if num_episodes is not None:
-                del rollout.ended[num_episodes:], self._results[num_episodes:]
-            episodes = rollout.episodes(self._source, with_ongoing=num_timesteps is not None)
-        self._report(episodes)
-        self._source.forget(rollout.cut())
+                left = num_episodes - len(episodes)
+                del self._rollout.ended[left:], self._results[left:]
+            episodes += self._finished(with_ongoing=num_timesteps is not None)
+        self._source.forget(self._rollout.cut())
         episodes = drop_untrained(self.config, episodes)
         give_back()
         return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
 
-    def _begin_all(self) -> None:
+    def _finished(self, *, with_ongoing: bool = False) -> list[MultiAgentEpisode]:
+        """Return the episodes of the games that have ended, and have told of them."""
+        episodes = self._rollout.episodes(self._source, with_ongoing=with_ongoing)
+        self._report(episodes)
+        return episodes
+
+    def _replace_games(self) -> None:
+        """Make the games anew, and begin with others; what was played of those in progress is lost."""
+        random, needs_reset = self._random, ray_private.needs_reset(self)
+        self.make_env()
+        self._random = random
+        ray_private.set_needs_reset(self, needs_reset)
+        # The games of the seed would fail again where nothing is left to chance.
+        self._begin_all(None if ray_private.seed_of(self) is None else int(random.integers(2**31)))
+
+    def _begin_all(self, seed: int | None) -> None:
         """Reset all games; those in progress are forgotten."""
-        self.env.reset(seed=ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
+        self.env.reset(seed=seed)
         self._rollout.clear(self.env.interfaces.launches())
         self._results.clear()
         self._counts.clear()
@@ -170,14 +214,15 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._module_numbers = self._roster.module_numbers(self.env.who)
         self._source.begin()
 
-    def _has_enough(self, num_timesteps: int | None, num_episodes: int | None) -> bool:
+    def _has_enough(self, num_timesteps: int | None, num_episodes: int | None, finished: int) -> bool:
+        """Return whether a sample is complete, of which ``finished`` episodes are made already."""
         if num_timesteps is None:
-            return len(self._rollout.ended) >= (num_episodes or 0)
+            return finished + len(self._rollout.ended) >= (num_episodes or 0)
         counts = self._counts
         return (counts.games if self.config.count_steps_by == "env_steps" else counts.agents) >= num_timesteps
 
-    def _play(self, explore: bool, random_actions: bool) -> None:
-        """Let all seats act, and remember what came of it."""
+    def _play(self, explore: bool, random_actions: bool) -> bool:
+        """Let all seats act, and remember what came of it; False: games failed, which are to be replaced."""
         env, rollout = self.env, self._rollout
         actions = env.holds()
         if random_actions:
@@ -185,7 +230,12 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         else:
             with torch.inference_mode(), self.metrics.log_time(RLMODULE_INFERENCE_TIMER):
                 chosen = self._act(actions, explore)
-        step = env.step(actions)
+        try:
+            step = env.step(actions)
+        except Exception as error:
+            if not self._goes_on_after(error):
+                raise
+            return False
         weights, launches = ray_private.weights_number(self), env.interfaces.launches()
         over = rollout.add(step, chosen, weights, env.ending, launches)
         self._results += [result_of(game, env.game.state) for game in over]
@@ -195,6 +245,15 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if len(step.begun):
             self._module_numbers = self._roster.module_numbers(env.who)
         self._source.observe(step.learners)
+        return True
+
+    def _goes_on_after(self, error: Exception) -> bool:
+        """Count and log a failed step as RLlib does; return whether games that fail are to be replaced."""
+        self.metrics.log_value(NUM_ENV_STEP_FAILURES_LIFETIME, 1, reduce="lifetime_sum")
+        goes_on = bool(self.config.restart_failed_sub_environments)
+        if goes_on and not isinstance(error, StepFailedRecreateEnvError):
+            _log.error("a step of the games failed; all games of this runner begin anew", exc_info=error)
+        return goes_on
 
     def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:
         """Write actions that need not be legal for all who act, as RLlib does."""
@@ -334,19 +393,3 @@ def _no_collection() -> Iterator[None]:
 def _sizes_of(space: Any) -> Any:
     """Return how many values an action of ``space`` has, or each of its parts."""
     return space.nvec if hasattr(space, "nvec") else space.n
-
-
-def _check_hooks(config: Any) -> None:
-    """Raise ValueError if the configuration relies on what this runner does not do."""
-    wanted = 'the batched runner does not call it: take configure(..., runner="stock")'
-    for name in UNHEARD:
-        classes = config.callbacks_class
-        classes = classes if isinstance(classes, (list, tuple)) else [classes]
-        heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
-        if getattr(config, f"callbacks_{name}", None) or heard:
-            raise ValueError(f"the configuration has a callback {name}, but {wanted}")
-    before, after = ray_private.connectors_of(config)
-    if after is not None:
-        raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
-    if before not in (None, frames_for_runners):
-        raise ValueError(f"the configuration has an env_to_module_connector beside FramesOnce, but {wanted}")

@@ -7,6 +7,7 @@ from typing import Any
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
+from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
 from territorial.memory.heap import give_back
@@ -22,6 +23,12 @@ class StockEnvRunner(MultiAgentEnvRunner):
     def __init__(self, config: Any, **kwargs: Any) -> None:
         check_config(config)
         super().__init__(config=config, **kwargs)
+
+    def make_env(self) -> None:
+        """Make the environments; how games ended in those before is kept; called by RLlib."""
+        outcomes = [] if self.env is None else taken_from(self)
+        super().make_env()
+        self.env.envs[0].unwrapped.outcomes.keep(outcomes)
 
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""

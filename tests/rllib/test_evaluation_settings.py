@@ -1,0 +1,187 @@
+"""RLlib's settings of evaluations, with both runners: each works, or is refused before anything is built."""
+
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
+
+from rllib_adapters.configure import configure  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+
+RUNNERS = ("batched", "stock")
+
+
+def config_of(runner, config=PPOConfig, **evaluation):
+    env = {"config": CONFIG, "league": league("bot:novice"), "frames": 1, "max_cycles": 5}
+    own = configure(config(), env, module=SmallModule, runner=runner)
+    own.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    own.training(train_batch_size_per_learner=24)
+    if config is PPOConfig:
+        own.training(minibatch_size=8, num_epochs=1)
+    return own.evaluation(evaluation_interval=1, **evaluation)
+
+
+def by_hand(algorithm, group):
+    """A custom evaluation: a game on every runner."""
+    found = group.foreach_env_runner(lambda runner: (runner.sample(num_episodes=1), runner.get_metrics()))
+    algorithm.metrics.aggregate([metrics for _, metrics in found], key=("evaluation", "env_runners"))
+    steps = sum(episode.env_steps() for episodes, _ in found for episode in episodes)
+    return {}, steps, 2 * steps
+
+
+HERE = {
+    "episodes": {"evaluation_duration": 3},
+    "timesteps": {"evaluation_duration": 24, "evaluation_duration_unit": "timesteps"},
+    "custom function": {"custom_evaluation_function": by_hand},
+    "settings of its own": {
+        "evaluation_duration": 3,
+        "evaluation_config": {"explore": False, "num_envs_per_env_runner": 3},
+    },
+}
+"""Evaluations in the driver, one after the other with training."""
+
+BESIDE = {
+    **HERE,
+    "more runners than episodes": {"evaluation_duration": 1},
+    "parallel, episodes": {"evaluation_duration": 3, "evaluation_parallel_to_training": True},
+    "parallel, auto": {
+        "evaluation_duration": "auto",
+        "evaluation_parallel_to_training": True,
+        "evaluation_auto_duration_min_env_steps_per_sample": 40,
+    },
+    "parallel, timesteps, games that go on": {
+        "evaluation_duration": 48,
+        "evaluation_duration_unit": "timesteps",
+        "evaluation_parallel_to_training": True,
+        "evaluation_force_reset_envs_before_iteration": False,
+    },
+}
+"""Evaluations by two runners in processes of their own."""
+
+
+def evaluated(config):
+    """The results of the evaluations of two iterations."""
+    algorithm = config.build_algo()
+    try:
+        return [algorithm.train()["evaluation"]["env_runners"] for _ in range(2)]
+    finally:
+        algorithm.stop()
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("settings", HERE.values(), ids=HERE)
+def test_evaluations_in_the_driver(runner, settings):
+    for found in evaluated(config_of(runner, **settings)):
+        assert found["num_env_steps_sampled"] >= 5
+        assert found["num_episodes"] >= 1
+        assert found["episode_len_mean"] <= 5
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize(
+    ("name", "config"), [*((name, PPOConfig) for name in BESIDE), ("parallel, auto", APPOConfig)]
+)
+def test_evaluations_beside_the_driver(runner, name, config):
+    for found in evaluated(config_of(runner, config, evaluation_num_env_runners=2, **BESIDE[name])):
+        assert found["num_env_steps_sampled"] >= 5
+        assert found["num_episodes"] >= 1
+
+
+@pytest.fixture(scope="module", params=RUNNERS)
+def runner(request, running_ray):
+    config = config_of(request.param, evaluation_config={"seed": 3})
+    runner = config.env_runner_cls(config=config.get_evaluation_config_object(), worker_index=0)
+    yield runner
+    runner.stop()
+
+
+@pytest.mark.parametrize(
+    ("asked", "least"),
+    [
+        ({"num_episodes": 0}, 0),  # a runner that has nothing to do
+        ({"num_episodes": 3}, 5 * 3),
+        ({"num_timesteps": 0}, 0),
+        ({"num_timesteps": 7.5}, 8),  # of "auto"
+        ({"num_timesteps": 30, "force_reset": True}, 30),
+        ({"num_timesteps": 30}, 30),
+        ({"num_episodes": 2, "force_reset": True}, 5 * 2),
+    ],
+    ids=str,
+)
+def test_all_that_evaluations_ask_runners_for(runner, asked, least):
+    episodes = runner.sample(**asked)
+    steps = sum(episode.env_steps() for episode in episodes)
+    assert least <= steps <= least + 5 * 2
+    runner.get_metrics()
+    if "num_episodes" in asked:
+        assert sum(episode.is_done for episode in episodes) == len(episodes) == asked["num_episodes"]
+
+
+def hear(**_):
+    """A callback."""
+
+
+REFUSED = {
+    "callback": (
+        {"evaluation_config": {"callbacks_on_episode_start": hear}},
+        "the configuration has a callback on_episode_start",
+    ),
+    "connector": (
+        {"evaluation_config": {"_module_to_env_connector": hear}},
+        "the configuration has a module_to_env_connector",
+    ),
+    "offline": (
+        {"offline_evaluation_interval": 1, "num_offline_eval_runners": 1},
+        "offline_evaluation_interval is 1; it must be None",
+    ),
+    "offline runners": ({"num_offline_eval_runners": 2}, "num_offline_eval_runners is 2; it must be 0"),
+    "unit": (
+        {"evaluation_duration_unit": "games"},
+        "evaluation_duration_unit is 'games'; it must be one of episodes, timesteps",
+    ),
+    "function": ({"custom_evaluation_function": 3}, "custom_evaluation_function is 3; it must be callable"),
+    "environment": (
+        {"evaluation_config": {"env": "CartPole-v1"}},
+        "the env of evaluation_config is 'CartPole-v1'; it must be that of the configuration",
+    ),
+    "typing error": (
+        {"evaluation_config": {"explor": False}},
+        r"evaluation_config has the entry 'explor' \(did you mean 'explore'\?\)",
+    ),
+    "auto": ({"evaluation_duration": "auto"}, "`evaluation_duration=auto` not supported"),
+    "parallel": ({"evaluation_parallel_to_training": True}, "`evaluation_parallel_to_training` can only be"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_what_cannot_be_is_refused_by_name_before_anything_is_built(runner, name):
+    settings, message = REFUSED[name]
+    config = config_of(runner, **settings)
+    if name in ("callback", "connector") and runner == "stock":
+        evaluation = checked(config)
+        assert evaluation.env_runner_cls is config.env_runner_cls
+        return
+    with pytest.raises((ValueError, TypeError), match=message):
+        checked(config)
+
+
+def test_callbacks_that_a_batched_runner_does_not_call_are_refused_in_training_as_well():
+    config = config_of("batched")
+    config.callbacks(on_episode_step=hear)
+    with pytest.raises(ValueError, match="the configuration has a callback on_episode_step"):
+        config.validate()
+
+
+def checked(config):
+    """The settings of evaluations, after all that an algorithm checks before it builds anything."""
+    config.validate()
+    evaluation = config.get_evaluation_config_object()
+    evaluation.validate()
+    return evaluation

@@ -1,0 +1,158 @@
+"""RLlib's fault-tolerance settings, with both runners: games that raise an error, and runners that do."""
+
+import contextlib
+import gc
+import time
+
+import numpy as np
+import pytest
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
+from ray.rllib.env.env_errors import StepFailedRecreateEnvError  # noqa: E402
+
+from rllib_adapters.configure import configure  # noqa: E402
+from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
+from rllib_adapters.league.control import set_league  # noqa: E402
+from territorial.bots import PythonBot  # noqa: E402
+from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+
+pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+
+RUNNERS = ("batched", "stock")
+PATIENCE = 300
+"""Seconds after which it hangs."""
+
+
+class Fails(PythonBot):
+    """A bot that raises ``error`` in its decisions, where ``when(bot)`` says so, ``left`` times at most."""
+
+    def __init__(self, name, when=lambda bot: bot.decisions >= 3, left=1, error=ArithmeticError):
+        self.name, self.when, self.left, self.error, self.decisions = name, when, left, error, 0
+
+    def decide(self, view):
+        self.decisions += 1
+        if self.left and self.when(self):
+            self.left -= 1
+            raise self.error(f"decision {self.decisions}")
+        return -1, 1024
+
+
+def config_of(runner, bot, **faults):
+    env = {"config": CONFIG, "league": league(bot, "bot:banker"), "frames": 1, "max_cycles": 5}
+    config = configure(PPOConfig(), env, module=SmallModule, runner=runner)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
+    return config.fault_tolerance(**faults)
+
+
+@pytest.fixture(scope="module", params=RUNNERS)
+def algorithm(request, running_ray):
+    """An algorithm whose games are made again when they fail."""
+    config = config_of(request.param, "bot:novice", restart_failed_sub_environments=True)
+    algorithm = config.build_algo()
+    yield algorithm
+    algorithm.stop()
+
+
+def failures(algorithm):
+    return algorithm.metrics.peek(("env_runners", "num_env_step_failures"), default=0)
+
+
+def games_over(runner):
+    """How many games of a runner are over that nobody has asked for."""
+    env = runner.env
+    batches = [env] if hasattr(env, "outcomes") else [one.unwrapped for one in env.envs]
+    return sum(len(batch.outcomes._games) for batch in batches)
+
+
+def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
+    before, first, bot = failures(algorithm), algorithm.env_runner.env, Fails("present-1")
+    set_league(algorithm, league(bot))
+    while bot.left:
+        result = algorithm.train()
+        assert result["env_runners"]["num_env_steps_sampled"] >= 24
+    assert failures(algorithm) == before + 1
+    assert algorithm.env_runner.env is not first
+    for env in algorithm.env_runner.env.envs:
+        assert "present-1" in env.unwrapped.league.names("bot")
+
+
+@pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])
+@pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 5}])
+def test_episodes_and_outcomes_of_before_stay_in_the_sample(algorithm, by, error, caplog):
+    runner = algorithm.env_runner
+    name = f"{error.__name__}-{'-'.join(by)}-1".replace("_", "-")
+    bot = Fails(name, lambda _: games_over(runner) >= 2, error=error)
+    set_league(algorithm, league(bot))
+    outcomes_of(algorithm)
+    episodes = runner.sample(force_reset=True, **by) if "num_timesteps" in by else runner.sample(**by)
+    assert bot.left == 0
+    ended = sum(episode.is_done for episode in episodes)
+    assert ended >= by.get("num_episodes", 2)
+    assert len({episode.id_ for episode in episodes}) == len(episodes)
+    assert len(outcomes_of(algorithm)) >= ended
+    assert any("failed" in one.getMessage() for one in caplog.records) == (error is ArithmeticError)
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_without_restarts_an_error_is_raised_and_everything_ends_quietly(runner, monkeypatch):
+    unraisable = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    algorithm = config_of(runner, Fails("ends-1"), restart_failed_sub_environments=False).build_algo()
+    with pytest.raises((ArithmeticError, RuntimeError)) as raised:
+        train_until(algorithm, lambda: False)
+    assert "decision 3" in (str(raised.value), str(raised.value.__cause__))
+    algorithm.stop()
+    algorithm.stop()
+    algorithm.env_runner.env.close()
+    del algorithm, raised
+    gc.collect()
+    assert unraisable == []
+
+
+class FailsOnce(PythonBot):
+    """A bot that raises an error in the first process that comes to a decision."""
+
+    def __init__(self, flag):
+        self.name, self.flag = "once-1", flag
+
+    def decide(self, view):
+        with contextlib.suppress(FileExistsError), open(self.flag, "x", encoding="utf-8"):
+            raise ArithmeticError("the first decision")
+        return -1, 1024
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize("setting", ["none", "ignore_env_runner_failures", "restart_failed_env_runners"])
+def test_a_runner_that_fails_ends_the_run_is_left_out_or_comes_back(tmp_path, runner, setting):
+    names = ("ignore_env_runner_failures", "restart_failed_env_runners")
+    config = config_of(runner, FailsOnce(str(tmp_path / "flag")), **{name: name == setting for name in names})
+    config.fault_tolerance(delay_between_env_runner_restarts_s=0, env_runner_health_probe_timeout_s=PATIENCE)
+    config.env_runners(num_env_runners=2, rollout_fragment_length="auto")
+    algorithm = config.build_algo()
+    group = algorithm.env_runner_group
+    try:
+        if setting == "none":
+            with pytest.raises(ray.exceptions.RayActorError, match="died"):
+                train_until(algorithm, lambda: False)
+            return
+        train_until(algorithm, lambda: (tmp_path / "flag").exists())
+        if setting == names[0]:
+            algorithm.train()
+            assert group.num_healthy_remote_workers() == 1
+        else:
+            train_until(algorithm, lambda: group.num_healthy_remote_workers() == 2)
+        assert np.isfinite(algorithm.train()["learners"]["main"]["total_loss"])
+    finally:
+        algorithm.stop()
+
+
+def train_until(algorithm, is_enough):
+    end = time.monotonic() + PATIENCE
+    while not is_enough():
+        assert time.monotonic() < end, "it hangs"
+        algorithm.train()
