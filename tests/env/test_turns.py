@@ -24,7 +24,7 @@ ORDERS = {
     "the package": f"import territorial; {MADE}",
     "a name of it, then the package": (
         f"from territorial.env import TerritorialEnv, env, parallel_env\nimport territorial; {MADE}\n"
-        "assert territorial.TerritorialEnv is TerritorialEnv and isinstance(env().unwrapped, TerritorialEnv)"
+        "assert territorial.TerritorialEnv is TerritorialEnv is type(env().unwrapped.env)"
     ),
     "by its name as a text": (
         "import importlib, sys\nmodule = importlib.import_module('territorial.env'); module()\n"
