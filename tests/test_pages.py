@@ -78,7 +78,7 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
             else:
                 exec(compile(smaller(block), page.name, "exec"), names)
     finally:
-        for algorithm in [value for name, value in names.items() if name.endswith("algorithm")]:
+        for algorithm in [value for value in names.values() if hasattr(value, "env_runner_group")]:
             algorithm.stop()
     if lacking:
         pytest.skip(f"the other blocks need {', '.join(sorted(lacking))}")

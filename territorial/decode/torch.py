@@ -16,6 +16,7 @@ from territorial.config import GameConfig
 from territorial.decode import boards, checks, forms, kernels, tables
 from territorial.decode.feature_kernels import read_only, write_features
 from territorial.decode.features import FeatureDecoder
+from territorial.decode.recorded import check_recordable, is_recorded, is_whole
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
 
 ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
@@ -332,6 +333,8 @@ class TorchDecoder:
 
     def _unpack(self, planes: Tensor) -> Tensor:
         """Return the owner codes, uint8 (E, F, H, W), oldest frame first; codes above P + 1 are blocked."""
+        if is_whole():
+            return self._unpacked_by_arithmetic(planes)
         frames = [planes[:, 0]]
         for f in range(1, self.layout.frames):  # each frame but the newest: what changed after it
             frames.insert(0, frames[0] ^ planes[:, f])
@@ -341,6 +344,17 @@ class TorchDecoder:
         for b in range(1, self.layout.num_planes):
             codes = codes | (packed[:, :, b] >> shifts & 1) << b
         return codes.flatten(-2)[..., : self.layout.width].clamp(max=self.layout.blocked_code)
+
+    def _unpacked_by_arithmetic(self, planes: Tensor) -> Tensor:
+        """Return the same in operations that other formats have, such as ONNX, which shifts no tensors."""
+        places, numbers = (
+            2 ** torch.arange(count, dtype=torch.int32, device=planes.device)
+            for count in (8, self.layout.num_planes)
+        )
+        bits = planes.int()[..., None] // places % 2
+        bits = (bits.cumsum(1, dtype=torch.int32) % 2).flip(1).flatten(-2)[..., : self.layout.width]
+        codes = (bits * numbers[:, None, None]).sum(2, dtype=torch.int32)
+        return codes.clamp(max=self.layout.blocked_code).to(torch.uint8)
 
     def _ego(self, codes: Tensor, seats: Tensor) -> Tensor:
         """Return owner codes (n, ...) in the ego order of each entry's seat, uint8."""
@@ -363,7 +377,7 @@ class TorchDecoder:
     # ---- arguments -------------------------------------------------------------------------------
 
     def _uses_kernels(self, planes: Tensor) -> bool:
-        return self.use_kernels and planes.device.type == "cpu" and not torch.compiler.is_compiling()
+        return self.use_kernels and planes.device.type == "cpu" and not is_recorded()
 
     def _check(self, name: str, tensor: Any, beside: Tensor | None = None) -> None:
         """Raise unless ``tensor`` is the array ``name``, of as many games and on the device of ``beside``."""
@@ -384,6 +398,7 @@ class TorchDecoder:
 
     def _entries(self, observed: Tensor, seats: Any, games: Any) -> TensorEntries:
         """Return the entries on the device of ``observed``, whose first axis is that of games."""
+        check_recordable("a Decoder", observed, *(one for one in (seats, games) if isinstance(one, Tensor)))
         num_games, device = len(observed), observed.device
         chosen = _numbers("seats", seats, 1, self.layout.num_players, None, device)
         if games is None:
@@ -480,7 +495,7 @@ def _numbers(name: str, values: Any, low: int, high: int, length: int | None, de
     numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
     checks.check_entries(name, tuple(numbers.shape), _name(numbers.dtype), length)
     if numbers.device.type == "cpu":
-        if len(numbers) and not torch.compiler.is_compiling():
+        if len(numbers) and not is_recorded():
             plain = numbers.detach().numpy()  # its reductions take a tenth of the time
             checks.check_range(name, int(plain.min()), int(plain.max()), low, high)
     elif numbers.device != device:

@@ -23,7 +23,7 @@ from territorial.decode.layout import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
-from territorial.envs.spaces import from_zero_to, shortened
+from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.jit.block_copies import copy_of
 from territorial.observation.copies import Copies, are_large
 from territorial.observation.layout import Column, ObsLayout
@@ -51,6 +51,8 @@ class Mode(ABC):
     options: ClassVar[tuple[str, ...]] = ()
     shared: ClassVar[tuple[str, ...]] = ()
     """The keys whose arrays are the same for all agents of a game."""
+    key: str = KEYS[0]
+    """The key of the array, where an agent sees one only."""
 
     def __init__(
         self,
@@ -159,42 +161,45 @@ class Features(Mode):
     """One vector of numbers of about 0..1, see ``decode.FeatureDecoder``."""
 
     shows_boards = False
+    options = ("obs_key",)
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {"observation": from_zero_to(FeatureDecoder(self.config).high)}
+        return {self.key: from_zero_to(FeatureDecoder(self.config).high)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
         tables = seen.players, seen.borders, seen.globals
-        return {"observation": self.decoder.features_unchecked(*tables, Entries(seats, games))}
+        return {self.key: self.decoder.features_unchecked(*tables, Entries(seats, games))}
 
 
 class Pooled(Mode):
     """A few planes with a meaning at low resolution, see ``decode.numpy.Decoder.pooled``."""
 
-    options = ("pool_factor",)
+    options = ("obs_key", "pool_factor")
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {"observation": spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
+        return {self.key: spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
         tables, factor = (seen.players, seen.borders), self.pool_factor
-        return {"observation": self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
+        return {self.key: self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
 
 
 class OneHot(Mode):
     """One plane per owner and frame, see ``decode.numpy.Decoder.onehot``: megabytes for every agent."""
 
+    options = ("obs_key",)
+
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {"observation": spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
+        return {self.key: spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
-        return {"observation": self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
+        return {self.key: self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
 
 class Pairs(Mode):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import spaces
 
 from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
 from territorial.config import FIELD_NAMES, GameConfig
@@ -19,10 +20,12 @@ from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction, checked_function
 from territorial.envs.observation_modes import MODES, Mode
+from territorial.envs.spaces import KEYS, of_masks
 from territorial.observation.layout import MAX_FRAMES
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "obs": tuple(MODES),
+    "obs_key": KEYS,
     "agent_death": ("remove", "keep"),
     "action_mask": ("obs", "info", "both", "none"),
     "action_format": tuple(FORMATS),
@@ -45,6 +48,9 @@ class EnvOptions:
             without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
             numbers of an agent and of each owner that it can attack. See docs/observation.md; default
             "packed".
+        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
+            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
+            float32; for "features", "pooled" and "onehot" only; default "observation".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
@@ -78,6 +84,12 @@ class EnvOptions:
         'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
         'the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs": numbers of '
         "an agent and of each owner that it can attack. See docs/observation.md",
+    )
+    obs_key: str = _option(
+        KEYS[0],
+        'the key beside "action_mask" under which an agent sees one array: "observation", as PettingZoo has '
+        'it, or "observations", as RLlib\'s example of masks has it, which reads masks of float32; for '
+        '"features", "pooled" and "onehot" only',
     )
     frames: int = _option(
         4,
@@ -154,6 +166,8 @@ class EnvOptions:
             value = getattr(self, spec.name)
             if "low" in spec.metadata and (value is not None or spec.default is not None):
                 whole_number(spec.name, value, spec.metadata["low"], spec.metadata.get("high"))
+        if self.obs_key != KEYS[0]:
+            self._check_goes_with_obs("obs_key")
         if self.pool_factor is not None:
             self._check_goes_with_obs("pool_factor")
         if self.num_candidates is not None and not self.reads_games:
@@ -185,10 +199,21 @@ class EnvOptions:
         """Whether masks are part of infos."""
         return self.action_mask in ("info", "both")
 
+    @property
+    def mask_dtype(self) -> type[np.int8 | np.float32]:
+        """The type of the masks in observations."""
+        return np.int8 if self.obs_key == KEYS[0] else np.float32
+
+    def mask_spaces(self, space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
+        """Return the entry of masks in the space of observations, if there is one; ``space``: of int8."""
+        return {"action_mask": of_masks(space, self.mask_dtype)} if self.masks_obs else {}
+
     def mode(self, game: VecGame) -> Mode:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        return MODES[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
+        mode = MODES[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
+        mode.key = self.obs_key
+        return mode
 
     def format(self, config: GameConfig) -> ActionFormat:
         """Return the format of actions in games of ``config``."""

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
-from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
 from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
@@ -23,7 +22,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.infos import info_names, listed_info
 from territorial.envs.options import EnvOptions, agent_seats, config_from
-from territorial.envs.spaces import ONLY_KEY, Observation, from_zero_to, space_of
+from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import TerritorialVec
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
@@ -144,6 +143,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
             numbers of an agent and of each owner that it can attack. See docs/observation.md; default
             "packed".
+        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
+            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
+            float32; for "features", "pooled" and "onehot" only; default "observation".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
@@ -206,6 +208,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         *,
         seats: Sequence[Seat] | None = None,
         obs: str = "packed",
+        obs_key: str = "observation",
         frames: int = 4,
         pool_factor: int | None = None,
         zero_copy: bool = False,
@@ -223,6 +226,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     ) -> None:
         options = EnvOptions(
             obs=obs,
+            obs_key=obs_key,
             frames=frames,
             pool_factor=pool_factor,
             zero_copy=zero_copy,
@@ -250,7 +254,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
         self._has_begun = False
         self._cached: tuple[list[AgentID] | None, Listed | None] = NOBODY
-        masks = {"action_mask": self.vec.format.sample_space} if options.masks_obs else {}
+        masks = options.mask_spaces(self.vec.format.sample_space)
         self._observation_space = space_of(self.vec.spaces | masks)
         self._decoder = FeatureDecoder(self.config, seats_of_agents)
         self.state_space = from_zero_to(self._decoder.state_high)
@@ -391,12 +395,13 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if self.options.action_mask != "none":
             masks, formed = self._masks(), self.vec.format.for_sampling
             if self.options.masks_obs:
-                seen |= {"action_mask": list(map(formed, masks))}
+                seen |= {"action_mask": list(map(formed, masks.astype(self.options.mask_dtype, copy=False)))}
             if self.options.masks_info:
                 told |= {"action_mask": list(map(formed, masks.copy()))}
         infos = _rows(len(self.agents), {}, told)
-        if not shared and seen.keys() == {ONLY_KEY}:
-            return _dict(self.agents, seen[ONLY_KEY]), _dict(self.agents, infos)
+        key = None if shared else only_key(seen)
+        if key is not None:
+            return _dict(self.agents, seen[key]), _dict(self.agents, infos)
         of_all = {key: array[0] for key, array in shared.items()}
         observations = _rows(len(self.agents), of_all, seen)
         return _dict(self.agents, observations), _dict(self.agents, infos)
@@ -476,14 +481,47 @@ def _rows(count: int, shared: dict[str, Any], columns: Mapping[str, Iterable[Any
     return rows
 
 
-class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """A :class:`TerritorialEnv` as a PettingZoo ``AECEnv``, in which agents take turns.
 
     Every agent sees the game as it stands before the first turn. The action of the last agent plays all of
     them. An agent that has ended gets one more turn: ``last()`` has its last reward and info, and its action
     is None.
-    ``unwrapped`` is the TerritorialEnv.
+    ``env`` is the TerritorialEnv. Whatever it has beside this is here as well, such as ``game``.
     """
+
+    def __init__(self, together: TerritorialEnv) -> None:
+        self.env = together
+        # Wrappers write into the list.
+        self.metadata = {**together.metadata, "render_modes": [*together.metadata["render_modes"]]}
+        self.render_mode = together.render_mode
+        self.possible_agents = together.possible_agents
+        self.state_space = together.state_space
+        self.agent_selection: AgentID
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the TerritorialEnv, unless it is private."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.env, name)
+
+    def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
+        """Return the space of observations: the same object for every agent."""
+        return self.env.observation_space(agent)
+
+    def action_space(self, agent: AgentID) -> spaces.Space[Any]:
+        """Return the space of actions: the same object for every agent."""
+        return self.env.action_space(agent)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a game, whose first agent is to act."""
+        self._observations, self.infos = self.env.reset(seed=seed, options=options)
+        self.agents = self.env.agents.copy()
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = self.rewards.copy()
+        self._begin_round()
 
     def step(self, action: Any) -> None:
         """Note the action of ``agent_selection``, and play all if it is the last one's.
@@ -491,11 +529,55 @@ class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZo
         ValueError for anything but an action, at the turn in which it was given, and nothing has changed.
         """
         agent = self.agent_selection
-        if not (self.terminations[agent] or self.truncations[agent]):
-            self.env.check_action(agent, action)
-        elif action is not None:
-            raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
-        super().step(action)
+        if self.terminations[agent] or self.truncations[agent]:
+            if action is not None:
+                raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
+            self._was_dead_step(action)
+            return
+        self.env.check_action(agent, action)
+        if self._to_come and not self._actions:
+            self._clear_rewards()
+        self._actions[agent] = action
+        if self._to_come:
+            self.agent_selection = self._to_come.pop(0)
+        else:
+            self._play()
+
+    def _begin_round(self) -> None:
+        """Let the first of the agents act that are still there."""
+        self._actions: dict[AgentID, Any] = {}
+        self._to_come = self.env.agents.copy()
+        if self._to_come:
+            self.agent_selection = self._to_come.pop(0)
+
+    def _play(self) -> None:
+        """Play the actions of all agents; those that have ended are to take their last turns first."""
+        steps = self.env.step(self._actions)
+        self._observations, self.rewards, self.terminations, self.truncations, self.infos = steps
+        self._cumulative_rewards = self.rewards.copy()
+        ended = sorted(self._observations.keys() - set(self.env.agents))
+        self.agents = self.env.agents + ended
+        self._begin_round()
+        self._deads_step_first()
+
+    def observe(self, agent: AgentID) -> Observation:
+        """Return what an agent saw as the round began."""
+        return self._observations[agent]
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """Return the state of the TerritorialEnv."""
+        return self.env.state()
+
+    def render(self) -> Any:
+        """Return a picture of the game, or text, or show it."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the TerritorialEnv."""
+        self.env.close()
+
+    def __str__(self) -> str:
+        return str(self.env)
 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent that is to act as one flat array, that of both parts end to end."""
@@ -524,6 +606,7 @@ def parallel_env(
     config: GameConfig | None = None,
     num_candidates: int | None = None,
     num_allies: int | None = None,
+    obs_key: str = "observation",
     **config_fields: Any,
 ) -> TerritorialEnv:
     """Return one game as a PettingZoo ``ParallelEnv``, in which all agents act at the same time.
@@ -570,6 +653,9 @@ def parallel_env(
             of actions of that name; 1 to 250; default None: 8.
         num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
             0 to 250; default None: 4 with teams, else 0.
+        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
+            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
+            float32; for "features", "pooled" and "onehot" only; default "observation".
         config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
             fields that are given change those of ``config``.
 
@@ -598,6 +684,7 @@ def parallel_env(
         config_from(config, height, width, num_players, config_fields, parallel_env),
         seats=seats,
         obs=obs,
+        obs_key=obs_key,
         frames=frames,
         pool_factor=pool_factor,
         zero_copy=zero_copy,

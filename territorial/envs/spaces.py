@@ -12,8 +12,8 @@ from gymnasium.vector.utils import batch_space
 
 from territorial.typing import Arrays
 
-ONLY_KEY = "observation"
-"""The key of an observation that may be the only one."""
+KEYS = "observation", "observations"
+"""The keys of an observation that may be the only one."""
 
 Observation = Arrays | npt.NDArray[Any]
 """What an agent sees: arrays by their keys, or the array itself where there is one only."""
@@ -23,12 +23,26 @@ AnySpace = TypeVar("AnySpace", bound=spaces.Space[Any])
 
 def space_of(keys: Mapping[str, spaces.Space[Any]]) -> spaces.Space[Any]:
     """Return the space of an observation: a ``Dict``, or the ``Box`` itself where there is one key only."""
-    return keys[ONLY_KEY] if keys.keys() == {ONLY_KEY} else spaces.Dict(dict(keys))
+    key = only_key(keys)
+    return spaces.Dict(dict(keys)) if key is None else keys[key]
 
 
 def observation_of(arrays: Arrays) -> Observation:
     """Return an observation of that space: ``arrays``, or the array itself where there is one only."""
-    return arrays[ONLY_KEY] if arrays.keys() == {ONLY_KEY} else arrays
+    key = only_key(arrays)
+    return arrays if key is None else arrays[key]
+
+
+def only_key(keys: Mapping[str, Any]) -> str | None:
+    """Return the key of an observation that is one array; None for others."""
+    return next((key for key in KEYS if keys.keys() == {key}), None)
+
+
+def of_masks(space: spaces.Space[Any], dtype: type[np.int8 | np.float32]) -> spaces.Space[Any]:
+    """Return ``space``, that of masks of the parts of an action, for masks of another type."""
+    if isinstance(space, spaces.Tuple):
+        return spaces.Tuple([of_masks(part, dtype) for part in space.spaces])
+    return spaces.Box(0, 1, space.shape, dtype)
 
 
 def from_zero_to(high: npt.NDArray[np.float32]) -> spaces.Box:

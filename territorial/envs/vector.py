@@ -179,7 +179,7 @@ class TerritorialVec(WritableArrays):
         self._mode = self.options.mode(self.game)
         self.format = self.options.format(self.config)
         """The format of actions."""
-        masks = {"action_mask": self.format.mask_space} if self.options.masks_obs else {}
+        masks = self.options.mask_spaces(self.format.mask_space)
         self.spaces = self._mode.keys()
         """The spaces of all that one agent sees, without masks."""
         self.single_observation_space = space_of(self.spaces | masks)
@@ -447,7 +447,8 @@ class TerritorialVec(WritableArrays):
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
         if self.options.masks_obs:
             is_now = games is self._games
-            shown["action_mask"] = self.action_masks() if is_now else self._masks(games, seen)
+            masks = self.action_masks() if is_now else self._masks(games, seen)
+            shown["action_mask"] = masks.astype(self.options.mask_dtype, copy=False)
         return observation_of(shown)
 
     def _engine_views(self) -> EngineViews:
@@ -576,6 +577,9 @@ def make_vec(
             without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
             numbers of an agent and of each owner that it can attack. See docs/observation.md; default
             "packed".
+        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
+            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
+            float32; for "features", "pooled" and "onehot" only; default "observation".
         frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
             1 to 16; default 4.
         pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.

@@ -16,7 +16,9 @@ from torch.nn import functional
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
+from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.attention_kernels import write_between, write_biases, write_targets
+from territorial.nets.layers import are_plain, has_hooks, is_plain_mlp
 from territorial.nets.painting_kernels import (
     count_cells,
     list_packed_shares,
@@ -32,6 +34,7 @@ from territorial.nets.seat_rows import (
     heard_in_games,
     heard_of,
     launches_of,
+    scale_of,
     seat_rows,
 )
 from territorial.nets.side_by_side import by_network
@@ -240,16 +243,20 @@ class EncodeOncePolicy(Policy):
             seen = self._with_pairs(_of_used_games(seen))
         if self._is_board_prepared(seen):
             return seen
-        if self._is_plain(seen["between"], seen["between"], torch.float32):
+        if self._reads_lists(seen["between"]):
             return {**seen, **self._listed_shares(seen["observations"])}
         return self._with_board(seen)
 
     def _with_pairs(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen`` with what lies between seats."""
         borders, scales = seen["borders"], self._scale("borders", seen["borders"].device)
-        if self._is_plain(borders, borders, torch.float32):
+        if self._reads_lists(borders):
             return {**seen, **_listed_pairs(borders, scales)}
         return {**seen, "between": _pairs(borders * scales[:, None, None]).contiguous()}
+
+    def _reads_lists(self, table: Tensor) -> bool:
+        """Return whether kernels may list what follows from games."""
+        return self._is_plain(table, table, torch.float32)
 
     def _is_board_prepared(self, seen: Mapping[str, Tensor]) -> bool:
         """Return whether what follows from boards is there, in the form that this network reads."""
@@ -279,7 +286,7 @@ class EncodeOncePolicy(Policy):
 
         Without gradients, other kernels read whole games in less time.
         """
-        return torch.is_grad_enabled() and can_be_rows(seen)
+        return torch.is_grad_enabled() and can_be_rows(seen) and not any(map(has_hooks, self.attention))
 
     def _rows_read(self, seen: Mapping[str, Tensor]) -> RowsRead:
         """Return what rows see, every game encoded once; as :meth:`_encode_rows`, in fewer steps."""
@@ -310,6 +317,7 @@ class EncodeOncePolicy(Policy):
 
     def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, GameViews, Tensor]:
         """Return the games that rows are of, each encoded once, and by row its view and its seat."""
+        check_recordable("an EncodeOncePolicy", *seen.values())
         seats = seen["seat"].flatten().long()
         views = _views(seen, len(seats)) if "between" in seen else None
         seen = self.prepare(seen)
@@ -325,7 +333,7 @@ class EncodeOncePolicy(Policy):
 
         Those that are not legal may be 0.
         """
-        if self._is_plain(own, legal, torch.int8):
+        if self._is_plain(own, legal, torch.int8) and are_plain(self.between, self.target_head):
             return self._legal_targets(encoded, own, views, seats, legal)
         players = self.layout.num_players
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
@@ -412,7 +420,9 @@ class EncodeOncePolicy(Policy):
 
     @property
     def _grid(self) -> tuple[int, int]:
-        """The squares of a board, down and across."""
+        """The squares of a board, down and across; none if it is not looked at."""
+        if not self.factor:
+            return 0, 0
         return -(-self.layout.height // self.factor), -(-self.layout.width // self.factor)
 
     def _listed_shares(self, planes: Tensor) -> dict[str, Tensor]:
@@ -462,7 +472,7 @@ class EncodeOncePolicy(Policy):
         edge = self.layout.blocked_code
         rows, columns = (-(-length // side) for length in codes.shape[-2:])
         counts = torch.zeros(games * codes.shape[1], edge + 1, rows, columns, device=planes.device)
-        if codes.device.type == "cpu" and not torch.compiler.is_compiling():
+        if codes.device.type == "cpu" and not is_recorded():
             count_cells(codes.flatten(0, 1).numpy(), side, edge, counts.numpy())
         else:
             _count_cells(codes.flatten(0, 1), side, edge, counts)
@@ -487,7 +497,7 @@ class SeatAttention(nn.Module):
         ``seen``: as ``EncodeOncePolicy.prepare`` returns it. ``alive``: bool (G, P); eliminated seats are
         attended to by themselves alone.
         """
-        if "pairs" in seen:
+        if "pairs" in seen and is_plain_mlp(self.bias):
             return self._listed_biases(seen, alive, views)
         among = views.of(seen["between"][:, :, 1:])
         seeing = alive[:, None] | torch.eye(alive.shape[1], dtype=torch.bool, device=alive.device)
@@ -525,7 +535,11 @@ class SeatAttention(nn.Module):
         if asks.shape[1] <= FEW_SEATS and Policy._is_plain(asks, biases, torch.float32):
             return heard_in_games(asks, biases)
         parts = asks.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        heard = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=biases)
+        if is_transformed():  # forward gradients do not go through PyTorch's own attention
+            scores = parts[0] @ parts[1].mT * float(scale_of(asks.shape[2] // 3, self.heads)) + biases
+            heard = scores.softmax(-1) @ parts[2]
+        else:
+            heard = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=biases)
         return heard.transpose(1, 2).flatten(2)
 
     def rows(self, seats: Tensor, known: SeatRows) -> Tensor:
@@ -536,7 +550,7 @@ class SeatAttention(nn.Module):
 
 def _of_used_games(seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
     """Return ``seen`` with the games alone that rows are of."""
-    if "frame" not in seen:
+    if "frame" not in seen or is_whole():
         return seen
     used, frames = torch.unique(seen["frame"].flatten(), return_inverse=True)
     if len(used) < len(seen["players"]):
@@ -550,6 +564,8 @@ def _views(seen: Mapping[str, Tensor], rows: int) -> GameViews:
         of_row = torch.arange(rows, device=seen["seat"].device)
         return GameViews(of_row, None, seen["snapshot"].flatten() if "snapshot" in seen else None)
     frames, count = seen["frame"].flatten(), len(seen["players"])
+    if is_whole() and "snapshot" not in seen:
+        return GameViews(frames, None)
     keys = seen["snapshot"].flatten() * count + frames if "snapshot" in seen else frames
     used, of_row = torch.unique(keys, return_inverse=True)
     return GameViews(of_row, used % count, used // count if "snapshot" in seen else None)

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from territorial.config.validation import is_whole_number
 from territorial.decode.forms import onehot_shape
+from territorial.decode.recorded import is_transformed
 from territorial.nets.owner_kernels import add_gradients, add_weights
 from territorial.observation.layout import ObsLayout
 
@@ -121,6 +122,8 @@ class OwnerConv2d(nn.Module):
                     f"owners has {owners.shape[2 + axis]} {name}; with the padding there must be at least "
                     f"the {self.kernel_size[axis]} of the kernel"
                 )
+        if is_transformed() or torch.onnx.is_in_onnx_export():
+            return self._of_planes(owners)
         down, across = self.padding
         edge = self.layout.blocked_code
         padded = functional.pad(owners, (across, across, down, down), value=edge)
@@ -128,6 +131,12 @@ class OwnerConv2d(nn.Module):
         if self.bias is not None:
             result = result.add_(self.bias)
         return result.permute(0, 3, 1, 2)
+
+    def _of_planes(self, owners: Tensor) -> Tensor:
+        """Return the same from one-hot planes, in operations that transforms and other formats know."""
+        codes = torch.arange(self.layout.num_players + 1, dtype=torch.uint8, device=owners.device)
+        planes = (owners.unsqueeze(2) == codes[:, None, None]).flatten(1, 2).to(self.weight.dtype)
+        return functional.conv2d(planes, self.weight, self.bias, self.stride, self.padding)
 
     def extra_repr(self) -> str:
         """Return what ``print`` shows between the parentheses."""

@@ -11,7 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from territorial.constants import NUM_FRACTIONS
+from territorial.decode.recorded import is_recorded
 from territorial.jit.float_products import FLOAT_BYTES
+from territorial.nets.layers import are_plain, is_plain_mlp
 from territorial.nets.pair_kernels import (
     CANDIDATE,
     CONTEXT,
@@ -46,7 +48,7 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
     It reads float32 and masks of int8, on the processor, and layers as ``PairNetwork`` has made them. It
     has no gradients.
     """
-    is_other = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
+    is_other = torch.is_grad_enabled() or is_recorded() or torch.is_autocast_enabled("cpu")
     if is_other or not _are_read(own, pairs, mask, len(pair_columns(teams=network.teams))):
         return None
     layers = _layers_of(network)
@@ -105,8 +107,11 @@ def _layers_of(network: PairNetwork) -> _KnownLayers | None:
     kind = type(network)
     if kind.choices is not PairNetwork.choices or kind.activations is not PairNetwork.activations:
         return None
-    to_value, _, value = network.value
-    linear = *(network._modules[name] for name in NAMES), to_value, value
+    if not is_plain_mlp(network.value):
+        return None
+    linear = *(network._modules[name] for name in NAMES), network.value[0], network.value[2]
+    if not are_plain(*linear):
+        return None
     addresses = _addresses(linear)
     if addresses is None:
         return None
@@ -122,11 +127,9 @@ NUMBERS = OWN_PART, CANDIDATE, HIDDEN, CONTEXT, SUMMARY, JOINT, SCORE, HOLD, VAL
 
 
 def _addresses(linear: tuple[nn.Linear, ...]) -> tuple[int, ...] | None:
-    """Return those of weights and biases, 0 where there is none; None if anything has been done to them."""
+    """Return those of weights and biases, 0 where there is none; None if the kernel cannot read one."""
     found: list[int] = []
     for layer in linear:
-        if type(layer) is not nn.Linear or layer._forward_hooks or layer._forward_pre_hooks:
-            return None
         for part in layer._parameters.values():  # by its name, it takes five times as long
             if part is not None and not _is_read(part, torch.float32):
                 return None

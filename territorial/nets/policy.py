@@ -9,13 +9,15 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
+from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
 from territorial.nets.choice_kernels import draw_choices, write_masked
+from territorial.nets.layers import Float32Module
 from territorial.observation.layout import ObsLayout
 
 MASKED = -1e9
@@ -31,7 +33,7 @@ GAMES = OBSERVED | PREPARED
 """The names of what observations have of games, and not of rows."""
 
 
-class Policy(nn.Module):
+class Policy(Float32Module):
     """From what seats see to masked logits and values; boards are decoded within.
 
     Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
@@ -109,7 +111,7 @@ class Policy(nn.Module):
         is_on_processor = raw.device.type == beside.device.type == "cpu"
         is_read = (raw.dtype, beside.dtype) == (torch.float32, dtype)
         is_whole = raw.is_contiguous() and beside.is_contiguous()
-        needs_torch = torch.is_grad_enabled() or torch.compiler.is_compiling()
+        needs_torch = torch.is_grad_enabled() or is_recorded()
         is_exact = not torch.is_autocast_enabled("cpu")
         return is_on_processor and is_read and is_whole and is_exact and not needs_torch
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from territorial.decode.recorded import is_recorded
 from territorial.nets.seat_kernels import (
     LANES,
     attend,
@@ -61,7 +62,7 @@ def can_be_rows(seen: Mapping[str, Tensor]) -> bool:
     tables = [seen[name] for name in TABLES]
     is_plain = all(one.device.type == "cpu" and one.dtype == torch.float32 for one in tables)
     is_prepared = "between" in seen or "snapshot" in seen
-    needs_torch = torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu")
+    needs_torch = is_recorded() or torch.is_autocast_enabled("cpu")
     fits = seen["action_mask"].dtype == torch.int8
     return is_plain and fits and not is_prepared and not needs_torch
 

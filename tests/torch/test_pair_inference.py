@@ -130,14 +130,20 @@ def changed(how):
     if how == "another layer":
         policy.hidden = torch.nn.Sequential(policy.hidden, torch.nn.Tanh())
         policy.hidden.out_features = 32
+    if how == "a layer of values":
+        policy.value[1] = torch.nn.Tanh()
+    if how == "a hook of values":
+        policy.value.register_forward_hook(lambda _layer, _inputs, output: 2 * output)
     if how == "a hook":
         policy.hidden.register_forward_hook(lambda _layer, _inputs, output: 2 * output)
     if how == "pruning":
         prune.random_unstructured(policy.summary, "weight", 0.5)
-    return policy.double() if how == "float64" else policy
+    return policy
 
 
-@pytest.mark.parametrize("how", ["its own code", "another layer", "a hook", "pruning"])
+@pytest.mark.parametrize(
+    "how", ["its own code", "another layer", "a layer of values", "a hook", "a hook of values", "pruning"]
+)
 def test_what_is_not_usual_is_left_to_the_layers(how):
     policy, rows = changed(how), seen(30)
     with torch.no_grad():
@@ -155,9 +161,11 @@ def test_it_reads_what_it_knows():
         assert computed(policy, own, pairs, mask[:, :-1].contiguous()) is None
         assert computed(policy, own[:, :-1].contiguous(), pairs, mask) is None
         assert computed(policy, own, pairs.transpose(1, 2).contiguous().transpose(1, 2), mask) is None
-        assert computed(policy.double(), own, pairs, mask) is None
+        policy.hold.double()
+        assert computed(policy, own, pairs, mask) is None
+        policy.hold.float()
         many = [part.repeat(MOST_ROWS // 30 + 1, *[1] * (part.ndim - 1)) for part in (own, pairs, mask)]
-        assert computed(policy.float(), *many) is None
+        assert computed(policy, *many) is None
         with torch.autocast("cpu"):
             assert computed(policy, own, pairs, mask) is None
         found = computed(policy, own[:0], pairs[:0], mask[:0])
