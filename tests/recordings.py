@@ -1,30 +1,20 @@
-"""What environments did, written down as digests: one short one for each array of each step.
+"""What environments did, written down as one digest for each mode.
 
-A recording holds cases by name, a case has labels such as ``info.place``, and a label has one digest of all
-its steps and one character for each step. So a difference is found with its array and its step. As a
-character is one of 64, the first step that is told is a later one once in so many times.
+A recording has labels such as ``info.place``, and a label has one value for each step. ``--show MODE``
+prints a digest of each label and one character for each step. So a difference is found with its array and its
+step by printing the mode in two revisions. A character is one of 64 and may hide a difference.
 """
 
+import argparse
 import base64
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-WIDTH = 1
-"""Characters a step."""
-ABSENT = "." * WIDTH
-MAY_GROW = ("state.",)
-"""Labels of tables to which later versions may add columns."""
-
-
-class Written(NamedTuple):
-    """All steps of one label: the digest that must be equal, and the short ones that tell where it is not."""
-
-    digest: str
-    steps: str
+ABSENT = "."
 
 
 class Recording:
@@ -46,18 +36,18 @@ class Recording:
         self.steps.append({label: seen.digest() for label, seen in self._now.items()})
         self._now = {}
 
-    def written(self):
-        """Return ``Written`` by label."""
-        labels = sorted({label for step in self.steps for label in step})
-        return {label: self._written(label) for label in labels}
+    def lines(self):
+        """Return a line for each label: its digest, and a character for each step."""
+        for label in sorted({label for step in self.steps for label in step}):
+            digests = [step.get(label) for step in self.steps]
+            whole = hashlib.blake2b(b"|".join(one or b"" for one in digests), digest_size=9).digest()
+            steps = "".join(base64.b64encode(one).decode()[0] if one else ABSENT for one in digests)
+            yield f"{label} {base64.b64encode(whole).decode()} {steps}"
 
-    def _written(self, label):
-        digests = [step.get(label) for step in self.steps]
-        whole = hashlib.blake2b(b"|".join(one or b"" for one in digests), digest_size=9).digest()
-        return Written(
-            base64.b64encode(whole).decode(),
-            "".join(base64.b64encode(one).decode()[:WIDTH] if one else ABSENT for one in digests),
-        )
+    def digest(self):
+        """Return the digest of all labels."""
+        text = "\n".join(line.rpartition(" ")[0] for line in self.lines())
+        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def as_bytes(value):
@@ -75,42 +65,21 @@ def as_bytes(value):
     raise TypeError(f"nothing is known of how to write down {value!r}")
 
 
-def differences(case, expected, found):
-    """Return a line for each label of a case that is not as it was, the earliest step first."""
-    lines = [
-        (len(one.steps), f"{case}: {name} is missing") for name, one in expected.items() if name not in found
-    ]
-    for name, one in found.items():
-        before = expected.get(name)
-        if before is None:
-            if not name.startswith(MAY_GROW):
-                lines.append((len(one.steps), f"{case}: {name} is new"))
-        elif one != before:
-            step = first_difference(before.steps, one.steps)
-            lines.append((step, f"{case}: {name} differs from step {step} on"))
-    return [line for _, line in sorted(lines)]
-
-
-def first_difference(before, now):
-    """Return the first step whose digest differs, or how many there are in both."""
-    length = min(len(before), len(now)) // WIDTH
-    places = (slice(i * WIDTH, (i + 1) * WIDTH) for i in range(length))
-    return next((i for i, place in enumerate(places) if before[place] != now[place]), length)
-
-
-def save(path, cases):
-    """Write recordings, ``{case: {label: Written}}``, one line a label."""
-    path.write_text(json.dumps(cases, indent=1, sort_keys=True).replace('",\n   "', '", "') + "\n")
-
-
-def record(path, cases, beginnings):
-    """Play ``cases``, functions by name, and write what they did; only names with ``beginnings``, if any."""
-    kept = {name: one for name, one in load(path).items() if name in cases} if beginnings else {}
-    played = {name: play for name, play in cases.items() if name.startswith(tuple(beginnings) or "")}
-    save(path, kept | {name: play().written() for name, play in played.items()})
-
-
 def load(path):
-    """Return the recordings in a file."""
-    cases = json.loads(path.read_text())
-    return {case: {label: Written(*one) for label, one in labels.items()} for case, labels in cases.items()}
+    """Return the digests in a file, by mode."""
+    return json.loads(path.read_text())
+
+
+def main(path, cases):
+    """Play ``cases``, functions by name, and write their digests to ``path``; or print one of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("beginnings", nargs="*", help="record modes whose names begin so; the others stay")
+    parser.add_argument("--show", metavar="MODE", choices=cases, help="print a mode, label by label")
+    parsed = parser.parse_args()
+    if parsed.show:
+        sys.stdout.writelines(f"{line}\n" for line in cases[parsed.show]().lines())
+        return
+    kept = {name: one for name, one in load(path).items() if name in cases} if parsed.beginnings else {}
+    chosen = [name for name in cases if name.startswith(tuple(parsed.beginnings) or "")]
+    found = kept | {name: cases[name]().digest() for name in chosen}
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

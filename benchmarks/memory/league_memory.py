@@ -99,6 +99,7 @@ class PackedCase(NamedTuple):
     """Of the prediction."""
     runner: str = "batched"
     epochs: int = 1
+    iterations: int = 5
 
 
 PACKED = {
@@ -108,9 +109,8 @@ PACKED = {
     "pairs": PackedCase(TABLES, "pairs", "pairs"),
     "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed"),
     "pairs, preset": PackedCase(PRESET, "pairs", "pairs", epochs=2),
-    "packed, small": PackedCase(SMALL),
+    "packed, small": PackedCase(SMALL, iterations=1),
 }
-ITERATIONS = 5
 MANY, MANY_RUNNERS = 300, 4
 MOST_MB = 1341
 """At the worst moment of each league, over idle processes."""
@@ -216,7 +216,7 @@ def packed(case: PackedCase) -> dict[str, Any]:
         built = settled().total
         open_all(algorithm, league.names)
         opened, peaks = settled().total, []
-        for _ in range(ITERATIONS):
+        for _ in range(case.iterations):
             with Peak() as peak:
                 algorithm.train()
             peaks.append(peak.total)

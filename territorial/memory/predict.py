@@ -29,7 +29,7 @@ PLAYED, RECEIVED = 7, 4
 three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
 OLD_AT_WORK, AT_WORK = 200 * MB, 85 * MB
 """Of RLlib's old and new stack and torch in a process, once they do something, whatever it is; measured, the
-latter by benchmarks/memory/league_memory.py."""
+new one by benchmarks/memory/league_memory.py."""
 COMPILED = 46 * MB
 """Of the engine's compiled code, and what loads it, in a process that plays; measured likewise."""
 ROW_BYTES = 3_000

@@ -1,14 +1,13 @@
-"""Plays every environment in every mode, and writes down what each step returned: ``modes.json``.
+"""Plays every environment in every mode, and writes a digest of what all steps returned: ``modes.json``.
 
 Run by hand, and only if a change of games, rewards or infos is wanted:
 ``python -m tests.env.recorded_modes``.
-With beginnings of names of cases, such as ``corner``, it replaces these alone.
+With beginnings of names of modes, such as ``corner``, it replaces these alone; ``--show MODE`` prints one.
 """
 
 import copy
 import itertools
 import pickle
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from territorial.bots import PythonBot
 from territorial.constants import NUM_FRACTIONS
 from territorial.engine.saved_game import NEXT_ONES
 from territorial.game.state import FIELDS
-from tests.recordings import Recording, record
+from tests.recordings import Recording, main
 
 PATH = Path(__file__).parent / "modes.json"
 PLAYERS, GAMES = 5, 3
@@ -703,4 +702,4 @@ def cases():
 
 
 if __name__ == "__main__":
-    record(PATH, cases(), sys.argv[1:])
+    main(PATH, cases())

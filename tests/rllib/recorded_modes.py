@@ -1,12 +1,11 @@
-"""Plays RLlib's environments in every mode, and writes down what each step returned: ``modes.json``.
+"""Plays RLlib's environments in every mode, and writes a digest of what all steps returned: ``modes.json``.
 
 Run by hand, and only if a change of games, rewards or infos is wanted:
 ``python -m tests.rllib.recorded_modes``.
-With beginnings of names of cases, such as ``corner``, it replaces these alone.
+With beginnings of names of modes, such as ``corner``, it replaces these alone; ``--show MODE`` prints one.
 """
 
 import itertools
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from territorial import GameConfig
 from territorial.bots import PythonBot
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Group, LeagueTable
-from tests.recordings import Recording, record
+from tests.recordings import Recording, main
 
 PATH = Path(__file__).parent / "modes.json"
 PLAYERS, GAMES = 5, 3
@@ -203,4 +202,4 @@ def cases():
 
 
 if __name__ == "__main__":
-    record(PATH, cases(), sys.argv[1:])
+    main(PATH, cases())

@@ -1,0 +1,166 @@
+"""What must never slip, as counts: calls, allocations and bytes of a step at full size, and compilations.
+
+No count depends on the processor, on clocks, on load or on cores. Instructions of a step do depend on the
+processor: ``benchmarks/engine/instructions.py --against`` compares them between revisions on one machine.
+"""
+
+import gc
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from numba.core import event
+
+import territorial
+from territorial.decode.store import FrameStore
+from territorial.engine.compiled_calls import CompiledCalls
+from territorial.jit.decorators import JIT_ENABLED
+
+CONFIG = territorial.GameConfig()
+SEATS = territorial.LINEUPS["mixed-1"].seats
+GAMES = 16
+
+
+def step_of_engine():
+    """Return a step of a batch of bots whose boards are observed."""
+    game = territorial.VecGame(CONFIG, GAMES, seats=SEATS, frames=4)
+    game.reset(seed=0)
+    return game.step
+
+
+def step_of_vec(**options):
+    """Return a step of a vector environment in which all seats are agents."""
+    env = territorial.make_vec(GAMES, config=CONFIG, **options)
+    env.reset(seed=0)
+    actions = np.zeros((GAMES, CONFIG.num_players), np.int64)
+    return lambda: env.step(actions)
+
+
+def step_of_parallel():
+    """Return a step of one game of 32 agents, in dicts."""
+    env = territorial.parallel_env(config=CONFIG, obs="features")
+    env.reset(seed=0)
+    actions = dict.fromkeys(env.agents, 0)
+    return lambda: env.step(actions)
+
+
+STEPS = {
+    "engine": (step_of_engine, 15, 2_000),
+    "zero_copy": (lambda: step_of_vec(zero_copy=True), 60, 20_000),
+    "packed": (step_of_vec, 100, 4_300_000),
+    "features": (lambda: step_of_vec(obs="features"), 80, 2_400_000),
+    "parallel": (step_of_parallel, 140, 200_000),
+}
+"""What makes a step; how many calls of Python it may take, and how many bytes it may allocate at a time."""
+
+
+@pytest.fixture(params=STEPS)
+def floor(request):
+    make, calls, nbytes = STEPS[request.param]
+    step = make()
+    step()  # what is made once
+    gc.collect()
+    gc.disable()  # a collection would call what else waits for one
+    yield step, calls, nbytes
+    gc.enable()
+
+
+def test_a_step_of_all_games_is_one_call_of_compiled_code(floor, monkeypatch):
+    step, *_ = floor
+    calls, step_games = [], CompiledCalls.step_games
+    monkeypatch.setattr(CompiledCalls, "step_games", lambda own: (calls.append(own), step_games(own)))
+    step()
+    assert len(calls) == 1
+
+
+def test_calls_of_python_in_a_step(floor):
+    step, most, _ = floor
+    calls = []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        step()
+    finally:
+        sys.setprofile(None)
+    assert 0 < len(calls) <= most, calls
+
+
+def test_bytes_that_a_step_allocates(floor):
+    step, _, most = floor
+    tracemalloc.start()
+    try:
+        step()
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        step()
+        assert tracemalloc.get_traced_memory()[1] - before <= most
+    finally:
+        tracemalloc.stop()
+
+
+def test_bytes_of_a_game_and_of_what_is_seen_of_it():
+    observed = territorial.VecGame(CONFIG, GAMES, seats=SEATS, frames=4)
+    bare = territorial.VecGame(CONFIG, GAMES, seats=SEATS, observe=False)
+    assert observed.bytes_per_game <= 840_000
+    assert bare.bytes_per_game <= 340_000
+    assert sum(array.nbytes for array in observed.observations) <= GAMES * 246_000
+    env = territorial.make_vec(GAMES, config=CONFIG, obs="features")
+    assert env.reset(seed=0)[0]["observation"][0, 0].nbytes <= 4_000
+
+
+def test_bytes_of_a_whole_game_as_a_replay_and_in_a_frame_store(tmp_path):
+    game = territorial.VecGame(CONFIG, 1, seats=SEATS, frames=1, autoreset="disabled")
+    store = FrameStore(game.layout, 1)
+    with territorial.Recorder(game, tmp_path) as recorder:
+        game.reset(seeds=[0])
+        store.append(game.observations)
+        while not game.step()[-1]["ended"][0]:
+            store.append(game.observations)
+        recorder.replay(0).save(tmp_path / "game.replay")
+    assert len(store) > 300
+    assert store.nbytes / len(store) <= 3_000
+    assert (tmp_path / "game.replay").stat().st_size <= 65_536
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
+def test_after_a_first_step_nothing_is_compiled_for_other_games_of_its_size():
+    def play(games, **options):
+        game = territorial.VecGame(CONFIG, games, **options)
+        game.reset(seed=games)
+        game.step()
+        game.close()
+
+    class Compilations(event.Listener):
+        names: list[str] = []  # noqa: RUF012 - of this test alone
+
+        def on_start(self, found):
+            self.names.append(found.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, found):
+            pass
+
+    play(1)
+    with event.install_listener("numba:compile", Compilations()):
+        play(3, seats=SEATS)
+        play(2, frames=4, autoreset="disabled")
+        play(2, observe=False, num_threads=2)
+        play(1, seats=["champion-1", *SEATS[1:]])
+    assert Compilations.names == []
+
+
+PROCESS = """
+import territorial
+from territorial.cli.machine import resident_memory
+territorial.make_vec(1, zero_copy=True).reset(seed=0)
+before = resident_memory()[0]
+env = territorial.make_vec(64, zero_copy=True)
+env.reset(seed=0)
+print((resident_memory()[0] - before) / (64 * env.game.bytes_per_game))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what is resident without psutil")
+def test_a_process_with_64_games_takes_little_more_than_its_games():
+    found = subprocess.run([sys.executable, "-c", PROCESS], capture_output=True, text=True, check=True)
+    assert 0.3 < float(found.stdout) < 1.6
