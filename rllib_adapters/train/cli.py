@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, lowest
+from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, check_new, lowest
 from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -149,8 +149,10 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
     """Raise UsageError for a folder that a run cannot be in, before anything takes time."""
     if goes_on:
         return
-    if (folder / OPTIONS).exists():
-        raise UsageError(f"there is already a run in {str(folder)!r}; --resume resumes it")
+    try:
+        check_new(folder)
+    except FileExistsError as error:
+        raise UsageError(f"argument RUN: {error.filename!r}: {error.strerror}") from None
     options.check_folder("RUN", str(folder))
 
 

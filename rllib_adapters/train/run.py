@@ -24,7 +24,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import ray_private
 from rllib_adapters.configure import configure_league
-from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.callback import START, keeper_of, league_in
 from rllib_adapters.league.cluster import search_path
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.shared_store import SharedStore
@@ -32,7 +32,15 @@ from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
-from rllib_adapters.train.options import OPTIONS, Training
+from rllib_adapters.train.options import (
+    CHECKPOINTS,
+    EVENTS,
+    OPTIONS,
+    PROGRESS,
+    SNAPSHOTS,
+    Training,
+    check_new,
+)
 from territorial.config.validation import finite_number, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
@@ -45,9 +53,9 @@ from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
 from territorial.memory.predict import predict
 from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.errors import StoreInUseError
 
-PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
-CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
+LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
 STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
@@ -85,8 +93,9 @@ class Run:
         shared: whether processes are on other machines, too, which fetch snapshots from this one.
         limits: further options that replace those in the folder: ``iterations``, ``minutes``, ``memory_mb``.
 
-    FileExistsError for a new run in a folder that has one, FileNotFoundError for going on where there is
-    none. BudgetError (a MemoryError) if it is to take more than ``memory_mb``.
+    FileExistsError for a new run in a folder that has one, or files that a new one would replace.
+    FileNotFoundError for going on where there is none. BudgetError (a MemoryError) if it is to take more than
+    ``memory_mb``.
 
     """
 
@@ -97,8 +106,6 @@ class Run:
         goes_on = training is None
         if goes_on and not (self.folder / OPTIONS).is_file():
             raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be resumed")
-        if not goes_on and (self.folder / OPTIONS).exists():
-            raise FileExistsError(f"there is already a run in {str(folder)!r}; --resume resumes it")
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -106,22 +113,61 @@ class Run:
         self.store = (SharedStore if shared else SnapshotStore)(self.folder / SNAPSHOTS)
         self._seconds, logged = 0.0, 0
         torch.set_num_threads(self.training.threads)
-        latest = self.checkpoints.latest() if goes_on else None
+        with only_writer(self.store.path):  # or a run that is at work here is
+            latest = self._found() if goes_on else None
+            if not goes_on:
+                self._begin()
         if latest is not None:
             self._seconds, logged = _state_in(latest / STATE)
-        with self._guard():
-            self.algorithm = self._build() if latest is None else self._restore(latest)
-        self.training.write(own_file(self.folder / OPTIONS))
-        begins_at = self.algorithm.training_iteration + 1
-        self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
+        with contextlib.ExitStack() as unless_it_stands:
+            if not goes_on:
+                unless_it_stands.callback(self._undo)
+            with self._guard():
+                self.algorithm = self._build() if latest is None else self._restore(latest)
+            unless_it_stands.callback(self.algorithm.stop)
+            self.training.write(own_file(self.folder / OPTIONS))
+            begins_at = self.algorithm.training_iteration + 1
+            self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
+            unless_it_stands.pop_all()
 
     # ---- beginning ------------------------------------------------------------------------------------
 
+    def _begin(self) -> None:
+        """Begin a new run in its folder; from here on, the folder can be resumed."""
+        check_new(self.folder)
+        self.training.write(own_file(self.folder / OPTIONS))
+
+    def _undo(self) -> None:
+        """Remove what there is of a new run that could not be built: nothing else was there."""
+        with contextlib.suppress(StoreInUseError), only_writer(self.store.path):
+            for name in self.store.names():
+                self.store.remove(name)
+            (self.folder / OPTIONS).unlink()
+
+    def _found(self) -> Path | None:
+        """Return the newest complete checkpoint; without any, the run begins again from nothing."""
+        latest = self.checkpoints.latest()
+        if latest is None:
+            names = self.store.names()
+            for name in names:
+                self._check_first(name)
+            for name in names:
+                self.store.remove(name)
+        return latest
+
+    def _check_first(self, name: str) -> None:
+        """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
+        learners = self.training.league_config().learners
+        about = self.store.manifest(name).metadata
+        is_first = name in {f"{one.name}{end}" for one in learners for end in ("-0", START)}
+        if not is_first or about.get("step") != 0 or "run" not in about:
+            raise ValueError(
+                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and beginning again would "
+                f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
+            )
+
     def _build(self) -> Algorithm:
         training = self.training
-        with only_writer(self.store.path):  # which a run that has begun here before this one is
-            for name in self.store.names():  # of a run that was stopped before its first checkpoint
-                self.store.remove(name)
         env_config = training.env_config()
         self._check_budget(env_config)
         config = configure_league(
@@ -205,9 +251,7 @@ class Run:
 
     def _freeze_last(self) -> None:
         """Add the main agent as it is to the snapshots, in place of an earlier one."""
-        if LAST in self.store:
-            self.store.remove(LAST)
-        freeze(self.algorithm, self.store, LAST, step=self.algorithm.training_iteration)
+        freeze(self.algorithm, self.store, LAST, step=self.algorithm.training_iteration, replace=True)
 
     def _iterate(
         self,
