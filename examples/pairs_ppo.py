@@ -733,9 +733,10 @@ class Curve:
 
     def __init__(self, path: Path, last: int) -> None:
         self._path = path
-        lines = path.read_text().splitlines()[1:] if path.exists() else []
-        kept = [line for line in lines if line and int(line.partition(",")[0]) <= last]
-        write_file(path, "".join(f"{line}\n" for line in [",".join(self.COLUMNS), *kept]).encode())
+        lines = path.read_text().splitlines(keepends=True)[1:] if path.exists() else []
+        whole = [line for line in lines if line.endswith("\n") and line.count(",") == len(self.COLUMNS) - 1]
+        kept = [line for line in whole if int(line.partition(",")[0]) <= last]
+        write_file(path, "".join([f"{','.join(self.COLUMNS)}\n", *kept]).encode())
 
     def add(self, run: PairRun, found: PlayedRows, loss: float, above: float) -> None:
         """Add the line of an update."""

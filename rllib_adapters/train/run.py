@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from rllib_adapters.league.shared_store import SharedStore
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.train.growing import cut_back
 from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
 from rllib_adapters.train.options import (
     CHECKPOINTS,
@@ -79,7 +81,7 @@ class Run:
     ``run.json``        its options
     ``snapshots/``      a ``SnapshotStore``; ``last`` is the main agent as training ended
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
-    ``progress.csv``    a line an iteration, cut back to the checkpoint that a run resumes from
+    ``progress.csv``    a line an iteration, cut back to whole ones up to the checkpoint of a resumed run
     ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
@@ -127,7 +129,8 @@ class Run:
             unless_it_stands.callback(self.algorithm.stop)
             self.training.write(own_file(self.folder / OPTIONS))
             begins_at = self.algorithm.training_iteration + 1
-            self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
+            has_events = self.training.log == "tensorboard"
+            self._log = _Log(self.folder, logged, begins_at, has_events=has_events)
             unless_it_stands.pop_all()
 
     # ---- beginning ------------------------------------------------------------------------------------
@@ -340,16 +343,17 @@ class _Log:
     Args:
         folder: of the run.
         logged: bytes of the file that are kept: up to the checkpoint that the run resumes from.
-        begins_at: the first iteration for TensorBoard; None: nothing is written for it.
+        begins_at: the iteration that comes next; rows from there on are dropped.
+        has_events: whether TensorBoard's files are written, too; default False.
 
     """
 
-    def __init__(self, folder: Path, logged: int, begins_at: int | None) -> None:
+    def __init__(self, folder: Path, logged: int, begins_at: int, *, has_events: bool = False) -> None:
         path = own_file(folder / PROGRESS)
         path.touch()
-        os.truncate(path, min(logged, path.stat().st_size))
+        cut_back(path, partial(_is_before, begins_at), most=logged)
         self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
-        self._events = None if begins_at is None else _events(folder / EVENTS, begins_at)
+        self._events = _events(folder / EVENTS, begins_at) if has_events else None
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
@@ -378,6 +382,12 @@ class _Log:
             self._file.close()
         if self._events is not None:
             self._events.close()
+
+
+def _is_before(begins_at: int, number: int, line: bytes) -> bool:
+    """Return whether a line of the log is its heading, or the row of an iteration before ``begins_at``."""
+    first = line.partition(b",")[0]
+    return first == b"iteration" if number == 1 else first.isdigit() and int(first) < begins_at
 
 
 def _state_in(path: Path) -> tuple[float, int]:

@@ -471,3 +471,12 @@ def test_two_runs_in_one_folder_at_once_are_refused(pairs_ppo, tmp_path, capsys)
     with one_writer(tmp_path / ".writer"), pytest.raises(SystemExit):
         pairs_ppo.main(options(tmp_path, updates=1))
     assert "another process writes there (process " in capsys.readouterr().err
+
+
+def test_a_curve_that_was_cut_inside_a_line_has_whole_ones(pairs_ppo, tmp_path):
+    path, columns = tmp_path / "progress.csv", len(pairs_ppo.Curve.COLUMNS)
+    rows = [",".join(pairs_ppo.Curve.COLUMNS), *(",".join([str(i)] * columns) for i in (1, 2, 3))]
+    for lost in (1, 2, 12):
+        path.write_text("\n".join([*rows, ""])[:-lost])
+        pairs_ppo.Curve(path, 3)
+        assert path.read_text() == "\n".join([*rows[:3], ""])
