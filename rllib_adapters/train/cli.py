@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, check_new, lowest
+from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new, lowest
 from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -23,7 +23,7 @@ from territorial.engine.compiling import compile_steps, is_compiled
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
-from territorial.snapshots.errors import StoreInUseError
+from territorial.snapshots.errors import SnapshotError
 
 EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes
@@ -34,8 +34,6 @@ EXAMPLES = """\
   territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
 """
-LIMITS = ("iterations", "minutes", "memory_mb")
-"""Fields that may change when a run is resumed."""
 OPTION_OF = {
     "agents": "--agent-seats",
     "bots": "--bot-seats",
@@ -184,7 +182,9 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         what = "building the algorithm" if training else "resuming the run"
         with progress(f"territorial train: {what}"):
             current = make(folder, training, **limits)
-    except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
+    except OSError as error:
+        raise UsageError(f"{error.filename!r}: {error.strerror}" if error.filename else str(error)) from None
+    except (SnapshotError, ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except MemoryError as error:
         return _fail(error)

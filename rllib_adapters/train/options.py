@@ -26,6 +26,10 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
+LIMITS = ("iterations", "minutes", "memory_mb")
+"""Fields that may be given again when a run is resumed."""
+OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "log", "threads")
+"""Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS, EVENTS = "progress.csv", "checkpoints", "snapshots", "tensorboard"
 """What else is in that folder."""
 ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}

@@ -11,11 +11,11 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import ray
@@ -37,13 +37,14 @@ from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
 from rllib_adapters.train.options import (
     CHECKPOINTS,
     EVENTS,
+    OF_WHAT_COMES,
     OPTIONS,
     PROGRESS,
     SNAPSHOTS,
     Training,
     check_new,
 )
-from territorial.config.validation import finite_number, whole_number
+from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
@@ -55,10 +56,10 @@ from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
 from territorial.memory.predict import predict
 from territorial.snapshots.checkpoints import Checkpoints
-from territorial.snapshots.errors import StoreInUseError
+from territorial.snapshots.errors import SnapshotError, StoreInUseError
 
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
-STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
+STATE_BOUNDS = Bounds(nbytes=2**16, values=1000)
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
 OBJECT_STORE = 200 * MB
@@ -120,7 +121,8 @@ class Run:
             if not goes_on:
                 self._begin()
         if latest is not None:
-            self._seconds, logged = _state_in(latest / STATE)
+            self._seconds, logged, options = _state_in(latest / STATE)
+            self._check_options(latest, options)
         with contextlib.ExitStack() as unless_it_stands:
             if not goes_on:
                 unless_it_stands.callback(self._undo)
@@ -149,7 +151,10 @@ class Run:
 
     def _found(self) -> Path | None:
         """Return the newest complete checkpoint; without any, the run begins again from nothing."""
-        latest = self.checkpoints.latest()
+        latest = self.checkpoints.latest(self._lacks)
+        for step in self.checkpoints.steps():
+            if latest is not None and self.checkpoints.at(step) > latest:
+                self.checkpoints.set_aside(step)
         if latest is None:
             names = self.store.names()
             for name in names:
@@ -157,6 +162,25 @@ class Run:
             for name in names:
                 self.store.remove(name)
         return latest
+
+    def _lacks(self, checkpoint: Path) -> str | None:
+        """Return what a checkpoint needs of the run that is not there as it was written; None: nothing."""
+        try:
+            _state_in(checkpoint / STATE)
+            for name in League.load(checkpoint / LEAGUE).snapshots:
+                self.store.load(name)
+        except (SnapshotError, ValueError) as error:
+            return str(error)
+        return None
+
+    def _check_options(self, checkpoint: Path, began: Mapping[str, Any]) -> None:
+        """Raise ValueError if the file of options says something else than the run does."""
+        for name, value in vars(self.training).items():
+            if name not in OF_WHAT_COMES and began.get(name, value) != value:
+                raise ValueError(
+                    f"{str(self.folder / OPTIONS)!r} has {name} = {shown(value)}; the run of "
+                    f"{checkpoint.name} began with {shown(began[name])}. Write that, or begin another run"
+                )
 
     def _check_first(self, name: str) -> None:
         """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
@@ -207,7 +231,13 @@ class Run:
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
-        algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
+        try:
+            algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
+        except (SnapshotError, OSError, MemoryError, ImportError):
+            raise
+        except Exception as error:  # whatever RLlib makes of files that do not fit
+            reason = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{latest} cannot be restored: {reason}") from error
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
             raise ValueError(
@@ -304,7 +334,8 @@ class Run:
     def _fill(self, folder: Path) -> None:
         self.algorithm.save_to_path(str(folder / ALGORITHM))
         league_in(self.algorithm).save(folder / LEAGUE)
-        state = {"seconds": self._seconds, "logged": self._log.sync()}
+        options = dataclasses.asdict(self.training)
+        state = {"seconds": self._seconds, "logged": self._log.sync(), "options": options}
         write_file(folder / STATE, json.dumps(state).encode())
 
     def _is_over(self) -> bool:
@@ -390,13 +421,27 @@ def _is_before(begins_at: int, number: int, line: bytes) -> bool:
     return first == b"iteration" if number == 1 else first.isdigit() and int(first) < begins_at
 
 
-def _state_in(path: Path) -> tuple[float, int]:
-    """Return the seconds of a run and the bytes of its log, from a checkpoint; ValueError names the file."""
+class _RunState(NamedTuple):
+    """What a checkpoint says of its run."""
+
+    seconds: float
+    logged: int
+    """Bytes of the log."""
+    options: Mapping[str, Any]
+    """Those of the run; empty in checkpoints of earlier releases."""
+
+
+def _state_in(path: Path) -> _RunState:
+    """Return the state of a run in a checkpoint; ValueError names the file."""
     try:
         state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
-        check_fields("it", state, {"seconds", "logged"})
-        return finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0)
-    except (ValueError, TypeError) as error:
+        check_fields("it", state, {"seconds", "logged"}, {"options"})
+        options = state.get("options", {})
+        check_fields("options", options, (), options)
+        return _RunState(
+            finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0), options
+        )
+    except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
 
 
