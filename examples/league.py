@@ -71,10 +71,9 @@ def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
     env_config = {"config": game, "league": table(*seats, [UNTRAINED])}
     settings = settings_of(env_config)
     torch.manual_seed(options.seed)
-    if UNTRAINED not in store:
-        weights = ReferenceModule.make_policy(settings).state_dict()
-        arrays = {name: tensor.numpy() for name, tensor in weights.items()}
-        store.add(UNTRAINED, arrays, ReferenceModule.manifest(settings, iteration=0))
+    weights = ReferenceModule.make_policy(settings).state_dict()
+    arrays = {name: tensor.numpy() for name, tensor in weights.items()}
+    store.add(UNTRAINED, arrays, ReferenceModule.manifest(settings, iteration=0))
     config = configure(PPOConfig(), env_config, module=ReferenceModule, store=store)
     # No timeout: however long a sample takes.
     config.env_runners(num_env_runners=options.env_runners, sample_timeout_s=None)
@@ -113,10 +112,7 @@ def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStor
             f"{row.megabytes:,.0f} MB",
             flush=True,
         )
-        name = f"main-{i}"
-        if name in store:
-            store.remove(name)
-        freeze(algorithm, store, name, iteration=i)
+        freeze(algorithm, store, f"main-{i}", iteration=i)
         snapshots = [UNTRAINED, *(f"main-{k}" for k in range(1, i + 1))]
         set_league(algorithm, table(*seats, snapshots))
     return rows
@@ -201,8 +197,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="decisions after which a game of an evaluation is cut (default %(default)s)",
     )
     add("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    add("--store", default=None, help="folder of the SnapshotStore (default a temporary folder)")
-    return parser.parse_args(arguments)
+    add("--store", default=None, help="new folder of the SnapshotStore (default a temporary folder)")
+    options = parser.parse_args(arguments)
+    if options.store and SnapshotStore(options.store).names():
+        parser.error(f"argument --store: {options.store!r} has snapshots; choose another folder")
+    return options
 
 
 def main(arguments: list[str]) -> None:

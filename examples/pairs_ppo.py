@@ -43,7 +43,9 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.engine.seats import CustomBot
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
+from territorial.files.locks import one_writer
 from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
 from territorial.nets.pair_calibration import calibration_rows
@@ -144,7 +146,12 @@ class Settings:
             config_of(self, kind)
 
 
-SETTINGS, PROGRESS = "settings.json", "progress.csv"
+SETTINGS, PROGRESS, WRITER = "settings.json", "progress.csv", ".writer"
+MADE = (
+    *("snapshots", "checkpoints", "history", PROGRESS),
+    *("league.npz", "weights.safetensors", "network.safetensors"),
+)
+"""What else a run makes in its folder."""
 LENGTH = ("save", "minutes", "updates", "checkpoint_every", "history_every")
 """Settings that may be others when a run is resumed."""
 
@@ -586,7 +593,7 @@ class PairRun:
             League.load(self.checkpoints.at(step) / "league.npz", own) for step in self.checkpoints.steps()
         ]
         needed = {name for league in leagues for name in league.snapshots}
-        for path in self.file_of("any").parent.glob("*.safetensors"):
+        for path in self.file_of("any").parent.glob("main-*.safetensors"):
             if path.stem not in needed:
                 path.unlink()
 
@@ -617,6 +624,7 @@ class PairRun:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
         path = self.folder / SETTINGS
         mine = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
+        check_unused(self.folder, MADE, SETTINGS)
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
             return
@@ -725,9 +733,10 @@ class Curve:
 
     def __init__(self, path: Path, last: int) -> None:
         self._path = path
-        lines = path.read_text().splitlines()[1:] if path.exists() else []
-        kept = [line for line in lines if line and int(line.partition(",")[0]) <= last]
-        write_file(path, "".join(f"{line}\n" for line in [",".join(self.COLUMNS), *kept]).encode())
+        lines = path.read_text().splitlines(keepends=True)[1:] if path.exists() else []
+        whole = [line for line in lines if line.endswith("\n") and line.count(",") == len(self.COLUMNS) - 1]
+        kept = [line for line in whole if int(line.partition(",")[0]) <= last]
+        write_file(path, "".join([f"{','.join(self.COLUMNS)}\n", *kept]).encode())
 
     def add(self, run: PairRun, found: PlayedRows, loss: float, above: float) -> None:
         """Add the line of an update."""
@@ -749,15 +758,19 @@ def main(argv: list[str] | None = None) -> PairRun:
             help=spec.metadata["help"] + " (default %(default)s)" * bool(spec.default != ""),
         )
     given = vars(parser.parse_args(argv))
-    try:
-        run = PairRun(Settings(**given))
-    except (ValueError, TypeError, OSError) as error:
-        parser.error(str(error))
-    torch.set_num_threads(1)
-    try:
-        train(run)
-    finally:  # Ctrl-C, too
-        run.finish()
+    with contextlib.ExitStack() as held:
+        try:
+            settings = Settings(**given)
+            Path(settings.save).mkdir(parents=True, exist_ok=True)
+            held.enter_context(one_writer(Path(settings.save) / WRITER))
+            run = PairRun(settings)
+        except (ValueError, TypeError, OSError) as error:
+            parser.error(str(error))
+        torch.set_num_threads(1)
+        try:
+            train(run)
+        finally:  # Ctrl-C, too
+            run.finish()
     return run
 
 

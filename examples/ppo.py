@@ -188,6 +188,8 @@ class OnPairs(ActorCritic):
 
 
 Maker = Callable[[ObsLayout, GameConfig], ActorCritic]
+WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
+"""The files of what was trained."""
 NETWORKS: Mapping[str, tuple[type[ActorCritic], Maker]] = {
     "encode-once": (OnBoards, lambda layout, config: OnBoards(EncodeOncePolicy(layout, config))),
     "mlp": (OnBoards, lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config)))),
@@ -345,10 +347,10 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
 def save(args: Args, network: ActorCritic) -> None:
     """Write the weights as arrays; a network on pairs also in whole numbers, as the engine plays it."""
     folder = Path(args.save)
-    with open(folder / "weights.safetensors", "wb") as file:
+    with open(folder / WEIGHTS, "wb") as file:
         file.writelines(pieces({name: part.numpy() for name, part in network.state_dict().items()}))
     if isinstance(network, OnPairs):
-        report = network.policy.export(folder / "network.safetensors", interval=args.decision_every)
+        report = network.policy.export(folder / NETWORK, interval=args.decision_every)
         print(f"in whole numbers: {report}")
 
 
@@ -361,6 +363,8 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
     args = Args(**vars(parser.parse_args(argv)))
     if args.save:  # now, as training for nothing would be worse than an error
         Path(args.save).mkdir(parents=True, exist_ok=True)
+        if there := [name for name in (WEIGHTS, NETWORK) if (Path(args.save) / name).exists()]:
+            parser.error(f"argument --save: {args.save!r} has {there[0]} already; choose another folder")
     network, illegal = train(args)
     if args.save:
         save(args, network)

@@ -21,6 +21,7 @@ import torch
 from ppo import Args, OnBoards, Trunk, advantages_of, to_rows, update
 
 import territorial
+from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.frozen import FrozenPolicies, manifest_of
@@ -131,10 +132,9 @@ def rollout(args: Args, network: OnBoards, table: LeagueGames) -> dict:
 def freeze(league: League, store: SnapshotStore, policy: BoardPolicy) -> str:
     """Add a copy of the policy to the league and to the store, and return its name."""
     frozen = league.freeze("main")
-    if frozen.name in store:  # of a run that was stopped after its last checkpoint
-        store.remove(frozen.name)
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(frozen.name, weights, manifest_of(policy.layout, "pooled", {}))
+    # A run that was stopped after its last checkpoint may have left one of that name.
+    store.add(frozen.name, weights, manifest_of(policy.layout, "pooled", {}), replace=True)
     return frozen.name
 
 
@@ -180,6 +180,10 @@ def main(argv: list[str] | None = None) -> League:
     parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
     given = parser.parse_args(argv)
     args = Args(seed=given.seed, num_games=given.num_games, rollout=given.rollout)
+    try:
+        check_unused(given.run, ("snapshots", "league.npz"), "checkpoints")
+    except OSError as error:
+        parser.error(str(error))
     store, checkpoints = SnapshotStore(given.run / "snapshots"), Checkpoints(given.run / "checkpoints")
     latest = checkpoints.latest()
     league = League.load(latest / "league.npz") if latest else new_league(args.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 from territorial.league.writer import only_writer
 from territorial.nets import PairPolicy
+from territorial.snapshots.errors import SnapshotError
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
@@ -103,14 +105,9 @@ class LeagueKeeper:
         if self.start and not self.goes_on:
             start_with(algorithm, PairPolicy.load(self.start), self.start)
         for one in self.league.snapshots.values():
-            if one.name in self.store:
-                found = self.store.manifest(one.name).metadata.get("run")
-                if found != self.run:
-                    raise FileExistsError(
-                        f"the snapshot {one.name!r} of another run is in {self.store.path}; "
-                        "each run needs its own folder"
-                    )
-            elif one.step == 0 and not self.goes_on:
+            if self._has(one.name):
+                continue
+            if one.step == 0 and not self.goes_on:
                 self._keep(algorithm, one.learner, one.name)
             else:
                 raise UnknownSnapshotError(
@@ -118,7 +115,7 @@ class LeagueKeeper:
                     f"{self.store.path}; {MOVED}"
                 )
         for learner in self.league.config.learners:
-            if learner.reset_chance and f"{learner.name}{START}" not in self.store:
+            if learner.reset_chance and not self._has(f"{learner.name}{START}"):
                 self._keep(algorithm, learner.name, f"{learner.name}{START}")
         set_league(algorithm, self.league.table())  # the first games were dealt before there were snapshots
 
@@ -147,13 +144,15 @@ class LeagueKeeper:
         }
 
     def clean(self, needed: set[str] | frozenset[str] = frozenset()) -> list[str]:
-        """Remove from the store what neither the league nor ``needed`` has; return the names.
+        """Remove snapshots of this run that neither the league nor ``needed`` has; return the names.
 
-        To be called when no checkpoint needs it any more; games in progress play on with it.
+        To be called when no checkpoint needs them any more; games in progress play on with them. What others
+        have put into the store stays there.
         """
         self.hold()
         starts = {f"{name}{START}" for name in self.league.steps}
-        gone = [name for name in self.store.names() if name not in {*self.league.snapshots, *needed, *starts}]
+        kept = {*self.league.snapshots, *needed, *starts}
+        gone = [name for name in self.store.names() if name not in kept and self._is_own(name)]
         for name in gone:
             self.store.remove(name)
         return gone
@@ -177,20 +176,34 @@ class LeagueKeeper:
                 weights = SnapshotStore(there).load(name)
                 network = SnapshotStore(there).network(name)
                 content = None if network is None else [network.path.read_bytes()]
-                self.store.add(name, weights, weights.manifest, dtypes=weights.dtypes, network=content)
+                own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
+                self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         name = self.league.next_name(learner)
-        self.hold()
-        if name in self.store:  # of what was done after the checkpoint that the run went on from
-            self.store.remove(name)
-        self._keep(algorithm, learner, name)  # first: who is interrupted writes a checkpoint of the league
+        had = self._has(name)  # of what was done after the checkpoint that the run went on from
+        self._keep(algorithm, learner, name, replace=had)  # first: an interrupted run writes a checkpoint
         frozen = self.league.freeze(learner)
         if frozen.starts_anew:
             set_weights(algorithm, learner, self.store, f"{learner}{START}")
         return frozen.name
 
-    def _keep(self, algorithm: Algorithm, learner: str, name: str) -> None:
+    def _keep(self, algorithm: Algorithm, learner: str, name: str, *, replace: bool = False) -> None:
         self.hold()
         about: dict[str, Any] = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
-        freeze(algorithm, self.store, name, module=learner, **about)
+        freeze(algorithm, self.store, name, module=learner, replace=replace, **about)
+
+    def _has(self, name: str) -> bool:
+        """Return whether the store has a snapshot of this run; FileExistsError for one of another."""
+        if name in self.store and self.store.manifest(name).metadata.get("run") != self.run:
+            raise FileExistsError(
+                f"the snapshot {name!r} of another run is in {self.store.path}; each run needs its own folder"
+            )
+        return name in self.store
+
+    def _is_own(self, name: str) -> bool:
+        """Return whether this run has made a snapshot; of a damaged one it is not known."""
+        try:
+            return self.store.manifest(name).metadata.get("run") == self.run
+        except SnapshotError:
+            return False

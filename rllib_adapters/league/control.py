@@ -37,6 +37,7 @@ def freeze(
     *,
     module: str = MAIN,
     averaged: bool | None = None,
+    replace: bool = False,
     **metadata: Any,
 ) -> None:
     """Add the present weights of a module that learns to a store, as a snapshot.
@@ -47,9 +48,10 @@ def freeze(
     Args:
         algorithm: the algorithm that trains the module.
         store: the store, or its folder.
-        name: name of the snapshot; a name can be added once.
+        name: name of the snapshot; a name can be added once, unless ``replace`` is given.
         module: name of the module; default "main".
         averaged: whether averages of the weights are added; default None: if ``config.learning`` keeps them.
+        replace: whether it takes the place of a snapshot of that name; default False.
         metadata: whatever is worth knowing about the snapshot later, such as the iteration.
 
     Raises:
@@ -62,7 +64,7 @@ def freeze(
     about = {**metadata, NOT_EXPORTED: network} if isinstance(network, str) else metadata
     manifest = spec.module_class.manifest(spec.model_config, **about)
     content = pieces(network) if isinstance(network, NetworkFile) else None
-    store_of(store).add(name, weights, manifest, network=content)
+    store_of(store).add(name, weights, manifest, network=content, replace=replace)
 
 
 def policy_of(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import DEFAULT, OPTIONS, PRESETS, Training, lowest
+from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new, lowest
 from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -23,7 +23,7 @@ from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
-from territorial.snapshots.errors import StoreInUseError
+from territorial.snapshots.errors import SnapshotError
 
 EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes
@@ -34,8 +34,6 @@ EXAMPLES = """\
   territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
 """
-LIMITS = ("iterations", "minutes", "memory_mb")
-"""Fields that may change when a run is resumed."""
 OPTION_OF = {
     "agents": "--agent-seats",
     "bots": "--bot-seats",
@@ -149,8 +147,10 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
     """Raise UsageError for a folder that a run cannot be in, before anything takes time."""
     if goes_on:
         return
-    if (folder / OPTIONS).exists():
-        raise UsageError(f"there is already a run in {str(folder)!r}; --resume resumes it")
+    try:
+        check_new(folder)
+    except FileExistsError as error:
+        raise UsageError(f"argument RUN: {error.filename!r}: {error.strerror}") from None
     options.check_folder("RUN", str(folder))
 
 
@@ -183,7 +183,9 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         what = "building the algorithm" if training else "resuming the run"
         with progress(f"territorial train: {what}"):
             current = make(folder, training, **limits)
-    except (FileExistsError, FileNotFoundError, StoreInUseError, ValueError, ImportError) as error:
+    except OSError as error:
+        raise UsageError(f"{error.filename!r}: {error.strerror}" if error.filename else str(error)) from None
+    except (SnapshotError, ValueError, ImportError) as error:
         raise UsageError(str(error)) from None
     except MemoryError as error:
         return _fail(error)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rllib_adapters.train.growing import cut_back
 from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import draft_of
 from territorial.files.bounded import open_file, whole_lines
@@ -39,8 +40,11 @@ class MemoryWatch:
     before, is not in it.
 
     Args:
-        path: the file, made with its folder if it is not there; a run that goes on adds to what is there.
+        path: the file, made with its folder if it is not there; a run that is resumed adds to the lines of
+            the iterations before.
         every: iterations from one measurement to the next. One takes some milliseconds a process.
+
+    ValueError for a file of something else.
 
     """
 
@@ -50,6 +54,8 @@ class MemoryWatch:
         self.path = Path(path).absolute()
         self.every = every
         self._start: float | None = None
+        if self.path.exists():
+            _read_rows(self.path)
 
     def __call__(self, *, algorithm: Any, result: dict[str, Any], **_: Any) -> None:
         """Measure, if it is time."""
@@ -57,7 +63,10 @@ class MemoryWatch:
         if iteration % self.every:
             return
         now = time.monotonic()
-        self._start = self._start or now
+        if self._start is None:
+            self._start = now
+            if self.path.exists():
+                cut_back(self.path, lambda _, line: json.loads(line)["iteration"] < iteration)
         result["memory"] = {
             "iteration": iteration,
             "seconds": round(now - self._start, 3),
@@ -90,6 +99,13 @@ def kind_of(pid: int, name: str) -> str:
 
 def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return the lines that ``MemoryWatch`` wrote; ValueError names one that is not of it."""
+    if not (rows := _read_rows(path)):
+        raise ValueError(f"{os.fspath(path)!r} has no measurements yet")
+    return rows
+
+
+def _read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the lines of a file, of which there may be none so far."""
     rows: list[dict[str, Any]] = []
     try:
         with open_file(path) as file:
@@ -97,8 +113,6 @@ def read_memory(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     except (ValueError, TypeError) as error:
         where = f"{os.fspath(path)!r}, line {len(rows) + 1}"
         raise ValueError(f"{where} was not written by a MemoryWatch: {error}") from None
-    if not rows:
-        raise ValueError(f"{os.fspath(path)!r} has no measurements yet")
     return rows
 
 

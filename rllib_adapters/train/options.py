@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
@@ -24,6 +26,12 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
+LIMITS = ("iterations", "minutes", "memory_mb")
+"""Fields that may be given again when a run is resumed."""
+OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "log", "threads")
+"""Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
+PROGRESS, CHECKPOINTS, SNAPSHOTS, EVENTS = "progress.csv", "checkpoints", "snapshots", "tensorboard"
+"""What else is in that folder."""
 ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 FRAMES = {"pairs": None, "features": 1, "boards": 4, "encode_once": 1}
@@ -241,6 +249,13 @@ class Training:
             reset_chance=0.25,
         )
         return [of_main, of_league]
+
+
+def check_new(folder: Path) -> None:
+    """Raise FileExistsError for a folder with files that a new run would remove or replace."""
+    if (folder / OPTIONS).exists():
+        raise FileExistsError(errno.EEXIST, "there is already a run; --resume resumes it", str(folder))
+    check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS, EVENTS), OPTIONS)
 
 
 def lowest(spec: dataclasses.Field[Any]) -> int:

@@ -11,10 +11,11 @@ import math
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import ray
@@ -24,16 +25,26 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
-from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.callback import START, keeper_of, league_in
 from rllib_adapters.league.cluster import search_path
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.shared_store import SharedStore
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.train.growing import cut_back
 from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
-from rllib_adapters.train.options import OPTIONS, Training
-from territorial.config.validation import finite_number, whole_number
+from rllib_adapters.train.options import (
+    CHECKPOINTS,
+    EVENTS,
+    OF_WHAT_COMES,
+    OPTIONS,
+    PROGRESS,
+    SNAPSHOTS,
+    Training,
+    check_new,
+)
+from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
@@ -45,10 +56,10 @@ from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
 from territorial.memory.predict import predict
 from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.errors import SnapshotError, StoreInUseError
 
-PROGRESS, LEAGUE, STATE = "progress.csv", "league.npz", "state.json"
-CHECKPOINTS, SNAPSHOTS, ALGORITHM, EVENTS = "checkpoints", "snapshots", "algorithm", "tensorboard"
-STATE_BOUNDS = Bounds(nbytes=2**16, values=100)
+LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
+STATE_BOUNDS = Bounds(nbytes=2**16, values=1000)
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
 OBJECT_STORE = 200 * MB
@@ -71,7 +82,7 @@ class Run:
     ``run.json``        its options
     ``snapshots/``      a ``SnapshotStore``; ``last`` is the main agent as training ended
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
-    ``progress.csv``    a line an iteration, cut back to the checkpoint that a run resumes from
+    ``progress.csv``    a line an iteration, cut back to whole ones up to the checkpoint of a resumed run
     ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
@@ -85,8 +96,9 @@ class Run:
         shared: whether processes are on other machines, too, which fetch snapshots from this one.
         limits: further options that replace those in the folder: ``iterations``, ``minutes``, ``memory_mb``.
 
-    FileExistsError for a new run in a folder that has one, FileNotFoundError for going on where there is
-    none. BudgetError (a MemoryError) if it is to take more than ``memory_mb``.
+    FileExistsError for a new run in a folder that has one, or files that a new one would replace.
+    FileNotFoundError for going on where there is none. BudgetError (a MemoryError) if it is to take more than
+    ``memory_mb``.
 
     """
 
@@ -97,8 +109,6 @@ class Run:
         goes_on = training is None
         if goes_on and not (self.folder / OPTIONS).is_file():
             raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be resumed")
-        if not goes_on and (self.folder / OPTIONS).exists():
-            raise FileExistsError(f"there is already a run in {str(folder)!r}; --resume resumes it")
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -106,22 +116,85 @@ class Run:
         self.store = (SharedStore if shared else SnapshotStore)(self.folder / SNAPSHOTS)
         self._seconds, logged = 0.0, 0
         torch.set_num_threads(self.training.threads)
-        latest = self.checkpoints.latest() if goes_on else None
+        with only_writer(self.store.path):  # or a run that is at work here is
+            latest = self._found() if goes_on else None
+            if not goes_on:
+                self._begin()
         if latest is not None:
-            self._seconds, logged = _state_in(latest / STATE)
-        with self._guard():
-            self.algorithm = self._build() if latest is None else self._restore(latest)
-        self.training.write(own_file(self.folder / OPTIONS))
-        begins_at = self.algorithm.training_iteration + 1
-        self._log = _Log(self.folder, logged, begins_at if self.training.log == "tensorboard" else None)
+            self._seconds, logged, options = _state_in(latest / STATE)
+            self._check_options(latest, options)
+        with contextlib.ExitStack() as unless_it_stands:
+            if not goes_on:
+                unless_it_stands.callback(self._undo)
+            with self._guard():
+                self.algorithm = self._build() if latest is None else self._restore(latest)
+            unless_it_stands.callback(self.algorithm.stop)
+            self.training.write(own_file(self.folder / OPTIONS))
+            begins_at = self.algorithm.training_iteration + 1
+            has_events = self.training.log == "tensorboard"
+            self._log = _Log(self.folder, logged, begins_at, has_events=has_events)
+            unless_it_stands.pop_all()
 
     # ---- beginning ------------------------------------------------------------------------------------
 
+    def _begin(self) -> None:
+        """Begin a new run in its folder; from here on, the folder can be resumed."""
+        check_new(self.folder)
+        self.training.write(own_file(self.folder / OPTIONS))
+
+    def _undo(self) -> None:
+        """Remove what there is of a new run that could not be built: nothing else was there."""
+        with contextlib.suppress(StoreInUseError), only_writer(self.store.path):
+            for name in self.store.names():
+                self.store.remove(name)
+            (self.folder / OPTIONS).unlink()
+
+    def _found(self) -> Path | None:
+        """Return the newest complete checkpoint; without any, the run begins again from nothing."""
+        latest = self.checkpoints.latest(self._lacks)
+        for step in self.checkpoints.steps():
+            if latest is not None and self.checkpoints.at(step) > latest:
+                self.checkpoints.set_aside(step)
+        if latest is None:
+            names = self.store.names()
+            for name in names:
+                self._check_first(name)
+            for name in names:
+                self.store.remove(name)
+        return latest
+
+    def _lacks(self, checkpoint: Path) -> str | None:
+        """Return what a checkpoint needs of the run that is not there as it was written; None: nothing."""
+        try:
+            _state_in(checkpoint / STATE)
+            for name in League.load(checkpoint / LEAGUE).snapshots:
+                self.store.load(name)
+        except (SnapshotError, ValueError) as error:
+            return str(error)
+        return None
+
+    def _check_options(self, checkpoint: Path, began: Mapping[str, Any]) -> None:
+        """Raise ValueError if the file of options says something else than the run does."""
+        for name, value in vars(self.training).items():
+            if name not in OF_WHAT_COMES and began.get(name, value) != value:
+                raise ValueError(
+                    f"{str(self.folder / OPTIONS)!r} has {name} = {shown(value)}; the run of "
+                    f"{checkpoint.name} began with {shown(began[name])}. Write that, or begin another run"
+                )
+
+    def _check_first(self, name: str) -> None:
+        """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
+        learners = self.training.league_config().learners
+        about = self.store.manifest(name).metadata
+        is_first = name in {f"{one.name}{end}" for one in learners for end in ("-0", START)}
+        if not is_first or about.get("step") != 0 or "run" not in about:
+            raise ValueError(
+                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and beginning again would "
+                f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
+            )
+
     def _build(self) -> Algorithm:
         training = self.training
-        with only_writer(self.store.path):  # which a run that has begun here before this one is
-            for name in self.store.names():  # of a run that was stopped before its first checkpoint
-                self.store.remove(name)
         env_config = training.env_config()
         self._check_budget(env_config)
         config = configure_league(
@@ -158,7 +231,13 @@ class Run:
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
-        algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
+        try:
+            algorithm = Algorithm.from_checkpoint(str(latest / ALGORITHM), store=self.store)
+        except (SnapshotError, OSError, MemoryError, ImportError):
+            raise
+        except Exception as error:  # whatever RLlib makes of files that do not fit
+            reason = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{latest} cannot be restored: {reason}") from error
         keeper_of(algorithm).hold()  # before anything of the run is changed
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
@@ -206,9 +285,7 @@ class Run:
 
     def _freeze_last(self) -> None:
         """Add the main agent as it is to the snapshots, in place of an earlier one."""
-        if LAST in self.store:
-            self.store.remove(LAST)
-        freeze(self.algorithm, self.store, LAST, step=self.algorithm.training_iteration)
+        freeze(self.algorithm, self.store, LAST, step=self.algorithm.training_iteration, replace=True)
 
     def _iterate(
         self,
@@ -258,7 +335,8 @@ class Run:
     def _fill(self, folder: Path) -> None:
         self.algorithm.save_to_path(str(folder / ALGORITHM))
         league_in(self.algorithm).save(folder / LEAGUE)
-        state = {"seconds": self._seconds, "logged": self._log.sync()}
+        options = dataclasses.asdict(self.training)
+        state = {"seconds": self._seconds, "logged": self._log.sync(), "options": options}
         write_file(folder / STATE, json.dumps(state).encode())
 
     def _is_over(self) -> bool:
@@ -297,16 +375,17 @@ class _Log:
     Args:
         folder: of the run.
         logged: bytes of the file that are kept: up to the checkpoint that the run resumes from.
-        begins_at: the first iteration for TensorBoard; None: nothing is written for it.
+        begins_at: the iteration that comes next; rows from there on are dropped.
+        has_events: whether TensorBoard's files are written, too; default False.
 
     """
 
-    def __init__(self, folder: Path, logged: int, begins_at: int | None) -> None:
+    def __init__(self, folder: Path, logged: int, begins_at: int, *, has_events: bool = False) -> None:
         path = own_file(folder / PROGRESS)
         path.touch()
-        os.truncate(path, min(logged, path.stat().st_size))
+        cut_back(path, partial(_is_before, begins_at), most=logged)
         self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
-        self._events = None if begins_at is None else _events(folder / EVENTS, begins_at)
+        self._events = _events(folder / EVENTS, begins_at) if has_events else None
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
@@ -337,13 +416,33 @@ class _Log:
             self._events.close()
 
 
-def _state_in(path: Path) -> tuple[float, int]:
-    """Return the seconds of a run and the bytes of its log, from a checkpoint; ValueError names the file."""
+def _is_before(begins_at: int, number: int, line: bytes) -> bool:
+    """Return whether a line of the log is its heading, or the row of an iteration before ``begins_at``."""
+    first = line.partition(b",")[0]
+    return first == b"iteration" if number == 1 else first.isdigit() and int(first) < begins_at
+
+
+class _RunState(NamedTuple):
+    """What a checkpoint says of its run."""
+
+    seconds: float
+    logged: int
+    """Bytes of the log."""
+    options: Mapping[str, Any]
+    """Those of the run; empty in checkpoints of earlier releases."""
+
+
+def _state_in(path: Path) -> _RunState:
+    """Return the state of a run in a checkpoint; ValueError names the file."""
     try:
         state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
-        check_fields("it", state, {"seconds", "logged"})
-        return finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0)
-    except (ValueError, TypeError) as error:
+        check_fields("it", state, {"seconds", "logged"}, {"options"})
+        options = state.get("options", {})
+        check_fields("options", options, (), options)
+        return _RunState(
+            finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0), options
+        )
+    except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.cli.options import UsageError, check_writable
+from territorial.cli.options import ANIMATION, FILM, UsageError, check_writable
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.render import Renderer, write_video
@@ -31,7 +32,7 @@ def check_animation(argument: str, path: str, fps: float) -> None:
         check_video(path, fps)
     except (ValueError, ImportError) as error:
         raise UsageError(f"argument {argument}: {error}") from None
-    check_writable(argument, path)
+    check_writable(argument, path, FILM if Path(path).suffix.lower() == ".mp4" else ANIMATION)
 
 
 def write_animation(

@@ -14,7 +14,7 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.datasets import Dataset
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import own_file
+from territorial.files.writable import check_unused, own_file
 from territorial.jit.warmup import progress
 
 EXAMPLES = """\
@@ -95,7 +95,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
         with progress("territorial clone: loading PyTorch"):
             import torch
 
-            from territorial.nets.cloning import SETTINGS, CloneSettings, Cloning
+            from territorial.nets.cloning import CHECKPOINTS, SETTINGS, CloneSettings, Cloning
     except ImportError:
         raise UsageError(
             "cloning needs PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
@@ -109,6 +109,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
         with one_writer(folder / WRITER):
             for name in (SETTINGS, WEIGHTS, NETWORK):
                 own_file(folder / name)
+            check_unused(folder, (WEIGHTS, NETWORK, CHECKPOINTS), SETTINGS)
             settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
             cloning = Cloning(data, settings, folder)
             agreement = cloning.run(shown.show)

@@ -132,19 +132,19 @@ def _files(parsed: argparse.Namespace) -> Files:
     """Return what was asked for; UsageError for what cannot be written, before time is spent on it."""
     name = f"territorial-{parsed.seed}"
     files = Files(
-        picture=None if parsed.no_picture else parsed.picture or f"{name}.png",
-        animation=None if parsed.animation is None else parsed.animation or f"{name}.apng",
-        replay=None if parsed.replay is None else parsed.replay or f"{name}{SUFFIX}",
-        page=None if parsed.page is None else parsed.page or f"{name}.html",
+        picture=None if parsed.no_picture else parsed.picture or options.new_name(f"{name}.png"),
+        animation=None if parsed.animation is None else parsed.animation or options.new_name(f"{name}.apng"),
+        replay=None if parsed.replay is None else parsed.replay or options.new_name(f"{name}{SUFFIX}"),
+        page=None if parsed.page is None else parsed.page or options.new_name(f"{name}.html"),
     )
     if files.picture is not None:
         options.check_picture("--picture", files.picture)
     if files.animation is not None:
         check_animation("--animation", files.animation, ANIMATION_FPS)
     if files.replay is not None:
-        options.check_writable("--replay", files.replay)
+        options.check_writable("--replay", files.replay, options.REPLAY)
     if files.page is not None:
-        options.check_writable("--page", files.page)
+        options.check_writable("--page", files.page, options.PAGE)
     return files
 
 

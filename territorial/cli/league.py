@@ -12,7 +12,7 @@ from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.league.charts import draw_league, label, order_of
 from territorial.league.league import League, named
-from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints, DamagedCheckpointsError
 
 EXAMPLES = """\
   territorial league show RUN                  print ratings and standings
@@ -60,7 +60,10 @@ def run(parsed: argparse.Namespace) -> int:
 def league_of(path: Path) -> tuple[League, Path]:
     """Return the league of a run as of its newest complete checkpoint, or of a file, and where it was."""
     if path.is_dir():
-        latest = Checkpoints(path / "checkpoints").latest() if (path / "checkpoints").is_dir() else None
+        try:
+            latest = Checkpoints(path / "checkpoints").latest() if (path / "checkpoints").is_dir() else None
+        except DamagedCheckpointsError as error:
+            raise UsageError(f"argument RUN: {error}") from None
         if latest is None:
             raise UsageError(f"argument RUN: there is no complete checkpoint in {str(path)!r}")
         path = latest / FILE

@@ -139,7 +139,7 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
     if parsed.picture is not None:
         if not parsed.picture.lower().endswith(".png"):
             raise UsageError(f"argument --picture: {parsed.picture!r} must end in .png")
-        options.check_writable("--picture", parsed.picture)
+        options.check_writable("--picture", parsed.picture, options.PICTURE)
     if parsed.export is not None:
         if (count := len(parsed.maps) * parsed.num_maps) != 1:
             raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
@@ -147,7 +147,7 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
             raise UsageError(
                 f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
             )
-        options.check_writable("--export", parsed.export)
+        options.check_writable("--export", parsed.export, options.MAP)
 
 
 # ---- what was asked for ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import cycle, islice
+from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,9 @@ from territorial.engine.seats import LINEUPS, Seat
 from territorial.evaluation.players import custom_bot
 from territorial.files import writable
 from territorial.files.atomic import write_file
+from territorial.files.png import SIGNATURE
 from territorial.render import write_png
+from territorial.replay.file_format import MAGIC
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
@@ -43,6 +45,30 @@ USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
 SEED_LIMIT = 2**64
 STDOUT = "-"
+
+_OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
+"""How manifests of snapshots, and styles, begin."""
+PICTURE, ANIMATION, FILM, REPLAY, PAGE, MAP, RESULT = (
+    "a picture as PNG",
+    "an animation as PNG or GIF",
+    "a film as MP4",
+    "a replay",
+    "a page as HTML",
+    "a map",
+    "a result as JSON",
+)
+KINDS: Mapping[str, Callable[[bytes], bool]] = {
+    PICTURE: lambda start: start.startswith(SIGNATURE),
+    ANIMATION: lambda start: start.startswith((SIGNATURE, b"GIF8")),
+    FILM: lambda start: start[4:8] == b"ftyp",
+    REPLAY: lambda start: start.startswith(MAGIC),
+    PAGE: lambda start: start.lower().startswith(b"<!doctype html"),
+    MAP: lambda start: start.startswith((SIGNATURE, b"\x93NUMPY")) or not start.strip(b".#\r\n"),
+    RESULT: lambda start: (
+        start == b"{}" or (start.startswith(b'{\n  "') and not start.startswith(_OTHER_JSON))
+    ),
+}
+"""Kinds of files that commands write: whether one begins with these bytes."""
 
 _FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
 _MAP_HELP = (
@@ -380,8 +406,18 @@ def add_result_option(parser: argparse.ArgumentParser, default: Path) -> None:
     )
 
 
-def check_writable(argument: str, path: str | Path) -> None:
-    """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in."""
+def new_name(path: str | Path) -> str:
+    """Return ``path`` for a file that no option names, with a number if there is a file of that name."""
+    first = Path(path)
+    names = chain([first], (first.with_name(f"{first.stem}-{number}{first.suffix}") for number in count(2)))
+    return str(next(name for name in names if not os.path.lexists(name)))
+
+
+def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
+    """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in.
+
+    ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind.
+    """
     target = Path(path)
     if os.path.isdir(target):  # Path.is_dir raises for what lies in a folder that cannot be looked into
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
@@ -395,6 +431,19 @@ def check_writable(argument: str, path: str | Path) -> None:
             f"argument {argument}: {str(target)!r}: {what} {error.filename!r} cannot be written: "
             f"{error.strerror}"
         ) from None
+    if kind and target.is_file():
+        _check_kind(argument, target, kind)
+
+
+def _check_kind(argument: str, path: Path, kind: str) -> None:
+    """Raise UsageError for a file that does not begin as those of a kind do; an empty one may be replaced."""
+    with open(path, "rb") as file:
+        start = file.read(32)
+    if start and not KINDS[kind](start):
+        hint = "; put --json last to print JSON on stdout" if argument == "--json" else ""
+        raise UsageError(
+            f"argument {argument}: {str(path)!r} is a file that is not {kind}, and would be replaced{hint}"
+        )
 
 
 def check_folder(argument: str, folder: str) -> None:
@@ -410,7 +459,7 @@ def check_picture(argument: str, path: str) -> None:
     """Raise UsageError unless ``path`` can be the file of a picture."""
     if not path.lower().endswith(".png"):
         raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
-    check_writable(argument, path)
+    check_writable(argument, path, PICTURE)
 
 
 def write_picture(argument: str, path: str, picture: npt.NDArray[np.uint8]) -> None:
@@ -424,21 +473,7 @@ def write_picture(argument: str, path: str, picture: npt.NDArray[np.uint8]) -> N
 def check_json(parsed: argparse.Namespace) -> None:
     """Raise UsageError if the file that ``--json`` names cannot be."""
     if parsed.json not in (None, STDOUT):
-        check_writable("--json", parsed.json)
-        _check_is_json(parsed.json)
-
-
-def _check_is_json(path: str) -> None:
-    """Raise UsageError if there is a file at ``path`` that is no JSON, such as one that is to be read."""
-    if not Path(path).is_file():
-        return
-    with open(path, "rb") as file:
-        start = file.read(1)
-    if start not in (b"", b"{"):
-        raise UsageError(
-            f"argument --json: {path!r} is a file that is not JSON, and would be overwritten; "
-            "put --json last to print JSON on stdout"
-        )
+        check_writable("--json", parsed.json, RESULT)
 
 
 def report(

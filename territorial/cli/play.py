@@ -117,8 +117,9 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_json(parsed)
     config = options.config_of(parsed)
     seed = secrets.randbelow(2**31) if parsed.seed is None else parsed.seed
-    save = Path(parsed.save or time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}"))
-    options.check_writable("--save", save)
+    usual = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
+    save = Path(parsed.save or options.new_name(usual))
+    options.check_writable("--save", save, options.REPLAY)
     table = _table(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)

@@ -131,9 +131,11 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
         raise UsageError(f"argument --picture: {parsed.picture!r}: a picture is written only with --at")
     if _leaves_picture(parsed):
-        options.check_picture("--picture", _picture_path(parsed))
+        parsed.picture = parsed.picture or options.new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
+        options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
-        check_animation("--animation", _video_path(parsed), parsed.fps)
+        parsed.animation = parsed.animation or options.new_name(f"{Path(parsed.file).stem}.apng")
+        check_animation("--animation", parsed.animation, parsed.fps)
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every}: it is used only with --animation")
 
@@ -216,9 +218,9 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
-    path = _picture_path(parsed)
-    options.write_picture("--picture", path, draw(replay, _frame_at(replay, _tick(parsed, replay))))
-    return Section({"picture": path}, f"\npicture: {path}")
+    picture = draw(replay, _frame_at(replay, _tick(parsed, replay)))
+    options.write_picture("--picture", parsed.picture, picture)
+    return Section({"picture": parsed.picture}, f"\npicture: {parsed.picture}")
 
 
 def _frame_at(replay: Replay, tick: int) -> Frame:
@@ -238,7 +240,7 @@ def draw(replay: Replay, frame: Frame) -> Any:
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
-    path, every = _video_path(parsed), parsed.every or _rhythm(replay)
+    path, every = parsed.animation, parsed.every or _rhythm(replay)
     pictures = write_animation(
         "--animation",
         path,
@@ -264,14 +266,6 @@ def _tick(parsed: argparse.Namespace, replay: Replay) -> int:
 
 def _leaves_picture(parsed: argparse.Namespace) -> bool:
     return parsed.at is not None and not parsed.no_picture
-
-
-def _picture_path(parsed: argparse.Namespace) -> str:
-    return str(parsed.picture or f"{Path(parsed.file).stem}-{parsed.at}.png")
-
-
-def _video_path(parsed: argparse.Namespace) -> str:
-    return str(parsed.animation or f"{Path(parsed.file).stem}.apng")
 
 
 def _rhythm(replay: Replay) -> int:

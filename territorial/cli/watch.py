@@ -66,7 +66,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Serve the game, or write it."""
     options.check_json(parsed)
     if parsed.page is not None:
-        options.check_writable("--page", parsed.page)
+        options.check_writable("--page", parsed.page, options.PAGE)
     try:
         show = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
         return _write(parsed, show) if parsed.page is not None else _serve(parsed, show)

@@ -40,6 +40,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
 from territorial.files.locks import InUseError, one_writer
+from territorial.files.writable import check_unused
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
@@ -97,7 +98,7 @@ def make(
         ValueError: for a value out of range, and for seats that are no bots.
         DatasetError: if the folder has a data set that was made otherwise, or if another process makes one
             there.
-        OSError: if the folder cannot be written.
+        OSError: if the folder cannot be written, and if files of a data set are there without its manifest.
 
     """
     _check_seats(seats, config)
@@ -191,6 +192,7 @@ def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
         kept = {(shard_name(one.number), one.first_game, one.games) for one in _portions(manifest.recipe)}
         listed = [one for one in found.shards if one[:3] in kept and is_intact(folder, one)]
         manifest = manifest.with_shards({one.file: one for one in listed})
+    check_unused(folder, (path.name for path in sorted(folder.glob(shard_name(0).replace("0", "?")))), FILE)
     manifest.write(folder)
     return manifest
 

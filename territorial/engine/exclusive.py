@@ -20,6 +20,15 @@ class Shared(Protocol):
     _workers: Workers
 
 
+_DOING = {
+    "__getstate__": "copying",
+    "codes": "state.owner",
+    "maps": "maps",
+    "max_cycles": "max_cycles",
+}
+"""What methods are called in errors that are not called by their names."""
+
+
 def exclusive(method: Method) -> Method:
     """Refuse the call while another thread is within one: they would share buffers and scratch memory.
 
@@ -32,7 +41,7 @@ def exclusive(method: Method) -> Method:
         try:  # a KeyboardInterrupt that comes as soon as the lock is taken must give it back
             is_refused = not self._lock.acquire(blocking=False)
             if is_refused:
-                doing = "copying" if method.__name__ == "__getstate__" else f"{method.__name__}()"
+                doing = _DOING.get(method.__name__, f"{method.__name__}()")
                 raise RuntimeError(
                     f"{doing} was refused, because another thread is using this VecGame; each "
                     "thread needs its own VecGame"

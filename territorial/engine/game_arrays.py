@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine import step
+from territorial.engine.exclusive import exclusive
+from territorial.engine.workers import Workers
 from territorial.game.state import FIELDS, State, field_line, view
 
 
@@ -21,13 +24,15 @@ class OwnerBoard:
 
     """
 
-    def __init__(self, state: State, config: GameConfig) -> None:
+    def __init__(self, state: State, config: GameConfig, lock: threading.RLock, workers: Workers) -> None:
+        self._lock, self._workers = lock, workers
         self._state = state
         self._shape = (len(state.seed), config.height + 2, config.width + 2)
         self._codes: npt.NDArray[np.uint8] | None = None
         self.is_current = False
 
     @property
+    @exclusive
     def codes(self) -> npt.NDArray[np.uint8]:
         """The board with a wall ring of 255, uint8 (E, H+2, W+2), read-only."""
         codes = np.empty(self._shape, np.uint8) if self._codes is None else self._codes

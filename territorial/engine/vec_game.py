@@ -174,13 +174,13 @@ class VecGame(ShownInNotebooks):
         )
         self.blocks, self.actions = arrays.state, arrays.actions
         self._views = views_of(arrays, self.layout, self.config.rewards)
-        self._owners = OwnerBoard(arrays.state, self.config)
-        self.state = GameArrays(arrays.state, self._owners)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        self._workers = self._hired()
-        self._stepper = self._made_stepper()
         self._lock, self._watcher = threading.RLock(), NO_WATCHER
+        self._workers = self._hired()
+        self._owners = OwnerBoard(arrays.state, self.config, self._lock, self._workers)
+        self.state = GameArrays(arrays.state, self._owners)
+        self._stepper = self._made_stepper()
 
     def _hired(self) -> Workers:
         """Return new threads, which start when they are needed."""
@@ -360,6 +360,7 @@ class VecGame(ShownInNotebooks):
         self._refresh(k)
         self._watcher.after_play(k, rows)
 
+    @exclusive
     def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
         """Let ``seats``, one name or custom bot per seat, play game ``k`` from its next reset on.
 
@@ -367,6 +368,7 @@ class VecGame(ShownInNotebooks):
         """
         self.set_next(k, seats, troops_of=troops_of)
 
+    @exclusive
     def set_next(
         self,
         k: int,
@@ -391,6 +393,7 @@ class VecGame(ShownInNotebooks):
             slots = self._arrays.slots
             slots.next_seed[k], slots.has_next_seed[k] = checked, True
 
+    @exclusive
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
         return self._players.names_of(view(self.blocks, "seats")[self._check_game(k), 1:])
@@ -436,12 +439,14 @@ class VecGame(ShownInNotebooks):
         return cast(EndWhen, END_WHEN[self._options.ends_without_agents])
 
     @property
+    @exclusive
     def max_cycles(self) -> int | None:
         """Decisions after which an episode is over, see the class; it can be set at any time."""
         limit = int(self._arrays.slots.max_cycles[0])
         return None if limit == NO_LIMIT else limit
 
     @max_cycles.setter
+    @exclusive
     def max_cycles(self, limit: int | None) -> None:
         checked = NO_LIMIT if limit is None else whole_number("max_cycles", limit, 1, NO_LIMIT)
         self._arrays.slots.max_cycles[:] = checked
@@ -540,6 +545,7 @@ class VecGame(ShownInNotebooks):
         return self._has_begun
 
     @property
+    @exclusive
     def maps(self) -> tuple[LandMask, ...]:
         """The bank of maps; ``state.map_id`` tells which one a game is played on.
 
@@ -549,10 +555,12 @@ class VecGame(ShownInNotebooks):
             self._need_reset()
         return self._atlas.maps(self._current_seeds())
 
+    @exclusive
     def land(self, k: int) -> LandMask:
         """Return the map that game ``k`` is being played on."""
         return self._page(k).land
 
+    @exclusive
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
         """Return the terrain of game ``k``, uint8 (2, H, ceil(W/8)): the same, read-only, all game long.
 
@@ -560,6 +568,7 @@ class VecGame(ShownInNotebooks):
         """
         return self._page(k).terrain
 
+    @exclusive
     def terrain_name(self, k: int) -> Terrain:
         """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
         return self._page(k).blocked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ from territorial.bots import short
 from territorial.evaluation.ratings import Rating
 from territorial.evaluation.statistics import Line, RecordArrays, Z
 from territorial.files.atomic import draft_of
+from territorial.files.bounded import open_file
 from territorial.files.writable import own_file
 from territorial.typing import Floats
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
 """The plots there are; each is written to a file of its name, .png."""
 _DPI = 110
+_MADE_BY, _HEAD = "territorial-env", 2**10
+"""What the first so many bytes of a plot say."""
 
 
 def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
@@ -45,11 +49,21 @@ def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -
     files = []
     for name, draw in drawn.items():
         figure, path = draw(), own_file(folder / f"{name}.png")
+        _check_plot(path)
         with draft_of(path) as draft:
-            figure.savefig(draft, dpi=_DPI, format="png")
+            figure.savefig(draft, dpi=_DPI, format="png", metadata={"Software": _MADE_BY})
         plt.close(figure)
         files.append(path)
     return files
+
+
+def _check_plot(path: Path) -> None:
+    """Raise FileExistsError for a file that is no plot that was drawn here."""
+    if path.exists():
+        with open_file(path) as file:
+            if _MADE_BY.encode() not in file.read(_HEAD):
+                why = "it is no plot of this library, and would be replaced; move it away"
+                raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_matplotlib() -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from territorial.config.validation import whole_number
 from territorial.evolution.games import Arena
 from territorial.evolution.population import Evolution, Generation
-from territorial.evolution.saved import read, write
+from territorial.evolution.saved import read, write, write_style
 from territorial.evolution.settings import EvolutionSettings
 from territorial.files.locks import one_writer
 
@@ -41,7 +41,7 @@ def evolve(
     Raises:
         ValueError: for a folder with an evolution that was asked for something else, or a damaged one.
         BlockingIOError: if another process evolves in the folder; the message says which.
-        OSError: if the folder cannot be written.
+        OSError: if the folder cannot be written, and for a ``style.json`` that is not of an evolution there.
 
     Example:
         >>> import tempfile
@@ -61,6 +61,8 @@ def evolve(
     where.mkdir(parents=True, exist_ok=True)
     with one_writer(where / "lock"):
         evolution, arena = read(where, settings), Arena(settings.config, threads)
+        if evolution.history:  # of a process that was stopped between the two files
+            write_style(where, evolution)
         while len(evolution.history) < number:
             done = evolution.next_generation(arena)
             write(where, evolution)

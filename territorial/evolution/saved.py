@@ -16,7 +16,7 @@ from territorial.evolution.settings import EvolutionSettings
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import own_file
+from territorial.files.writable import check_unused, own_file
 
 FORMAT = "territorial evolution, version 1"
 FILE, STYLE = "evolution.json", "style.json"
@@ -33,16 +33,23 @@ def write(folder: Path, evolution: Evolution) -> None:
         "candidates": [one.to_dict() for one in evolution.candidates],
         "history": [done._asdict() for done in evolution.history],
     }
-    evolution.best.save(own_file(folder / STYLE))
     write_file(own_file(folder / FILE), (json.dumps(values) + "\n").encode())
+    write_style(folder, evolution)
+
+
+def write_style(folder: Path, evolution: Evolution) -> None:
+    """Write the best style of an evolution into ``folder``, wholly or not at all."""
+    evolution.best.save(own_file(folder / STYLE))
 
 
 def read(folder: Path, settings: EvolutionSettings) -> Evolution:
     """Return the evolution in ``folder``, a new one if there is none.
 
     ValueError if it was asked for something else than ``settings``, or if the file holds none.
+    FileExistsError for a style in a folder without an evolution.
     """
     path = folder / FILE
+    check_unused(folder, [STYLE], FILE)
     if not path.exists():
         return Evolution.begun(settings)
     try:

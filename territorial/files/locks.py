@@ -64,6 +64,10 @@ def finished_before_forks(lock: Any) -> None:
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
+_HOLDER = b"process "
+"""How the text of such a file begins."""
+
+
 class InUseError(BlockingIOError):
     """Another process has what only one may write to; ``holder`` says which."""
 
@@ -88,9 +92,13 @@ def one_writer(path: Path) -> Iterator[None]:
         except BlockingIOError:
             raise InUseError(path, path.read_text(encoding="utf-8") or "it has just begun") from None
         with naming(path):
-            os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)  # on Windows, the lock has moved it
-            os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+            if os.read(file, len(_HOLDER)) not in (b"", _HOLDER):
+                why = "it is no lock, and would be replaced; move it away"
+                raise FileExistsError(errno.EEXIST, why, str(path))
+            os.ftruncate(file, 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, _HOLDER + f"{os.getpid()} on {socket.gethostname()}".encode())
         yield
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,10 @@ def check_file(path: str | os.PathLike[str]) -> None:
         with open(target, "rb+"):
             pass
     check_folder(target.parent)
+
+
+LOCKS = {".lock", ".writer"}
+"""The names of the files that are locked in folders."""
 
 
 @contextmanager
@@ -49,6 +53,19 @@ def own_file(path: Path) -> Path:
             errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
         )
     return path
+
+
+def check_unused(folder: Path, names: Iterable[str], begun: str) -> None:
+    """Raise FileExistsError if what is to be made in ``folder`` under ``names`` is there already.
+
+    Where the file ``begun`` is, it is resumed. A folder in which there is nothing but locks is nothing.
+    """
+    if (folder / begun).exists():
+        return
+    for path in (folder / name for name in names):
+        if set(os.listdir(path)) - LOCKS if path.is_dir() else os.path.lexists(path):
+            why = "it is there already, and would be replaced; move it away, or choose another folder"
+            raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_folder(folder: Path) -> None:

@@ -21,6 +21,7 @@ from territorial.datasets.manifest import current_columns
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.writable import check_unused
 from territorial.nets.pair_policy import PairPolicy
 from territorial.observation.pair_columns import UNIT
 from territorial.snapshots.checkpoints import Checkpoints
@@ -120,6 +121,7 @@ class Cloning:
     Raises:
         ValueError: for a data set with too few games or none that can be learned from, and for a folder
             in which another cloning was begun.
+        FileExistsError: for a folder with checkpoints of something else.
 
     """
 
@@ -222,6 +224,7 @@ class Cloning:
         folder.mkdir(parents=True, exist_ok=True)
         mine = asdict(self.settings) | {"data": _digest(self.data)}
         path = folder / SETTINGS
+        check_unused(folder, [CHECKPOINTS], SETTINGS)
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
         _check_settings(path, mine)

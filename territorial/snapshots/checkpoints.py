@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -11,28 +13,33 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from territorial.config.validation import is_whole_number, whole_number
+from territorial.config.validation import is_whole_number, shown, whole_number
 from territorial.files.bounded import read_file
 from territorial.files.locks import sync_folder
 from territorial.files.strict_json import Bounds, parse_object
 
 CONTENTS = "contents.json"
-"""Lists the files of a checkpoint and their lengths."""
+"""Lists the files of a checkpoint, with their lengths and their digests (SHA-256)."""
 BOUNDS = Bounds(nbytes=16 * 2**20, values=2**18)
 """Of that list."""
 _NAME = re.compile(r"checkpoint-([0-9]{8})")
 _UNFINISHED = ".unfinished"
+_log = logging.getLogger(__name__)
 
 
 class CheckpointError(OSError):
     """A checkpoint could not be written; those before it are as they were."""
 
 
+class DamagedCheckpointsError(ValueError):
+    """There are checkpoints, and none of them is complete; the message says what the newest lacks."""
+
+
 class Checkpoints:
     """The checkpoints of a run, one folder each, ``checkpoint-00000012`` for step 12.
 
-    One is written under another name and renamed when all of it is on the disk, so that a folder with such a
-    name is complete. One process writes; any number may read.
+    One is written under another name and renamed when all of it is on the disk. It counts as complete as long
+    as all of its files are there as they were written. One process writes; any number may read.
 
     Args:
         path: the folder of the checkpoints; made if it is not there.
@@ -44,20 +51,46 @@ class Checkpoints:
         self.path = Path(path).absolute()
         self.keep = whole_number("keep", keep, 1)
         self.path.mkdir(parents=True, exist_ok=True)
+        self._read: set[tuple[str, bytes]] = set()
+        """Those whose files have been compared with their digests, and their lists of files."""
 
     def steps(self) -> list[int]:
         """Return the steps of all checkpoints that are complete, in order."""
+        return [step for step in self._named() if self._damage(self.at(step)) is None]
+
+    def _named(self) -> list[int]:
+        """Return the steps of all folders with the name of a checkpoint, in order."""
         names = [_NAME.fullmatch(name) for name in os.listdir(self.path)]
-        return sorted(int(name[1]) for name in names if name and self._is_whole(self.path / name[0]))
+        return sorted(int(name[1]) for name in names if name)
 
     def at(self, step: int) -> Path:
         """Return the folder of the checkpoint of a step."""
         return self.path / f"checkpoint-{step:08d}"
 
-    def latest(self) -> Path | None:
-        """Return the folder of the newest complete checkpoint, None if there is none."""
-        steps = self.steps()
-        return self.at(steps[-1]) if steps else None
+    def latest(self, lacks: Callable[[Path], str | None] | None = None) -> Path | None:
+        """Return the folder of the newest complete checkpoint, None if there is none at all.
+
+        A line of the log names newer ones that are damaged. ``lacks(folder)`` says what else one lacks, such
+        as a file elsewhere; default None: nothing else is needed. DamagedCheckpointsError if there are some
+        and none is complete.
+        """
+        damaged = list[str]()
+        for folder in map(self.at, reversed(self._named())):
+            why = self._damage(folder) or (lacks(folder) if lacks else None)
+            if not why:
+                if damaged:
+                    _log.warning("%s; %s is taken", "; ".join(damaged), folder.name)
+                return folder
+            damaged.append(f"{folder.name}: {why}")
+        if damaged:
+            raise DamagedCheckpointsError(f"no checkpoint in {self.path} is complete: {'; '.join(damaged)}")
+        return None
+
+    def set_aside(self, step: int) -> None:
+        """Give a checkpoint that cannot be used another name, in place of an earlier one of that name."""
+        aside = self.path / f"damaged-{step:08d}"
+        shutil.rmtree(aside, ignore_errors=True)
+        self.at(step).rename(aside)
 
     def write(self, step: int, fill: Callable[[Path], None]) -> Path:
         """Return the folder of a new checkpoint, into which ``fill(folder)`` has put what belongs to it.
@@ -66,7 +99,7 @@ class Checkpoints:
         FileExistsError if there is one of that step.
         """
         target, unfinished = self.at(whole_number("step", step, 0, 99_999_999)), self.path / _UNFINISHED
-        if self._is_whole(target):
+        if self._damage(target) is None:
             raise FileExistsError(f"there is a checkpoint of step {step} in {self.path} already")
         shutil.rmtree(unfinished, ignore_errors=True)
         try:
@@ -88,8 +121,8 @@ class Checkpoints:
         reason = (
             "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else str(error)
         )
-        latest = self.latest()
-        kept = f"the last complete one is {latest}" if latest else "there is no earlier one"
+        steps = self.steps()
+        kept = f"the last complete one is {self.at(steps[-1])}" if steps else "there is no earlier one"
         return CheckpointError(
             error.errno,
             f"the checkpoint of step {step} could not be written to {self.path}: {reason}; {kept}",
@@ -102,29 +135,53 @@ class Checkpoints:
         self.at(step).rename(leaving)
         shutil.rmtree(leaving, ignore_errors=True)
 
-    @staticmethod
-    def _is_whole(folder: Path) -> bool:
-        """Return whether all files that a checkpoint lists are there with their lengths."""
+    def _damage(self, folder: Path) -> str | None:
+        """Return what is wrong with a checkpoint, None if all files that it lists are as they were written.
+
+        Digests are compared once; later on, lengths tell enough.
+        """
         try:
-            contents = parse_object(read_file(folder / CONTENTS, BOUNDS.nbytes), BOUNDS)
-            return all(_has(folder, name, size) for name, size in contents.items())
-        except (OSError, ValueError):
-            return False
+            text = read_file(folder / CONTENTS, BOUNDS.nbytes)
+            contents, is_read = parse_object(text, BOUNDS), (folder.name, text) in self._read
+            if not contents:
+                return f"{CONTENTS}: it lists no files"
+            wrong = (_wrong(folder, name, about, is_read=is_read) for name, about in contents.items())
+            if found := next(filter(None, wrong), None):
+                return found
+        except (OSError, ValueError) as error:
+            return f"{CONTENTS}: {error.strerror if isinstance(error, OSError) else error}"
+        self._read.add((folder.name, text))
+        return None
 
 
-def _has(folder: Path, name: str, size: Any) -> bool:
-    """Return whether there is a file of this name in a folder, and not elsewhere, with so many bytes."""
+def _wrong(folder: Path, name: str, about: Any, *, is_read: bool) -> str | None:
+    """Return what is wrong with a file of a folder, of which its list says ``about``; None if nothing is.
+
+    That is its length and its digest; its length alone in checkpoints of earlier releases.
+    """
+    size, digest = about if isinstance(about, list) and len(about) == 2 else (about, None)
     parts = PurePosixPath(name)
     if parts.is_absolute() or ".." in parts.parts or not is_whole_number(size, 0):
-        return False
+        return f"{CONTENTS}: it does not say what is in {shown(name)}"
     path = folder / parts
-    return path.is_file() and path.stat().st_size == size
+    if not path.is_file():
+        return f"{shown(name)} is missing"
+    if path.stat().st_size != size:
+        return f"{shown(name)} has {path.stat().st_size:,} bytes; it must have {size:,}"
+    if digest is not None and not is_read and _digest(path) != digest:
+        return f"the content of {shown(name)} differs from what was written (SHA-256)"
+    return None
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _seal(folder: Path) -> None:
     """List the files of a folder in it, and have all of them, and the folders, written to the disk."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    contents = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    contents = {path.relative_to(folder).as_posix(): (path.stat().st_size, _digest(path)) for path in files}
     (folder / CONTENTS).write_text(json.dumps(contents, indent=1), encoding="utf-8")
     for path in [*files, folder / CONTENTS]:
         with open(path, "rb+") as file:

@@ -39,6 +39,8 @@ _LOCK = ".lock"
 """Held by who changes what is in the folder."""
 _UNFINISHED = ".unfinished"
 """What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
+_REPLACED = ".replaced"
+"""What another snapshot takes the place of; without a holder of the lock, it may be put back."""
 ABOUT_NETWORK, _FILE = "network", ("bytes", "sha256")
 """What the manifest says of the file for the engine, if there is one."""
 MIN_SIZE, MAX_SIZE = 8, 2**48
@@ -166,6 +168,7 @@ class SnapshotStore:
         *,
         dtypes: Mapping[str, str] | None = None,
         network: Iterable[bytes | memoryview] | None = None,
+        replace: bool = False,
     ) -> None:
         """Keep a copy of ``tensors`` under ``name``; it is on the disk when this returns.
 
@@ -177,16 +180,18 @@ class SnapshotStore:
                 ``{"conv.weight": "BF16"}`` where the array is ``tensor.view(torch.uint16).numpy()``.
             network: the bytes, in pieces, of the file with the same network for the engine, as
                 ``PairPolicy.export`` writes it; default None: only PyTorch can play it.
+            replace: whether it takes the place of a snapshot of that name, which is there until all of the
+                new one is on the disk; default False.
 
-        Raises FileExistsError if there is a snapshot of that name, TypeError and ValueError for what cannot
-        be stored, OSError if the disk is full. The store is then as it was.
+        Raises FileExistsError if there is a snapshot of that name and it is not to be replaced, TypeError and
+        ValueError for what cannot be stored, OSError if the disk is full. The store is then as it was.
 
         """
         _check_name(name)
         if not isinstance(manifest, Manifest):
             raise TypeError(f"manifest is {manifest!r}; it must be a territorial.league.Manifest")
         with self._changing() as folder:
-            if name in self:
+            if name in self and not replace:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
@@ -282,6 +287,7 @@ class SnapshotStore:
         """Give a folder for what comes or goes; what is left in it goes. All other processes wait."""
         folder = self.path / _UNFINISHED
         with locked(self.path / _LOCK):
+            self._take_back()
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             try:
@@ -290,10 +296,25 @@ class SnapshotStore:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _commit(self, folder: Path, name: str) -> None:
-        """Make a snapshot of the files in ``folder``, all of it at once."""
+        """Make a snapshot of the files in ``folder``, all of it at once, in place of one of that name."""
         sync_folder(folder)
-        folder.rename(self.path / name)
+        replaced = self.path / _REPLACED / name
+        if name in self:
+            replaced.parent.mkdir(exist_ok=True)
+            (self.path / name).rename(replaced)
+        try:
+            folder.rename(self.path / name)
+        finally:
+            self._take_back()
         sync_folder(self.path)
+
+    def _take_back(self) -> None:
+        """Put back what is being replaced by something that has not come, and remove the rest."""
+        replaced = self.path / _REPLACED
+        for old in replaced.iterdir() if replaced.is_dir() else ():
+            if not (self.path / old.name).exists():
+                old.rename(self.path / old.name)
+        shutil.rmtree(replaced, ignore_errors=True)
 
     def _about(self, name: str) -> _About:
         """Return what is written about a snapshot, fetched if it has to be."""

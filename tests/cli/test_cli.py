@@ -113,7 +113,9 @@ def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
     path.write_bytes(b"a replay, say")
     code, _, err = run(capsys, "info", "--json", str(path))
     assert code == 2
-    assert f"argument --json: {str(path)!r} is a file that is not JSON, and would be overwritten" in err
+    assert (
+        f"argument --json: {str(path)!r} is a file that is not a result as JSON, and would be replaced" in err
+    )
     assert path.read_bytes() == b"a replay, say"
     for before in (b"", b"{}"):
         path.write_bytes(before)

@@ -10,6 +10,7 @@ import pytest
 
 from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target, target_of_owner
+from territorial.bots import HOLD_ALL, PythonBot
 from territorial.constants import FRACTIONS, STREAM_EPISODE
 from territorial.engine.episode_seeds import seed_of_episode
 from tests.engine.support import (
@@ -948,6 +949,49 @@ def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
         other.submit(game._lock.release).result()
     game.step()
     assert (game.state.tick == before + 10).all()
+
+
+SHARED = {
+    "set_next()": lambda game: game.set_next(0, seed=3),
+    "set_seats()": lambda game: game.set_seats(0, BOTS),
+    "seats_of()": lambda game: game.seats_of(0),
+    "max_cycles": lambda game: game.max_cycles,
+    "max_cycles = ": lambda game: setattr(game, "max_cycles", 7),
+    "state.owner": lambda game: game.state.owner,
+    "maps": lambda game: game.maps,
+    "land()": lambda game: game.land(0),
+    "terrain()": lambda game: game.terrain(0),
+    "terrain_name()": lambda game: game.terrain_name(0),
+}
+"""What changes the games, or looks at more of them than one view, besides steps."""
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_whatever_looks_at_the_games_is_refused_to_a_second_thread(name):
+    game = new_game()
+    with ThreadPoolExecutor(1) as other:
+        other.submit(game._lock.acquire).result()  # as another thread's step would hold it
+        refused = name.removesuffix(" = ").replace("(", r"\(").replace(")", r"\)")
+        with pytest.raises(RuntimeError, match=f"^{refused} was refused, because another thread is using"):
+            SHARED[name](game)
+        other.submit(game._lock.release).result()
+    SHARED[name](game)
+
+
+def test_what_may_look_at_a_batch_may_do_so_within_a_call():
+    seen = []
+
+    class Looking(PythonBot):
+        name = "looking"
+
+        def decide(self, view):
+            seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
+            return np.full(len(view.ticks), HOLD_ALL), np.zeros(len(view.ticks), np.int64)
+
+    game = VecGame(CONFIG, seats=[Looking(), *BOTS[:3]])
+    game.reset()
+    game.step()
+    assert ("looking", None, 255) in seen
 
 
 def test_a_game_between_two_decisions_takes_no_actions():

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from territorial.league import SnapshotStore
+from tests.league.support import manifest, tensors
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = pytest.mark.checkout
 NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -61,3 +64,14 @@ def test_a_plain_loop_trains_a_league_and_goes_on(tmp_path, capsys):
         f"iteration {i}" for i in range(1, 7)
     ]
     assert (tmp_path / "league.npz").exists()
+
+
+@NEEDS_TORCH
+def test_a_plain_loop_does_not_begin_over_snapshots_of_something_else(tmp_path, capsys):
+    import torch_league
+
+    SnapshotStore(tmp_path / "snapshots").add("main-0", tensors(), manifest())
+    with pytest.raises(SystemExit):
+        torch_league.main(["--run", str(tmp_path)])
+    assert "it is there already, and would be replaced" in capsys.readouterr().err
+    assert SnapshotStore(tmp_path / "snapshots").manifest("main-0") == manifest()

@@ -11,6 +11,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import Network
+from territorial.files.locks import one_writer
 from tests.bots.networks import random_file, rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -453,3 +454,29 @@ def test_a_smoothed_run_learns(one_process, tmp_path):
     run = one_process.main(options(tmp_path, updates=2, smoothing=0.1))
     assert run.league.steps == {"main": 2}
     assert all(np.isfinite(part).all() for part in run.trainee.weights().values())
+
+
+def test_a_new_run_replaces_nothing_that_it_did_not_make(pairs_ppo, tmp_path, capsys):
+    path = tmp_path / "snapshots" / "main-7.safetensors"
+    path.parent.mkdir()
+    path.write_bytes(b"precious")
+    with pytest.raises(SystemExit):
+        pairs_ppo.main(options(tmp_path, updates=1))
+    assert "it is there already, and would be replaced" in capsys.readouterr().err
+    assert path.read_bytes() == b"precious"
+    assert not (tmp_path / "settings.json").exists()
+
+
+def test_two_runs_in_one_folder_at_once_are_refused(pairs_ppo, tmp_path, capsys):
+    with one_writer(tmp_path / ".writer"), pytest.raises(SystemExit):
+        pairs_ppo.main(options(tmp_path, updates=1))
+    assert "another process writes there (process " in capsys.readouterr().err
+
+
+def test_a_curve_that_was_cut_inside_a_line_has_whole_ones(pairs_ppo, tmp_path):
+    path, columns = tmp_path / "progress.csv", len(pairs_ppo.Curve.COLUMNS)
+    rows = [",".join(pairs_ppo.Curve.COLUMNS), *(",".join([str(i)] * columns) for i in (1, 2, 3))]
+    for lost in (1, 2, 12):
+        path.write_text("\n".join([*rows, ""])[:-lost])
+        pairs_ppo.Curve(path, 3)
+        assert path.read_text() == "\n".join([*rows[:3], ""])

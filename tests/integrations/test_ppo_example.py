@@ -66,3 +66,10 @@ def test_advantages_stop_at_ends(ppo):
     args = ppo.Args(gamma=0.5, gae_lambda=1.0)
     found = ppo.advantages_of(args, rewards, torch.zeros(3, 1), dones, torch.tensor([8.0]))
     assert found.flatten().tolist() == [1 + 0.5 * 2, 2, 4 + 0.5 * 8]
+
+
+def test_what_was_trained_before_is_not_replaced(ppo, capsys, tmp_path):
+    (tmp_path / "weights.safetensors").write_bytes(b"precious")
+    with pytest.raises(SystemExit):
+        ppo.main(["--total-steps", "8", "--save", str(tmp_path)])
+    assert "has weights.safetensors already; choose another folder" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Checkpoints: whole or not at all, wherever the process is stopped and whatever the disk says."""
 
 import errno
+import hashlib
 import json
 import os
 import subprocess
@@ -184,4 +185,8 @@ def test_folders_that_are_not_whole_do_not_count(tmp_path):
 
 def test_contents_list_all_files(tmp_path):
     folder = Checkpoints(tmp_path).write(1, fill_with("1"))
-    assert json.loads((folder / "contents.json").read_text()) == {"inner/league": 10, "weights": 1000}
+    digests = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("inner/league", "weights")
+    }
+    listed = {"inner/league": [10, digests["inner/league"]], "weights": [1000, digests["weights"]]}
+    assert json.loads((folder / "contents.json").read_text()) == listed

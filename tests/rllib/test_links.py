@@ -13,5 +13,5 @@ def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
     outside.write_text("precious")
     (tmp_path / PROGRESS).symlink_to(outside)
     with pytest.raises(OSError, match="it is a link"):
-        _Log(tmp_path, 0, None)
+        _Log(tmp_path, 0, 1)
     assert outside.read_text() == "precious"

@@ -1,0 +1,92 @@
+"""Logs that a resumed run continues: whole lines, and each iteration once, wherever they were cut."""
+
+import csv
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.train.memory_watch import MemoryWatch, read_memory
+from rllib_adapters.train.run import PROGRESS, _Log
+
+
+def row(iteration):
+    return {"iteration": iteration, "seconds": 1.5 * iteration, "frozen": f"main-{iteration}", "place": None}
+
+
+def logged(folder, rows, begins_at=1, logged=0):
+    """Return the bytes of a log that a run which begins at that iteration has added rows to."""
+    log = _Log(folder, logged, begins_at)
+    for number in rows:
+        log.add(row(number))
+    size = log.sync()
+    log.close()
+    return size
+
+
+def iterations(folder):
+    """Return the iterations of a log, all of whose rows are whole."""
+    rows = list(csv.DictReader((folder / PROGRESS).read_text().splitlines()))
+    assert all(
+        one == {name: str(value or "") for name, value in row(int(one["iteration"])).items()} for one in rows
+    )
+    return [int(one["iteration"]) for one in rows]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 15, 20])
+def test_a_log_that_was_cut_inside_a_line_goes_on_with_a_whole_one(tmp_path, lost):
+    size = logged(tmp_path, [1, 2, 3])
+    path = tmp_path / PROGRESS
+    path.write_bytes(path.read_bytes()[:-lost])
+    logged(tmp_path, [4, 5], begins_at=4, logged=size)
+    assert iterations(tmp_path) == ([1, 2, 4, 5] if lost <= 18 else [1, 4, 5])
+
+
+def test_a_log_that_was_cut_inside_its_heading_begins_again(tmp_path):
+    size = logged(tmp_path, [1, 2])
+    (tmp_path / PROGRESS).write_bytes((tmp_path / PROGRESS).read_bytes()[:15])
+    logged(tmp_path, [3], begins_at=3, logged=size)
+    assert iterations(tmp_path) == [3]
+
+
+def test_rows_after_the_checkpoint_are_written_once(tmp_path):
+    size = logged(tmp_path, [1, 2])
+    logged(tmp_path, [3, 4], begins_at=3, logged=size)
+    logged(tmp_path, [3, 4], begins_at=3, logged=size)
+    assert iterations(tmp_path) == [1, 2, 3, 4]
+
+
+def test_rows_are_written_once_in_a_file_that_an_editor_has_made_shorter(tmp_path):
+    size = logged(tmp_path, [1, 2])
+    logged(tmp_path, [3, 4], begins_at=3, logged=size)
+    path = tmp_path / PROGRESS
+    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n"))
+    logged(tmp_path, [3], begins_at=3, logged=size + 2)
+    assert iterations(tmp_path) == [1, 2, 3]
+
+
+# ---- memory ------------------------------------------------------------------------------------------
+
+
+def measured(path, numbers):
+    """Let a new process measure after these iterations."""
+    watch = MemoryWatch(path)
+    for number in numbers:
+        watch(algorithm=None, result={"training_iteration": number})
+
+
+def test_measurements_of_a_resumed_run_are_whole_and_come_once(tmp_path):
+    path = tmp_path / "memory.jsonl"
+    measured(path, [1, 2, 3, 4])
+    path.write_bytes(path.read_bytes()[:-9])
+    measured(path, [3, 4, 5])
+    assert [one["iteration"] for one in read_memory(path)] == [1, 2, 3, 4, 5]
+
+
+def test_nothing_is_measured_into_a_file_of_something_else(tmp_path):
+    path = tmp_path / "notes"
+    path.write_text("of a year\n")
+    with pytest.raises(ValueError, match="line 1 was not written by a MemoryWatch"):
+        MemoryWatch(path)
+    assert path.read_text() == "of a year\n"

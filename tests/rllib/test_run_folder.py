@@ -1,0 +1,180 @@
+"""The folder of a run: a run removes and replaces what it has made itself, and nothing else."""
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
+pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+
+from rllib_adapters.league import callback
+from rllib_adapters.league.callback import LeagueKeeper
+from rllib_adapters.train.cli import main
+from rllib_adapters.train.options import Training
+from rllib_adapters.train.run import OPTIONS, SNAPSHOTS, Run
+from territorial.league import SnapshotStore
+from territorial.snapshots.checkpoints import Checkpoints
+from tests.league.support import manifest, tensors
+
+
+class BuiltError(Exception):
+    """An algorithm would be built now."""
+
+
+def build(self, *_):
+    raise BuiltError
+
+
+@pytest.fixture
+def nothing_is_built(monkeypatch):
+    """Runs come as far as their algorithms."""
+    monkeypatch.setattr(Run, "_build", build)
+
+
+def store_in(folder, **names):
+    """Return the store of a run in ``folder`` with snapshots of these names and metadata."""
+    store = SnapshotStore(folder / SNAPSHOTS)
+    for name, metadata in names.items():
+        store.add(name, tensors(), manifest(metadata=metadata))
+    return store
+
+
+def contents(folder):
+    return {
+        path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".writer"
+    }
+
+
+def write_progress(folder):
+    (folder / "progress.csv").write_text("iteration\n1\n")
+
+
+def write_events(folder):
+    (folder / "tensorboard").mkdir()
+    (folder / "tensorboard" / "events.out").write_text("events")
+
+
+def write_checkpoint(folder):
+    Checkpoints(folder / "checkpoints").write(3, lambda where: (where / "weights").write_text("weights"))
+
+
+OTHERS = {
+    "snapshots": lambda folder: store_in(folder, precious={}),
+    "checkpoints": write_checkpoint,
+    "progress.csv": write_progress,
+    "tensorboard": write_events,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_new_run_refuses_a_folder_with_files_that_it_did_not_make(tmp_path, capsys, name, nothing_is_built):
+    OTHERS[name](tmp_path)
+    before = contents(tmp_path)
+    with pytest.raises(FileExistsError, match=f"it is there already.*{name}'"):
+        Run(tmp_path, Training())
+    assert main([str(tmp_path)]) == 2, "before Ray is loaded, too"
+    assert (
+        f"argument RUN: {str(tmp_path / name)!r}: it is there already, and would" in capsys.readouterr().err
+    )
+    assert contents(tmp_path) == before
+
+
+def test_two_runs_that_begin_one_after_the_other_in_one_folder_are_one(tmp_path, monkeypatch):
+    def begin_another(self, *_):
+        with pytest.raises(FileExistsError, match="--resume resumes it"):
+            Run(tmp_path, Training(seed=2))
+        raise BuiltError
+
+    monkeypatch.setattr(Run, "_build", begin_another)
+    with pytest.raises(BuiltError):
+        Run(tmp_path, Training(seed=1))
+
+
+def test_a_run_that_cannot_be_built_leaves_nothing_in_the_way_of_another(tmp_path, monkeypatch):
+    def build_half(self, *_):
+        assert Training.read(tmp_path / OPTIONS).seed == 1, "a process that is killed leaves what is resumed"
+        store_in(tmp_path, **{"main-0": {"run": "this", "step": 0}})
+        raise BuiltError
+
+    monkeypatch.setattr(Run, "_build", build_half)
+    with pytest.raises(BuiltError):
+        Run(tmp_path, Training(seed=1))
+    assert contents(tmp_path).keys() <= {tmp_path / SNAPSHOTS / ".lock"}
+    monkeypatch.setattr(Run, "_build", build)
+    with pytest.raises(BuiltError):
+        Run(tmp_path, Training(seed=2))
+
+
+FIRST = {"main-0": {"run": "this", "step": 0}, "main-start": {"run": "this", "step": 0}}
+
+
+def test_a_run_stopped_before_its_first_checkpoint_begins_again(tmp_path, nothing_is_built):
+    store = store_in(tmp_path, **FIRST)
+    Training().write(tmp_path / OPTIONS)
+    with pytest.raises(BuiltError):
+        Run(tmp_path, None)
+    assert store.names() == []
+
+
+@pytest.mark.parametrize(
+    "other", [{"main-1": {"run": "this", "step": 1}}, {"mine-0": {"run": "this", "step": 0}}, {"last": {}}]
+)
+def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path, nothing_is_built, other):
+    store = store_in(tmp_path, **FIRST, **other)
+    Training().write(tmp_path / OPTIONS)
+    with pytest.raises(ValueError, match=f"no checkpoint .* is complete.* {next(iter(other))!r}") as caught:
+        Run(tmp_path, None)
+    assert str(store.path) in str(caught.value)
+    assert store.names() == sorted([*FIRST, *other])
+
+
+# ---- while it trains -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keeper(tmp_path):
+    """A keeper of the run "mine" of a new league, in a store that has snapshots of others, too."""
+    names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
+    found = LeagueKeeper(dataclasses.replace(Training(), exploiters=0).league(), store_in(tmp_path, **names))
+    found.run = "mine"
+    return found
+
+
+def test_only_snapshots_of_the_run_itself_are_removed(keeper):
+    assert keeper.clean() == ["main-0"]
+    assert keeper.store.names() == ["copied", "last", "main-1"]
+
+
+def test_a_damaged_snapshot_is_left_where_it_is(keeper):
+    (keeper.store.path / "copied" / "manifest.json").write_text("{")
+    assert keeper.clean() == ["main-0"]
+    assert "copied" in keeper.store.names()
+
+
+def test_a_copy_is_not_frozen_over_a_snapshot_of_another_run(keeper, monkeypatch):
+    monkeypatch.setattr(callback, "freeze", lambda *_, **__: pytest.fail("it is written"))
+    keeper.league.freeze("main")  # main-0
+    with pytest.raises(FileExistsError, match="'main-1' of another run is in"):
+        keeper._freeze(SimpleNamespace(), "main")
+    assert keeper.store.manifest("main-1").metadata == {"run": "another"}
+
+
+def test_what_was_frozen_after_the_checkpoint_is_replaced(keeper, monkeypatch):
+    replaced = []
+    monkeypatch.setattr(
+        callback, "freeze", lambda *args, **given: replaced.append((args[2], given["replace"]))
+    )
+    assert keeper._freeze(SimpleNamespace(), "main") == "main-0"
+    assert replaced == [("main-0", True)]
+    assert "main-0" in keeper.store.names()
+
+
+def test_learners_do_not_go_back_to_weights_of_another_run(keeper, monkeypatch):
+    monkeypatch.setattr(callback, "set_league", lambda *_: None)
+    learner = dataclasses.replace(keeper.league.config.learners[0], reset_chance=0.5)
+    config = dataclasses.replace(keeper.league.config, learners=(learner,))
+    keeper.league = type(keeper.league)(config)
+    store_in(keeper.store.path.parent, **{"main-start": {"run": "another"}})
+    with pytest.raises(FileExistsError, match="'main-start' of another run is in"):
+        keeper.begin(SimpleNamespace())
