@@ -18,7 +18,7 @@ SMALLER = "GameConfig()", "GameConfig(height=48, width=48, num_players=32, max_t
 def test_its_python_runs(running_ray, tmp_path, monkeypatch):
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 12
+    assert len(blocks) == 13
     assert blocks[0].count(SMALLER[0]) == 1
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
@@ -34,6 +34,8 @@ def test_its_python_runs(running_ray, tmp_path, monkeypatch):
         names["algorithm"].stop()
     for block in blocks[1:]:
         exec(compile(block.replace(*SMALLER), str(PAGE), "exec"), names)
+        if "def take_turns" in block:
+            names["match"].stop()
     assert names["several"].policies_to_train == ["main", "scout", "rival"]
     assert names["mixed"].rl_module_spec.rl_module_specs["pool"].model_config["form"] == "both"
     assert names["payoff"].of("trainable:main", "bot:metronome").games > 0
