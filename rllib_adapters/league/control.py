@@ -208,7 +208,7 @@ def _hand_over(runner: Any, league: LeagueTable) -> None:
     games = [env.unwrapped for env in runner.env.envs] if runner.env is not None else []
     for game in games:
         game.set_league(league)
-    _remember(runner.config, league)  # for games that are made anew after an error
+    _remember(runner.config, league)  # for games that are made again after an error
     if runner.module is not None and POOL in runner.module:
         ongoing = [] if ray_private.needs_reset(runner) else games
         playing = frozenset[str]().union(*(game.snapshots for game in ongoing))

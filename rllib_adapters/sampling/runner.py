@@ -70,8 +70,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     Connectors between environment and modules are not run, and the callbacks ``on_episode_created``,
     ``on_episode_start`` and ``on_episode_step`` not called: ValueError if there are any. ``on_episode_end``
     is called when the sample is complete, with the last piece of the episode; modules must have no
-    recurrent state. With ``restart_failed_sub_environments`` all games of the process begin anew where a step
-    failed, as with RLlib's runner; episodes that had ended before stay in the sample.
+    recurrent state. With ``restart_failed_sub_environments`` all games of the process are replaced where a
+    step failed, as with RLlib's runner; episodes that had ended before stay in the sample.
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
     those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
@@ -195,7 +195,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         return episodes
 
     def _replace_games(self) -> None:
-        """Make the games anew, and begin with others; what was played of those in progress is lost."""
+        """Make the games again, and begin with others; what was played of those in progress is lost."""
         random, needs_reset = self._random, ray_private.needs_reset(self)
         self.make_env()
         self._random = random
@@ -252,7 +252,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.metrics.log_value(NUM_ENV_STEP_FAILURES_LIFETIME, 1, reduce="lifetime_sum")
         goes_on = bool(self.config.restart_failed_sub_environments)
         if goes_on and not isinstance(error, StepFailedRecreateEnvError):
-            _log.error("a step of the games failed; all games of this runner begin anew", exc_info=error)
+            _log.error("a step of the games failed; this runner begins with new games", exc_info=error)
         return goes_on
 
     def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:

@@ -28,7 +28,10 @@ def config_of(runner, config=PPOConfig, **evaluation):
 
 def by_hand(algorithm, group):
     """A custom evaluation: a game on every runner."""
-    found = group.foreach_env_runner(lambda runner: (runner.sample(num_episodes=1), runner.get_metrics()))
+    is_local = group.num_remote_env_runners() == 0
+    found = group.foreach_env_runner(
+        lambda runner: (runner.sample(num_episodes=1), runner.get_metrics()), local_env_runner=is_local
+    )
     algorithm.metrics.aggregate([metrics for _, metrics in found], key=("evaluation", "env_runners"))
     steps = sum(episode.env_steps() for episodes, _ in found for episode in episodes)
     return {}, steps, 2 * steps
