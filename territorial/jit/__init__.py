@@ -8,7 +8,10 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     set on what ``njit`` returns. Without it: every process compiles for itself. Public way: none.
 ``numba.core.compiler_lock.global_compiler_lock`` (``decorators``)
     Taken before the lock of the cache, as numba does where a kernel calls another. Without it: two threads
-    that compile wait for each other and never end. A fork waits for it, too. Public way: none.
+    that compile wait for each other and never end. Public way: none.
+``global_compiler_lock`` and ``llvmlite.binding.ffi.lib._lock`` (``decorators``)
+    A fork waits for both. Without it: the new process waits for a thread that it does not have. Public way:
+    none.
 ``_nrt``, ``forceinline``, ``no_cpython_wrapper``, ``no_cfunc_wrapper`` (``decorators``)
     Options of ``njit`` that its documentation leaves out. Without ``_nrt``, arrays are counted and a tick
     costs twice as much; without the others, compiling takes twice as long. Public way: none.

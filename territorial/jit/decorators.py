@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding.ffi import lib as llvm
 
 try:  # numba does not promise to keep these
     from numba.core import event
@@ -44,7 +45,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_ENABLED: bool = not numba.config.DISABLE_JIT
 
-finished_before_forks(global_compiler_lock)  # numba holds it while it compiles, and while it loads
+finished_before_forks(llvm._lock)  # of every call of LLVM's, also by who holds no other lock
+finished_before_forks(global_compiler_lock)  # a fork takes the one first that was named last, as numba does
 
 
 class _InnerDispatcher(CPUDispatcher):

@@ -86,13 +86,15 @@ KernelCache.load_overload = slowly
 thread = threading.Thread(target=reset)
 thread.start()
 loading.wait()
-child = os.fork()
-if child == 0:
-    signal.alarm(300)
-    reset()
-    os._exit(7)
+children = []
+while thread.is_alive() and len(children) < 4:
+    children.append(os.fork())
+    if children[-1] == 0:
+        signal.alarm(300)
+        reset()
+        os._exit(0)
 thread.join()
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
 """
 
 
@@ -101,4 +103,4 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_a_process_that_is_forked_while_a_kernel_is_loaded_plays():
     territorial.make_vec(2, height=24, width=24, num_players=4).reset(seed=1)  # compiles
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
-    assert subprocess.run(command, check=False).returncode == 7
+    assert subprocess.run(command, check=False).returncode == 0
