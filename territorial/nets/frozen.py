@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from territorial.config import GameConfig
+from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
@@ -339,10 +340,7 @@ class FrozenPolicies:
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if key not in self._kinds:
-            make = self.trunks[manifest.architecture]
-            made = make(self.layout, self.config, **manifest.settings)
-            is_whole = isinstance(made, (Policy, PairRows))
-            network = made if is_whole else BoardPolicy(self.layout, self.config, made)
+            network = self._built(name, manifest)
             _check_fit(name, manifest, network, tensors)
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
@@ -351,6 +349,20 @@ class FrozenPolicies:
             self._kinds[key] = _Kind(key, network.requires_grad_(False).eval(), acts_together)
         _check_fit(name, manifest, self._kinds[key].network, tensors)
         return self._kinds[key]
+
+    def _built(self, name: str, manifest: Manifest) -> Policy | PairRows:
+        """Return a new network for a snapshot; MismatchError for settings that its architecture lacks."""
+        make = self.trunks[manifest.architecture]
+        try:
+            made = make(self.layout, self.config, **manifest.settings)
+            return (
+                made if isinstance(made, (Policy, PairRows)) else BoardPolicy(self.layout, self.config, made)
+            )
+        except Exception as error:  # whatever a network makes of settings that may be anything
+            raise MismatchError(
+                f"snapshot {name!r}: {manifest.architecture} cannot be built with the settings "
+                f"{shown(manifest.settings)}: {type(error).__name__}: {error}"
+            ) from error
 
 
 def _name(acting: _RowsOfSnapshot) -> str:

@@ -63,6 +63,8 @@ class Manifest:
         for name, (low, high) in _RANGES.items():
             object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
         for name in ("settings", "metadata"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a mapping")
             object.__setattr__(self, name, _plain(name, getattr(self, name)))
 
     def require(self, what: str, **wanted: Any) -> None:

@@ -193,6 +193,10 @@ class SnapshotStore:
         with self._changing() as folder:
             if name in self and not replace:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
+            if os.path.lexists(self.path / name) and not replace:
+                raise FileExistsError(
+                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; remove it, or take another name"
+                )
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
             if network is not None:
@@ -296,10 +300,10 @@ class SnapshotStore:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _commit(self, folder: Path, name: str) -> None:
-        """Make a snapshot of the files in ``folder``, all of it at once, in place of one of that name."""
+        """Make a snapshot of the files in ``folder``, all of it at once, in place of what has that name."""
         sync_folder(folder)
         replaced = self.path / _REPLACED / name
-        if name in self:
+        if os.path.lexists(self.path / name):
             replaced.parent.mkdir(exist_ok=True)
             (self.path / name).rename(replaced)
         try:

@@ -276,6 +276,38 @@ def test_what_cannot_be_stored_leaves_the_store_as_it_was(store):
     assert os.listdir(store.path) == [".lock"]
 
 
+def test_a_folder_that_is_no_snapshot_is_named_and_can_be_replaced(store):
+    (store.path / "main").mkdir()
+    (store.path / "main" / "weights.safetensors").write_bytes(b"x")
+    for _ in range(2):
+        with pytest.raises(
+            FileExistsError, match=r"main is no snapshot, as it has no manifest\.json; remove it"
+        ):
+            store.add("main", tensors(), manifest())
+    store.add("main", tensors(), manifest(), replace=True)
+    assert_same(store.load("main"), tensors())
+
+
+def test_what_is_left_of_a_snapshot_is_fetched_again(store, tmp_path):
+    store.add("main", tensors(), manifest())
+    cache = SnapshotStore(tmp_path / "cache", fetch=store.pack)
+    assert_same(cache.load("main"), tensors())
+    manifest_file(cache, "main").unlink()
+    assert_same(cache.load("main"), tensors())
+
+
+@pytest.mark.parametrize("field", ["settings", "metadata"])
+@pytest.mark.parametrize("value", [[], "x", 5, None])
+def test_settings_and_metadata_have_names(store, field, value):
+    with pytest.raises(TypeError, match=f"{field} is .*; it must be a mapping"):
+        manifest(**{field: value})
+    store.add("main", tensors(), manifest())
+    about = json.loads(manifest_file(store, "main").read_text())
+    manifest_file(store, "main").write_text(json.dumps({**about, field: value}))
+    with pytest.raises(DamagedSnapshotError, match=f"manifest.json: {field} is"):
+        store.manifest("main")
+
+
 # ---- damage ------------------------------------------------------------------------------------------
 
 

@@ -175,3 +175,21 @@ def test_games_of_another_size_need_networks_of_their_own():
     layout, seen = seen_by(config, [1, 3], frames=2)
     policy = BoardPolicy(layout, config, ReferenceTrunk(layout, config))
     assert policy(seen)[0].shape == (2, 15)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"colour": "red"}, "TypeError: .*unexpected keyword argument 'colour'"),
+        ({"form": [1]}, "TypeError: unhashable"),
+    ],
+)
+def test_settings_that_an_architecture_does_not_have_are_refused_by_the_name_of_the_snapshot(
+    store, settings, error
+):
+    add(store, "strange", policy_that_always(0, "mean"), "mean", settings)
+    row = {name: part[:1] for name, part in SEEN.items()}
+    with pytest.raises(
+        MismatchError, match=f"snapshot 'strange': mean cannot be built with the settings .*{error}"
+    ):
+        FrozenPolicies(store, LAYOUT, SMALL, TRUNKS).act(["strange"], row)
