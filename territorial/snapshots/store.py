@@ -195,8 +195,8 @@ class SnapshotStore:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
             if os.path.lexists(self.path / name) and not replace:
                 raise FileExistsError(
-                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; remove it, or choose another "
-                    "name"
+                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; "
+                    "remove it, or choose another name"
                 )
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
