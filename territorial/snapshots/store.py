@@ -195,7 +195,7 @@ class SnapshotStore:
                 raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
             if os.path.lexists(self.path / name) and not replace:
                 raise FileExistsError(
-                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; remove it, or take another name"
+                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; remove it first"
                 )
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
