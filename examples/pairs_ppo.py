@@ -515,6 +515,7 @@ class PairRun:
             self.league = League.load(latest / "league.npz", self.league.config.python_bots)
             state = torch.load(latest / "state.pt", weights_only=True)
             self.seconds, self.played = state.pop("seconds"), state.pop("played")
+            self._check_same(latest, state.pop("settings", {}))
             self.trainee.load(state)
         self.log = Curve(self.folder / PROGRESS, self.updates)
 
@@ -617,25 +618,31 @@ class PairRun:
 
     def _fill(self, folder: Path) -> None:
         self.league.save(folder / "league.npz")
-        done = {"seconds": self.seconds, "played": self.played}
+        done = {"seconds": self.seconds, "played": self.played, "settings": self._kept()}
         torch.save(self.trainee.state() | done, folder / "state.pt")
 
     def _check_settings(self) -> None:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
         path = self.folder / SETTINGS
-        mine = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
         check_unused(self.folder, MADE, SETTINGS)
         if not path.exists():
-            write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
+            write_file(path, (json.dumps(self._kept(), indent=1) + "\n").encode())
             return
         defaults = {spec.name: spec.default for spec in dataclasses.fields(Settings)}
-        began = defaults | settings_in(path)  # a run of an older release has not all of them
-        for name in mine:
-            if mine[name] != began[name]:
+        self._check_same(self.folder, defaults | settings_in(path))  # an older release has not all of them
+
+    def _check_same(self, where: Path, began: dict[str, Any]) -> None:
+        """Raise ValueError for a setting that is another one than that of the run in ``where``."""
+        for name, value in self._kept().items():
+            if began.get(name, value) != value:
                 raise ValueError(
-                    f"{name} is {mine[name]!r}; the run in {str(self.folder)!r} began with "
-                    f"{began[name]!r}. Give it that, or another folder"
+                    f"{name} is {value!r}; the run in {str(where)!r} began with {began[name]!r}. "
+                    "Give it that, or another folder"
                 )
+
+    def _kept(self) -> dict[str, Any]:
+        """Return the settings that a run keeps to the end."""
+        return {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
 
 
 def settings_in(path: Path) -> dict[str, Any]:

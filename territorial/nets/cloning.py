@@ -222,7 +222,7 @@ class Cloning:
     def _open(self, folder: Path) -> None:
         """Go on from what is in the folder, or begin it."""
         folder.mkdir(parents=True, exist_ok=True)
-        mine = asdict(self.settings) | {"data": _digest(self.data)}
+        mine = self._about()
         path = folder / SETTINGS
         check_unused(folder, [CHECKPOINTS], SETTINGS)
         if not path.exists():
@@ -233,12 +233,18 @@ class Cloning:
         if latest is not None:
             self.epochs = self._checkpoints.steps()[-1]
             state = torch.load(latest / STATE, weights_only=True)
+            _check_same(latest, state.get("settings", mine), mine)
             self.policy.load_state_dict(state["policy"])
             self._optimizer.load_state_dict(state["optimizer"])
 
     def _fill(self, folder: Path) -> None:
         parts = {"policy": self.policy, "optimizer": self._optimizer}
-        torch.save({name: part.state_dict() for name, part in parts.items()}, folder / STATE)
+        state = {name: part.state_dict() for name, part in parts.items()}
+        torch.save(state | {"settings": self._about()}, folder / STATE)
+
+    def _about(self) -> dict[str, Any]:
+        """Return what a cloning that is resumed must have in common with this one."""
+        return asdict(self.settings) | {"data": _digest(self.data)}
 
 
 def usable(shard: Any, chosen: npt.NDArray[np.bool_]) -> LearnedRows:
@@ -284,10 +290,15 @@ def _check_settings(path: Path, mine: dict[str, Any]) -> None:
         began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
     except ValueError as error:
         raise ValueError(f"{str(path)!r} does not hold the settings of a cloning: {error}") from None
+    _check_same(path.parent, began, mine)
+
+
+def _check_same(where: Path, began: dict[str, Any], mine: dict[str, Any]) -> None:
+    """Raise ValueError for a setting that is another one than that of the cloning in ``where``."""
     for name, value in mine.items():
         if began.get(name) != value:
             raise ValueError(
-                f"{name} is {value!r}; the cloning in {str(path.parent)!r} began with {began.get(name)!r}. "
+                f"{name} is {value!r}; the cloning in {str(where)!r} began with {began.get(name)!r}. "
                 "Give it that, or another folder"
             )
 

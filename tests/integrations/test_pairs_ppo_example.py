@@ -480,3 +480,12 @@ def test_a_curve_that_was_cut_inside_a_line_has_whole_ones(pairs_ppo, tmp_path):
         path.write_text("\n".join([*rows, ""])[:-lost])
         pairs_ppo.Curve(path, 3)
         assert path.read_text() == "\n".join([*rows[:3], ""])
+
+
+def test_settings_that_were_edited_are_refused(pairs_ppo, tmp_path):
+    run, _ = order_of(pairs_ppo, tmp_path)
+    run.keep()
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"gamma": 0.5}))
+    with pytest.raises(ValueError, match=r"gamma is 0\.5; the run in .*checkpoint-00000000' began with"):
+        order_of(pairs_ppo, tmp_path, gamma=0.5)
