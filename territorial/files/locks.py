@@ -71,7 +71,7 @@ else:
 
 
 def finished_before_forks(lock: AbstractContextManager[Any]) -> None:
-    """Let a fork wait until no other thread holds ``lock``, which nobody would release in the new process.
+    """Let a fork wait until no other thread holds ``lock``, which is never released in the new process.
 
     Nor does that process come to see what is half done under the lock.
     """

@@ -149,11 +149,12 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
     source = """
 import os
 import time
+from pathlib import Path
 from territorial.files.locks import locked
 
 class Stays(Mine):
     def decide(self, view):
-        with locked(f"{os.getpid()}.lock"):
+        with locked(Path(f"{os.getpid()}.lock")):
             time.sleep(1000)
 
 territorial.match([Stays()], CONFIG, 2, processes=2, progress=False)
