@@ -131,6 +131,7 @@ VERIFY: list[CheckPart] = [
         ],
         "full",
     ),
+    CheckPart("programs-of-others", [f"python {ROOT / 'maintainers/programs_of_others.py'}"], "full"),
     CheckPart("oldest-ray", [f"{TEST} {LONG} tests/rllib", LEAGUE], "oldest-ray"),
     CheckPart("newest", [f"{TEST} -n 2 {QUICK} tests"], "newest"),
     CheckPart("processor-oldest", [f"{TEST} {QUICK} {FLOATS}"], "full", OLDEST),
