@@ -88,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--bot-names",
         default=",".join([*bots.NAMES, *LINEUPS, CHAMPION]),
-        help="bots, line-ups and net:FILE, separated by commas (default %(default)s)",
+        help="bots, by name and separated by commas; also line-ups and net:FILE (default %(default)s)",
     )
     whole = options.whole(1, 1000)
     parser.add_argument(

@@ -449,7 +449,12 @@ def main(argv: list[str] | None = None) -> int:
     """Measure all cases and return the exit code."""
     parser = harness.parser_of(__doc__)
     parser.add_argument(
-        "--only", nargs="+", choices=CASES, metavar="CASE", default=list(CASES), help="cases to measure"
+        "--only",
+        nargs="+",
+        choices=CASES,
+        metavar="CASE",
+        default=list(CASES),
+        help="case to measure (default all)",
     )
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)  # what the processes are given
     parsed = parser.parse_args(argv)

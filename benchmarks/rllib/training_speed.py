@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
         choices=STEPS,
         metavar="NETWORK",
         default=list(STEPS),
-        help=f"networks to measure: {', '.join(STEPS)} (default all)",
+        help=f"case to measure; {', '.join(STEPS)} (default all)",
     )
     parser.add_argument(
         "--rounds",
