@@ -183,6 +183,9 @@ def _is_made(path: Path, text: str) -> bool:
             file.write(text)
     except FileExistsError:
         return False
+    except BaseException:  # such as of a full disk: an empty file would keep all out
+        path.unlink(missing_ok=True)
+        raise
     return True
 
 

@@ -133,6 +133,7 @@ def test_what_fails_leaves_nothing_where_nothing_was(name, tmp_path):
 
 ELSEWHERE = {
     "territorial/files/atomic.py": "this is the one place",
+    "territorial/files/locks.py": "a file that is made only where there is none",
     "territorial/evaluation/results.py": "files that only grow, line by line",
     "territorial/snapshots/store.py": "files of a folder that is renamed when it is complete",
     "territorial/snapshots/checkpoints.py": "files of a folder that is renamed when it is complete",
