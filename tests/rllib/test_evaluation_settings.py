@@ -1,5 +1,7 @@
 """RLlib's settings of evaluations, with both runners: each works, or is refused before anything is built."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
@@ -124,6 +126,12 @@ def test_all_that_evaluations_ask_runners_for(runner, asked, least):
     runner.get_metrics()
     if "num_episodes" in asked:
         assert sum(episode.is_done for episode in episodes) == len(episodes) == asked["num_episodes"]
+
+
+def test_a_sample_goes_on_in_another_thread_as_training_beside_evaluations_does(runner):
+    runner.sample(num_timesteps=6, force_reset=True)
+    with ThreadPoolExecutor() as thread:
+        assert sum(one.env_steps() for one in thread.submit(runner.sample, num_timesteps=6).result()) >= 6
 
 
 def hear(**_):
