@@ -116,7 +116,7 @@ def tests_of_stable_baselines() -> dict[str, Callable[[], object]]:
 def examples_of_rllib() -> dict[str, Callable[[], object]]:
     """Return the examples of ``ray.rllib.examples`` that take an environment of PettingZoo, or read masks."""
     known = {
-        "multi_agent.pettingzoo_independent_learning": run_with_turns,
+        "multi_agent.pettingzoo_independent_learning": lambda _: not_ours("its policies are pursuer_0, ..."),
         "multi_agent.pettingzoo_parameter_sharing": run_with_turns,
         "rl_modules.action_masking_rl_module": run_with_masks,
         "_old_api_stack.models.action_mask_model": lambda _: not_ours("no program, but a part of others"),
