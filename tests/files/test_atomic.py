@@ -142,7 +142,6 @@ ELSEWHERE = {
     "territorial/datasets/shards.py": "a draft",
     "territorial/bots/network_file.py": "a draft",
     "territorial/nets/pair_weights.py": "a draft",
-    "territorial/files/locks.py": "a file whose making decides who has a lock",
     "territorial/jit/cache.py": "a folder that is renamed before it is removed",
     "rllib_adapters/league/shared_store.py": "files of a folder that is renamed when it is complete",
     "rllib_adapters/train/memory_watch.py": "a draft, and a file that only grows",
