@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo.utils import aec_to_parallel  # type: ignore[import-untyped]
 
+__all__ = ["check_env"]
 MASK = "action_mask"
 PICKLED_AFTER = 3
 """Steps after which copies are made."""
@@ -126,9 +127,6 @@ class _OneAgent:
         parts = self.env.step(actions["agent"])
         self.agents = [] if parts[2] or parts[3] else self.agents
         return tuple({"agent": part} for part in parts)
-
-
-# ---- episodes ----------------------------------------------------------------------------------------
 
 
 def _episode(env: Any, seed: int, max_steps: int) -> Iterator[tuple[dict[Any, Any], Step]]:
