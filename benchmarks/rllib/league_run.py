@@ -15,13 +15,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from territorial.evaluation.evaluations import Evaluation
-
 from benchmarks import harness
 from rllib_adapters.train.options import Training
 from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
 from territorial import Setting, bots, evaluate
 from territorial.cli.league import league_of
+from territorial.evaluation.evaluate import Evaluation
 from territorial.league import SnapshotStore
 from territorial.nets.players import SnapshotPolicy
 
