@@ -429,15 +429,15 @@ class _RunState(NamedTuple):
     logged: int
     """Bytes of the log."""
     options: Mapping[str, Any]
-    """Those of the run; empty in checkpoints of earlier releases."""
+    """Those of the run."""
 
 
 def _state_in(path: Path) -> _RunState:
     """Return the state of a run in a checkpoint; ValueError names the file."""
     try:
         state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
-        check_fields("it", state, {"seconds", "logged"}, {"options"})
-        options = state.get("options", {})
+        check_fields("it", state, {"seconds", "logged", "options"})
+        options = state["options"]
         check_fields("options", options, (), options)
         return _RunState(
             finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0), options

@@ -155,11 +155,8 @@ class Checkpoints:
 
 
 def _wrong(folder: Path, name: str, about: Any, *, is_read: bool) -> str | None:
-    """Return what is wrong with a file of a folder, of which its list says ``about``; None if nothing is.
-
-    That is its length and its digest; its length alone in checkpoints of earlier releases.
-    """
-    size, digest = about if isinstance(about, list) and len(about) == 2 else (about, None)
+    """Return what is wrong with a file, of which ``about`` has length and digest; None if nothing is."""
+    size, digest = about if isinstance(about, list) and len(about) == 2 else (None, None)
     parts = PurePosixPath(name)
     if parts.is_absolute() or ".." in parts.parts or not is_whole_number(size, 0):
         return f"{CONTENTS}: it does not say what is in {shown(name)}"
@@ -168,7 +165,7 @@ def _wrong(folder: Path, name: str, about: Any, *, is_read: bool) -> str | None:
         return f"{shown(name)} is missing"
     if path.stat().st_size != size:
         return f"{shown(name)} has {path.stat().st_size:,} bytes; it must have {size:,}"
-    if digest is not None and not is_read and _digest(path) != digest:
+    if not is_read and _digest(path) != digest:
         return f"the content of {shown(name)} differs from what was written (SHA-256)"
     return None
 

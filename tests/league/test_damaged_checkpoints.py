@@ -1,6 +1,5 @@
 """A checkpoint is complete when all of it is there, bit by bit; else the one before is taken."""
 
-import json
 import os
 
 import pytest
@@ -52,14 +51,6 @@ def test_without_any_that_is_complete_nothing_begins_again(checkpoints):
         DamagedCheckpointsError, match=r"no checkpoint in .* is complete: checkpoint-00000003: the"
     ):
         checkpoints.latest()
-
-
-def test_one_that_was_written_without_digests_counts_by_its_lengths(checkpoints):
-    sizes = {"weights": 1000, "inner/league": 10}
-    (checkpoints.at(3) / "contents.json").write_text(json.dumps(sizes))
-    assert checkpoints.latest() == checkpoints.at(3)
-    (checkpoints.at(3) / "weights").write_text("short")
-    assert Checkpoints(checkpoints.path).latest() == checkpoints.at(2)
 
 
 def test_what_else_has_to_be_there_is_up_to_the_run(checkpoints, caplog):

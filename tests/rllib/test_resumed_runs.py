@@ -80,17 +80,6 @@ def test_options_that_hold_for_what_comes_may_be_edited(folder):
     assert resumed(folder, minutes=5.0) == 2
 
 
-def test_options_that_an_earlier_release_did_not_have_are_not_compared(folder, monkeypatch):
-    step = Checkpoints(folder / "checkpoints").at(2)
-    state = json.loads((step / STATE).read_text())
-    del state["options"]
-    (step / STATE).write_text(json.dumps(state))
-    contents = json.loads((step / "contents.json").read_text())
-    (step / "contents.json").write_text(json.dumps({**contents, STATE: (step / STATE).stat().st_size}))
-    change(folder, agents=1, minibatch=64)
-    assert resumed(folder) == 2
-
-
 # ---- what is damaged -----------------------------------------------------------------------------------
 
 
