@@ -56,7 +56,7 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
         raise ValueError("frames is empty; an animation needs at least one picture")
     with draft_of(target) as part:
         if suffix == ".mp4":
-            with _Encoder(part, first.shape, fps) as encoder:
+            with _Encoder(part, target, first.shape, fps) as encoder:
                 return _add_all(encoder, first, pictures)
         with open(part, "wb") as file:
             writer = GifWriter(file, fps) if suffix == ".gif" else ApngWriter(file, fps)
@@ -117,15 +117,16 @@ def _ffmpeg() -> str:
     return str(get_ffmpeg_exe())
 
 
-def _complaint(code: int, words: bytes) -> str:
+def _complaint(target: Path, code: int, words: bytes) -> str:
     text = words.decode("utf-8", "replace").strip()
-    return f"ffmpeg ended with code {code}: {text[-2000:] or 'it gave no reason'}"
+    return f"{target} was not written: ffmpeg ended with code {code}: {text[-2000:] or 'it gave no reason'}"
 
 
 class _Encoder:
-    """An ffmpeg that is fed pictures and writes an MP4 file."""
+    """An ffmpeg that is fed pictures and writes an MP4 file, the draft of ``target``."""
 
-    def __init__(self, path: Path, shape: tuple[int, ...], fps: float) -> None:
+    def __init__(self, path: Path, target: Path, shape: tuple[int, ...], fps: float) -> None:
+        self._target = target
         source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{shape[1]}x{shape[0]}", "-r", f"{fps:g}"]
         command = [_ffmpeg(), "-y", "-v", "error", *source, "-i", "-", *_MP4.split(), str(path)]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
@@ -161,7 +162,7 @@ class _Encoder:
             self._process.stdin.close()
         code = self._process.wait()
         self._log.seek(0)
-        return _complaint(code, self._log.read()) if code != 0 else ""
+        return _complaint(self._target, code, self._log.read()) if code != 0 else ""
 
 
 def _apart() -> dict[str, Any]:
