@@ -197,7 +197,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help="decisions after which a game of an evaluation is cut (default %(default)s)",
     )
     add("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    add("--store", default=None, help="new folder of the SnapshotStore (default a temporary folder)")
+    add(
+        "--store",
+        default=None,
+        help="folder of the SnapshotStore; a new one (default: a temporary one)",
+    )
     options = parser.parse_args(arguments)
     if options.store and SnapshotStore(options.store).names():
         parser.error(f"argument --store: {options.store!r} has snapshots; choose another folder")

@@ -1,14 +1,10 @@
 """Forms of an action, there and back, and masks in every form."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import territorial
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import (
     NO_TARGET,
@@ -173,27 +169,6 @@ def test_masks_of_a_game_allow_exactly_what_the_game_does():
                 assert game.state.illegal[0, p] - counted == 1 - masks[p - 1, what]
         game.restore(0, before)
         game.step([[(1 + step % 3, 6)] * 4])
-
-
-@pytest.mark.parametrize(
-    ("pattern", "homes"),
-    [
-        (
-            r"% (self\.)?(num_)?players\b",
-            {"actions/encoding.py", "evaluation/schedule.py", "nets/encode_once.py"},
-        ),
-        (r"unpackbits\(\s*masks", set()),
-    ],
-)
-def test_the_order_of_seats_is_computed_in_one_module(pattern, homes):
-    """The schedule deals seats; the encode-once network counts in tensors, within what PyTorch compiles."""
-    package = Path(territorial.__file__).parent
-    found = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if re.search(pattern, path.read_text()) and "reference" not in path.parts
-    }
-    assert found == homes
 
 
 def test_the_fractions_rise_from_a_64th_to_everything():

@@ -1,6 +1,5 @@
 """What launches take from a balance: one formula for kernels, numbers and arrays."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -63,13 +62,3 @@ def test_the_fraction_for_an_amount_is_the_least_that_comes_to_it(troops, amount
     assert 1 <= found <= 1024
     assert wanted_of(troops, found) >= min(amount, troops)
     assert found == 1 or wanted_of(troops, found - 1) < amount
-
-
-def test_one_module_and_the_reference_compute_with_the_tax_and_with_parts_of_the_balance():
-    computes = re.compile(r"\b(config|params)\.launch_tax\b|[*/] *FRACTION_UNIT\b")
-    users = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        if computes.search(path.read_text())
-    }
-    assert users == {"game/amounts.py", "reference/formulas.py"}

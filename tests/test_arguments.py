@@ -1,13 +1,10 @@
 """Arguments: whole numbers of a range, True and False, numbers in arrays of size 1, names that are known."""
 
-import re
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import territorial
 from territorial.config.validation import (
     check_keywords,
     checked_list,
@@ -74,26 +71,6 @@ def test_other_texts_are_none_from_3_to_7(text):
 def test_arrays_of_whole_numbers_are_those_of_their_types():
     assert all(holds_whole_numbers(np.zeros(2, kind)) for kind in (np.int8, np.uint64, ">i4"))
     assert not any(holds_whole_numbers(np.zeros(2, kind)) for kind in (bool, float, complex, object, "U3"))
-
-
-HOMES = {
-    r"\bdtype\.kind (not )?in \"iu\"": {"config/validation.py"},
-    r"\boperator\.index\b": {"config/validation.py"},
-    r"\.isdigit\(\)": {"memory/measure.py"},  # of the names in /proc, which are no arguments
-    r"type\(\w+\) is (not )?int\b": set(),
-}
-"""Which modules decide what a whole number is, by how they do so."""
-
-
-@pytest.mark.parametrize("pattern", HOMES)
-def test_what_a_whole_number_is_is_decided_in_one_module(pattern):
-    package = Path(territorial.__file__).parent
-    found = {
-        path.relative_to(package).as_posix()
-        for path in package.rglob("*.py")
-        if re.search(pattern, path.read_text())
-    }
-    assert {name for name in found if not name.startswith("reference/")} == HOMES[pattern]
 
 
 def test_true_and_false_may_be_those_of_numpy():

@@ -1,10 +1,8 @@
 """What a launch needs and whether it is legal: one formula for kernels, numbers and arrays."""
 
-import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,13 +54,3 @@ def test_numbers_of_arrays_broadcast():
         [True, False],
         [False, True],
     ]
-
-
-@pytest.mark.parametrize("option", ["layer_cost", "layer_growth_divisor", "need_divisor"])
-def test_one_module_and_the_reference_compute_with_the_options_of_launches(option):
-    users = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        if re.search(rf"\b(config|params)\.{option}\b", path.read_text())
-    }
-    assert users == {"game/legality.py", "reference/formulas.py"}
