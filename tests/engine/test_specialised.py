@@ -175,6 +175,7 @@ def test_all_arrays_that_a_step_writes_to_are_sized():
         "bank",
         "copies",
         "custom",
+        "entries",
         "networks",
         "seed",
         "tape",
