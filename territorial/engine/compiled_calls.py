@@ -6,8 +6,7 @@ To unbox them takes 2 microseconds, and a step of one game takes 10.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,33 @@ from territorial.engine.step import Batch
 from territorial.jit.bound_arguments import Held, type_of
 from territorial.jit.decorators import JIT_ENABLED, ZERO, address_of, entry_for, is_ready, types_of
 from territorial.jit.thread_pool import Crew, queues_of
+
+
+Value = TypeVar("Value")
+
+
+class MadeOnce(Generic[Value]):
+    """A property that is made when it is first asked for.
+
+    ``functools.cached_property`` of Python 3.11 holds a lock meanwhile, which nobody would release in a process
+    that is forked while another thread loads a kernel here.
+    """
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make, self.__doc__ = make, make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> MadeOnce[Value]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object | None, owner: type) -> MadeOnce[Value] | Value:
+        if instance is None:
+            return self
+        value: Value = instance.__dict__.setdefault(self._name, self._make(instance))
+        return value
 
 
 class CompiledCalls:
@@ -104,12 +130,12 @@ class CompiledCalls:
     def _type(self, unknown_lengths: Mapping[str, int] | None) -> object:
         return type_of(self._batches[0], unknown_lengths)
 
-    @cached_property
+    @MadeOnce
     def held(self) -> list[Held[Batch]]:
         """The arguments, for code of any size of board: one for each thread."""
         return [Held(batch, step.hold_batch) for batch in self._batches]
 
-    @cached_property
+    @MadeOnce
     def _step(self) -> tuple[Callable[..., None], list[Held[Batch]]]:
         held = self.held
         if self.is_specialized:
@@ -117,20 +143,20 @@ class CompiledCalls:
         self._enter()
         return entry_for(step.step_games, held[0]), held
 
-    @cached_property
+    @MadeOnce
     def _reset(self) -> Callable[..., None]:
         self._enter()
         seeds, queues = self._batches[0].seed, self._batches[0].queues
         return entry_for(step.reset_games, self.held[0], seeds, np.zeros(1, np.int64), queues)
 
-    @cached_property
+    @MadeOnce
     def _observe(self) -> Callable[..., None]:
         return entry_for(step.observe_games, self.held[0], 0, 1)
 
-    @cached_property
+    @MadeOnce
     def _play(self) -> Callable[..., None]:
         return entry_for(step.play_launches, self.held[0], np.zeros((0, 4), np.int64), 0, 0)
 
-    @cached_property
+    @MadeOnce
     def _place(self) -> Callable[..., None]:
         return entry_for(step.place_position, self.held[0], np.zeros((0, 0), np.uint8), 0)
