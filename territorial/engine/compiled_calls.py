@@ -17,15 +17,14 @@ from territorial.jit.bound_arguments import Held, type_of
 from territorial.jit.decorators import JIT_ENABLED, ZERO, address_of, entry_for, is_ready, types_of
 from territorial.jit.thread_pool import Crew, queues_of
 
-
 Value = TypeVar("Value")
 
 
 class MadeOnce(Generic[Value]):
     """A property that is made when it is first asked for.
 
-    ``functools.cached_property`` of Python 3.11 holds a lock meanwhile, which nobody would release in a process
-    that is forked while another thread loads a kernel here.
+    ``functools.cached_property`` of Python 3.11 holds a lock meanwhile. Nobody would release it in a process that
+    is forked while another thread loads a kernel here.
     """
 
     def __init__(self, make: Callable[[Any], Value]) -> None:

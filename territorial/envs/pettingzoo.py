@@ -519,7 +519,7 @@ class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         self.agents = self.env.agents.copy()
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.rewards = dict.fromkeys(self.agents, 0)
+        self.rewards: dict[AgentID, Any] = dict.fromkeys(self.agents, 0)
         self._cumulative_rewards = self.rewards.copy()
         self._begin_round()
 
