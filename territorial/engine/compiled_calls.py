@@ -23,8 +23,8 @@ Value = TypeVar("Value")
 class MadeOnce(Generic[Value]):
     """A property that is made when it is first asked for.
 
-    ``functools.cached_property`` of Python 3.11 holds a lock meanwhile. Nobody would release it in a process that
-    is forked while another thread loads a kernel here.
+    ``functools.cached_property`` of Python 3.11 holds a lock meanwhile. Nobody would release it in a process
+    that is forked while another thread loads a kernel here.
     """
 
     def __init__(self, make: Callable[[Any], Value]) -> None:
