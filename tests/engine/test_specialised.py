@@ -178,6 +178,7 @@ def test_all_arrays_that_a_step_writes_to_are_sized():
         "networks",
         "seed",
         "tape",
+        "entries",
         "queues",
         "post",
     }
