@@ -1,5 +1,10 @@
 """What the comparison of two revisions makes of their figures, and that every part can be timed."""
 
+import json
+import os
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 
 from benchmarks.engine import compare, parts
@@ -46,3 +51,19 @@ def test_of_several_rounds_the_quietest_of_each_part_is_taken_if_all_played_the_
     assert parts.quietest(rounds)["us"] == {"a": 2.0, "b": 1.0}
     with pytest.raises(RuntimeError, match="different ends"):
         parts.quietest([run({"a": 1.0}), run({"a": 1.0}, "b")])
+
+
+def test_compiling_is_timed_in_every_round_with_a_cache_that_was_empty(monkeypatch, capsys):
+    caches = []
+
+    def first_step(folder, *_arguments, NUMBA_CACHE_DIR):
+        assert list(Path(NUMBA_CACHE_DIR).iterdir()) == []
+        caches.append(NUMBA_CACHE_DIR)
+        return json.dumps(run({"first reset and step": 40e6 if folder == Path("new") else 80e6}))
+
+    monkeypatch.setattr(compare, "python", first_step)
+    monkeypatch.setattr(compare, "tree", lambda revision: nullcontext(Path(revision)))
+    assert compare.main(["old", "new", "--compiling", "--rounds", "3"]) == 0
+    assert len(set(caches)) == 6
+    assert not any(map(os.path.exists, caches))
+    assert " 0.50 " in capsys.readouterr().out

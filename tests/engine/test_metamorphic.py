@@ -443,7 +443,9 @@ def test_each_kernel_is_compiled_for_one_signature_only():
         duplicate = pickle.loads(pickle.dumps(game.clone()))
         duplicate.step()
         duplicate.digest(0)
-        VecGame(config, games, observe=False).reset()
+        networks = VecGame(config, games, observe=False, seats=["champion-1"] * seats)
+        networks.reset()
+        networks.step()
     assert set(signature_counts().values()) == {1}
 
 
