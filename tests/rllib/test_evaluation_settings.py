@@ -10,8 +10,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from rllib_adapters.configure import configure  # noqa: E402
 
+from rllib_adapters.configuration import configure  # noqa: E402
 from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]

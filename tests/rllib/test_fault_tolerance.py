@@ -12,8 +12,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib`
 
 from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError  # noqa: E402
-from rllib_adapters.configure import configure  # noqa: E402
 
+from rllib_adapters.configuration import configure  # noqa: E402
 from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
 from rllib_adapters.league.control import set_league  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
