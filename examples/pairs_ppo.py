@@ -494,6 +494,14 @@ def started(settings: Settings) -> PairPolicy:
     return policy
 
 
+def check(settings: Settings) -> None:
+    """Raise the error of what a run cannot begin with, before anything is written."""
+    Trainee(settings)
+    new_league(settings)
+    if settings.start and not (Path(settings.save) / SETTINGS).exists():
+        started(settings)
+
+
 class PairRun:
     """A run in its folder: the league, the network, checkpoints, snapshots in whole numbers."""
 
@@ -768,6 +776,7 @@ def main(argv: list[str] | None = None) -> PairRun:
     with contextlib.ExitStack() as held:
         try:
             settings = Settings(**given)
+            check(settings)
             Path(settings.save).mkdir(parents=True, exist_ok=True)
             held.enter_context(one_writer(Path(settings.save) / WRITER))
             run = PairRun(settings)

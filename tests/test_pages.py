@@ -71,7 +71,9 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
                 if not lacking:
                     raise
     finally:
-        for algorithm in [value for value in names.values() if hasattr(value, "env_runner_group")]:
+        for algorithm in [
+            one for one in names.values() if "Algorithm" in [kind.__name__ for kind in type(one).__mro__]
+        ]:
             algorithm.stop()
     if lacking:
         pytest.skip(f"the other blocks need {', '.join(sorted(lacking))}")
