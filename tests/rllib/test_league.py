@@ -183,7 +183,7 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
     tmp_path, monkeypatch
 ):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     keeper = LeagueKeeper(small_league(), SnapshotStore(tmp_path))

@@ -370,18 +370,19 @@ def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"seconds": 1.5}', "it has no 'logged'"),
-        ('{"seconds": NaN, "logged": 1}', "the number NaN"),
-        ('{"seconds": -1, "logged": 1}', "seconds is -1; it must be a finite number from 0"),
-        ('{"seconds": 1, "logged": 1.5}', "logged is 1.5; it must be a whole number"),
-        ('{"seconds": 1, "logged": 1, "x": 1}', "it has the field 'x'"),
+        ('{"seconds": 1.5, "options": {}}', "it has no 'logged'"),
+        ('{"seconds": 1.5, "logged": 7}', "it has no 'options'"),
+        ('{"seconds": NaN, "logged": 1, "options": {}}', "the number NaN"),
+        ('{"seconds": -1, "logged": 1, "options": {}}', "seconds is -1; it must be a finite number from 0"),
+        ('{"seconds": 1, "logged": 1.5, "options": {}}', "logged is 1.5; it must be a whole number"),
+        ('{"seconds": 1, "logged": 1, "options": {}, "x": 1}', "it has the field 'x'"),
         ('{"seconds": 1, "logged": 1, "options": [1]}', r"options is \[1\]"),
         ("", "it is not JSON"),
     ],
 )
 def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
     path = tmp_path / "state.json"
-    path.write_text('{"seconds": 1.5, "logged": 7}')
+    path.write_text('{"seconds": 1.5, "logged": 7, "options": {}}')
     assert run._state_in(path) == (1.5, 7, {})
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
