@@ -29,6 +29,8 @@ PACKED, PAIRS, BOTH = "packed", "pairs", "both"
 ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
 """The format of actions that each form has by default."""
 OF_LEARNERS = (PACKED, PAIRS)
+NOT_PLAIN = ("config", "league", "seats", "bots", "store")
+"""Entries of an ``env_config`` that are objects; all others are values that JSON has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,23 +111,15 @@ class EnvConfig:
 
         Where snapshots are is left out: ``configure`` takes it by itself.
         """
-        entries: dict[str, Any] = {"config": _fields(self.config), "frames": self.frames}
+        entries: dict[str, Any] = {"config": _fields(self.config)}
         if self.league is not None:
             entries["league"] = self.league.to_dict()
         if self.seats is not None:
             entries["seats"] = [
                 written_name(seat) if isinstance(seat, CustomBot) else seat for seat in self.seats
             ]
-        others = (
-            "end_when",
-            "max_cycles",
-            "obs",
-            "frozen_obs",
-            "action_format",
-            "num_candidates",
-            "num_allies",
-        )
-        return {**entries, **{name: getattr(self, name) for name in (*others, "repeat", "launches")}}
+        others = [spec.name for spec in dataclasses.fields(self) if spec.name not in NOT_PLAIN]
+        return {**entries, **{name: getattr(self, name) for name in others}}
 
     @classmethod
     def from_config(cls, env_config: Mapping[str, Any] | EnvConfig | None) -> EnvConfig:

@@ -11,7 +11,8 @@ from typing import Any
 from territorial import bots
 from territorial.cli import options
 from territorial.cli.machine import machine, versions
-from territorial.config import MAP_KINDS, GameConfig, describe
+from territorial.config import MAP_KINDS, GameConfig
+from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
 from territorial.engine.compiling import is_compiled

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from territorial import bots, maps
 from territorial.bots.bot_files import FILES, is_bot_file
 from territorial.cli.option_names import explained
-from territorial.config import GameConfig, describe, rewards
+from territorial.config import GameConfig, rewards
+from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.teams import Teams

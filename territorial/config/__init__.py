@@ -6,12 +6,14 @@ import dataclasses
 import hashlib
 import json
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.fields import check_numbers, documents_fields, option
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
@@ -51,90 +53,13 @@ NOT_OF_THE_GAME = ("rewards",)
 """Options that no game depends on: replays do without, and saved games are resumed with others."""
 
 
-def _option(default: Any, low: int, high: int, meaning: str) -> Any:
-    """A whole-number field with its inclusive range and its meaning, which :func:`describe` returns."""
-    return field(default=default, metadata={"low": low, "high": high, "help": meaning})
-
-
-def describe(spec: dataclasses.Field[Any]) -> str:
-    """Return the meaning and the range of an option, a field with metadata.
-
-    The command line, ``territorial info`` and the docstrings of public names show it.
-    """
-    meaning, low, high = (spec.metadata.get(key) for key in ("help", "low", "high"))
-    if low is None:
-        return str(meaning)
-    if high is None:
-        return f"{meaning}; at least {low}"
-    return f"{meaning}; {low} to {'2**64 - 1' if high == 2**64 - 1 else high}"
-
-
+@documents_fields
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GameConfig:
     """The rules, the size and the map of a game; the defaults are the rules as published.
 
     A config is immutable, hashable and picklable; :meth:`replace` returns a changed copy. Fields are whole
     numbers unless their type says otherwise. docs/rules.md says what each of them does.
-
-    Args:
-        height: rows of the map, in cells; 16 to 1024; default 256.
-        width: columns of the map, in cells; 16 to 1024; default 256.
-        num_players: seats of the game, P; 2 to 250; default 32.
-        map: a kind of map (open, lakes, mountains, islands, continents, maze, archipelago), or a land such as
-            europe. Both take options, as in islands:count=6. It may also be a LandMask or a MapMix.
-            `territorial maps` lists all names; default "lakes".
-        map_seed: seed of the first generated map; 0 to 2**64 - 1; default 0.
-        num_maps: generated maps, of which each game draws one; their seeds are map_seed, map_seed + 1 and so
-            on. 0 makes a new map for every game; 0 to 1024; default 1.
-        decision_every: ticks from one decision to the next; 1 to 1000; default 10.
-        max_ticks: the game ends after this many ticks; 1 to 10000000; default 10000.
-        starting_troops: troops of every seat at the start; 1 to 1000000; default 512.
-        spawn_spacing_percent: spawn distance aimed for, as a percentage of sqrt(land cells / players); 0 to
-            200; default 70.
-        launch_tax: 1024ths of the balance that every launch destroys; 0 to 1023; default 12.
-        launch_delay: ticks from the first launch to the first attack step; 0 to 1000; default 7.
-        layer_cost: troops per cell of front that an attack step must have at hand; 1 to 100; default 3.
-        layer_growth_divisor: a launch needs one more troop per this many cells of front; 1 to 1000; default
-            8.
-        need_divisor: a launch is legal if it needs at most 1/this of the balance; 1 to 1000; default 4.
-        interest_every: ticks from one interest payment to the next; 1 to 10000; default 10.
-        interest_base: lowest interest rate, in basis points; 0 to 10000; default 100.
-        interest_levels: steps in which the rate rises with the share of land; 1 to 4095; default 511.
-        interest_land_scale: the rate is interest_base + isqrt(interest_land_scale * level //
-            interest_land_divisor); 0 to 100000000; default 25600.
-        interest_land_divisor: divisor in the formula of interest_land_scale; 1 to 1000000; default 508.
-        early_interest_ticks: ticks over which the opening's extra rate fades; 1 to 1000000; default 1920.
-        early_interest_multiple: times the base rate that is paid at tick 0; 1 to 100; default 7.
-        soft_cap: troops per cell above which interest falls; 1 to 10000; default 100.
-        hard_cap: troops per cell above which nothing is paid or refunded; 1 to 10000; default 150.
-        over_cap_slope: share of the interest that is lost above the soft cap, per unit of relative excess; 0
-            to 100; default 2.
-        income_every: ticks from one income payment to the next; 1 to 10000; default 100.
-        income_per_cell: troops per cell paid as income; 0 to 1000; default 1.
-        cadence_land: three rising land sizes, in cells. At each of them attack steps become one tick more
-            frequent; whole numbers from 1 to 1048576; default (1000, 10000, 60000).
-        min_layers: an attack with less than this many troops per cell ends; 1 to 100; default 3.
-        neutral_cost: troops spent per neutral cell; 0 to 100; default 2.
-        attack_cost: troops spent per enemy cell before its defence; 0 to 100; default 2.
-        defence_tenths: tenths of the defender's density that defend a cell; 1 to 1000; default 16.
-        attackers_per_defender: attackers that fall for one defender; 1 to 100; default 2.
-        deaths: players die when they shrink too far; default True.
-        death_divisor: a player dies when its land is at most 1/this of its peak; 2 to 1000; default 4.
-        peak_decay_divisor: a peak falls by 1/this of its distance to the land per tick; 1 to 1000000; default
-            1000.
-        win_percent: percentage of the land at which its owner ends the game; 1 to 100; default 90.
-        handicap: bots of the lower levels start with fewer troops than others; default False.
-        rewards: parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. See
-            docs/rewards.md. The parts are land, placement, survival, taken, kills, land_zero_sum,
-            placement_zero_sum, survival_zero_sum, taken_zero_sum, kills_zero_sum; with teams also team_land,
-            team_land_zero_sum; default (("land", 1.0), ("placement", 1.0)).
-        teams: a number of teams from 2 to num_players, or the team of each seat as a list of numbers from 1.
-            Allies cannot attack, but give troops to each other, and win together; default None: no teams.
-        team_deal: how seats are dealt to a number of teams. "blocks": seats side by side, larger teams first;
-            "turn": one seat for each team, and round again; "random": blocks of seats in an order drawn for
-            each game; default "blocks".
-        team_spawns: where teams start. "mixed": as without teams; "together": allies start side by side;
-            default "mixed".
 
     Raises:
         TypeError: for a field that does not exist or a value of a wrong type.
@@ -155,119 +80,101 @@ class GameConfig:
 
     """
 
-    height: int = _option(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
-    width: int = _option(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
-    num_players: int = _option(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
-    map: str | LandMask | MapMix = field(
-        default="lakes",
-        metadata={
-            "help": f"a kind of map ({', '.join(MAP_KINDS)}), or a land such as europe. Both take options, "
-            "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial maps` lists all names"
-        },
+    height: int = option(256, "rows of the map, in cells", MIN_SIDE, MAX_SIDE)
+    width: int = option(256, "columns of the map, in cells", MIN_SIDE, MAX_SIDE)
+    num_players: int = option(32, "seats of the game, P", MIN_PLAYERS, MAX_PLAYERS)
+    map: str | LandMask | MapMix = option(
+        "lakes",
+        f"a kind of map ({', '.join(MAP_KINDS)}), or a land such as europe. Both take options, "
+        "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial maps` lists all names",
     )
-    map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
-    num_maps: int = _option(
+    map_seed: int = option(0, "seed of the first generated map", 0, 2**64 - 1)
+    num_maps: int = option(
         1,
-        0,
-        1024,
         "generated maps, of which each game draws one; their seeds are map_seed, map_seed + 1 and so on. 0 "
         "makes a new map for every game",
+        0,
+        1024,
     )
-    decision_every: int = _option(10, 1, 1000, "ticks from one decision to the next")
-    max_ticks: int = _option(10_000, 1, 10_000_000, "the game ends after this many ticks")
+    decision_every: int = option(10, "ticks from one decision to the next", 1, 1000)
+    max_ticks: int = option(10_000, "the game ends after this many ticks", 1, 10_000_000)
 
-    starting_troops: int = _option(512, 1, 1_000_000, "troops of every seat at the start")
-    spawn_spacing_percent: int = _option(
-        70, 0, 200, "spawn distance aimed for, as a percentage of sqrt(land cells / players)"
+    starting_troops: int = option(512, "troops of every seat at the start", 1, 1_000_000)
+    spawn_spacing_percent: int = option(
+        70, "spawn distance aimed for, as a percentage of sqrt(land cells / players)", 0, 200
     )
 
-    launch_tax: int = _option(12, 0, 1023, "1024ths of the balance that every launch destroys")
-    launch_delay: int = _option(7, 0, 1000, "ticks from the first launch to the first attack step")
-    layer_cost: int = _option(3, 1, 100, "troops per cell of front that an attack step must have at hand")
-    layer_growth_divisor: int = _option(
-        8, 1, 1000, "a launch needs one more troop per this many cells of front"
+    launch_tax: int = option(12, "1024ths of the balance that every launch destroys", 0, 1023)
+    launch_delay: int = option(7, "ticks from the first launch to the first attack step", 0, 1000)
+    layer_cost: int = option(3, "troops per cell of front that an attack step must have at hand", 1, 100)
+    layer_growth_divisor: int = option(
+        8, "a launch needs one more troop per this many cells of front", 1, 1000
     )
-    need_divisor: int = _option(4, 1, 1000, "a launch is legal if it needs at most 1/this of the balance")
+    need_divisor: int = option(4, "a launch is legal if it needs at most 1/this of the balance", 1, 1000)
 
-    interest_every: int = _option(10, 1, 10_000, "ticks from one interest payment to the next")
-    interest_base: int = _option(100, 0, 10_000, "lowest interest rate, in basis points")
-    interest_levels: int = _option(511, 1, 4095, "steps in which the rate rises with the share of land")
-    interest_land_scale: int = _option(
+    interest_every: int = option(10, "ticks from one interest payment to the next", 1, 10_000)
+    interest_base: int = option(100, "lowest interest rate, in basis points", 0, 10_000)
+    interest_levels: int = option(511, "steps in which the rate rises with the share of land", 1, 4095)
+    interest_land_scale: int = option(
         25_600,
+        "the rate is interest_base + isqrt(interest_land_scale * level // interest_land_divisor)",
         0,
         100_000_000,
-        "the rate is interest_base + isqrt(interest_land_scale * level // interest_land_divisor)",
     )
-    interest_land_divisor: int = _option(508, 1, 1_000_000, "divisor in the formula of interest_land_scale")
-    early_interest_ticks: int = _option(1920, 1, 1_000_000, "ticks over which the opening's extra rate fades")
-    early_interest_multiple: int = _option(7, 1, 100, "times the base rate that is paid at tick 0")
-    soft_cap: int = _option(100, 1, 10_000, "troops per cell above which interest falls")
-    hard_cap: int = _option(150, 1, 10_000, "troops per cell above which nothing is paid or refunded")
-    over_cap_slope: int = _option(
-        2, 0, 100, "share of the interest that is lost above the soft cap, per unit of relative excess"
+    interest_land_divisor: int = option(508, "divisor in the formula of interest_land_scale", 1, 1_000_000)
+    early_interest_ticks: int = option(1920, "ticks over which the opening's extra rate fades", 1, 1_000_000)
+    early_interest_multiple: int = option(7, "times the base rate that is paid at tick 0", 1, 100)
+    soft_cap: int = option(100, "troops per cell above which interest falls", 1, 10_000)
+    hard_cap: int = option(150, "troops per cell above which nothing is paid or refunded", 1, 10_000)
+    over_cap_slope: int = option(
+        2, "share of the interest that is lost above the soft cap, per unit of relative excess", 0, 100
     )
-    income_every: int = _option(100, 1, 10_000, "ticks from one income payment to the next")
-    income_per_cell: int = _option(1, 0, 1000, "troops per cell paid as income")
+    income_every: int = option(100, "ticks from one income payment to the next", 1, 10_000)
+    income_per_cell: int = option(1, "troops per cell paid as income", 0, 1000)
 
-    cadence_land: tuple[int, ...] = field(
-        default=(1_000, 10_000, 60_000),
-        metadata={
-            "help": "three rising land sizes, in cells. At each of them attack steps become one tick more "
-            f"frequent; whole numbers from 1 to {MAX_SIDE**2}"
-        },
+    cadence_land: tuple[int, ...] = option(
+        (1_000, 10_000, 60_000),
+        "three rising land sizes, in cells. At each of them attack steps become one tick more "
+        f"frequent; whole numbers from 1 to {MAX_SIDE**2}",
     )
-    min_layers: int = _option(3, 1, 100, "an attack with less than this many troops per cell ends")
-    neutral_cost: int = _option(2, 0, 100, "troops spent per neutral cell")
-    attack_cost: int = _option(2, 0, 100, "troops spent per enemy cell before its defence")
-    defence_tenths: int = _option(16, 1, 1000, "tenths of the defender's density that defend a cell")
-    attackers_per_defender: int = _option(2, 1, 100, "attackers that fall for one defender")
+    min_layers: int = option(3, "an attack with less than this many troops per cell ends", 1, 100)
+    neutral_cost: int = option(2, "troops spent per neutral cell", 0, 100)
+    attack_cost: int = option(2, "troops spent per enemy cell before its defence", 0, 100)
+    defence_tenths: int = option(16, "tenths of the defender's density that defend a cell", 1, 1000)
+    attackers_per_defender: int = option(2, "attackers that fall for one defender", 1, 100)
 
-    deaths: bool = field(default=True, metadata={"help": "players die when they shrink too far"})
-    death_divisor: int = _option(4, 2, 1000, "a player dies when its land is at most 1/this of its peak")
-    peak_decay_divisor: int = _option(
-        1000, 1, 1_000_000, "a peak falls by 1/this of its distance to the land per tick"
+    deaths: bool = option(True, "players die when they shrink too far")
+    death_divisor: int = option(4, "a player dies when its land is at most 1/this of its peak", 2, 1000)
+    peak_decay_divisor: int = option(
+        1000, "a peak falls by 1/this of its distance to the land per tick", 1, 1_000_000
     )
-    win_percent: int = _option(90, 1, 100, "percentage of the land at which its owner ends the game")
+    win_percent: int = option(90, "percentage of the land at which its owner ends the game", 1, 100)
 
-    handicap: bool = field(
-        default=False, metadata={"help": "bots of the lower levels start with fewer troops than others"}
-    )
-    rewards: Weights = field(
-        default=DEFAULT,
-        metadata={
-            "help": "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. "
-            f"See docs/rewards.md. The parts are {', '.join(NAMES)}; with teams also {', '.join(TEAM_NAMES)}"
-        },
+    handicap: bool = option(False, "bots of the lower levels start with fewer troops than others")
+    rewards: Weights = option(
+        DEFAULT,
+        "parts of the reward and their weights, as a mapping or a text such as land=1,kills=0.5. "
+        f"See docs/rewards.md. The parts are {', '.join(NAMES)}; with teams also {', '.join(TEAM_NAMES)}",
     )
 
-    teams: Teams | None = field(
-        default=None,
-        metadata={
-            "help": f"{FEWEST}, or the team of each seat as a list of numbers from 1. Allies cannot attack, "
-            "but give troops to each other, and win together",
-            "none": "no teams",
-        },
+    teams: Teams | None = option(
+        None,
+        f"{FEWEST}, or the team of each seat as a list of numbers from 1. Allies cannot attack, "
+        "but give troops to each other, and win together",
+        none="no teams",
     )
-    team_deal: str = field(
-        default=DEALS[0],
-        metadata={
-            "help": 'how seats are dealt to a number of teams. "blocks": seats side by side, larger teams '
-            'first; "turn": one seat for each team, and round again; "random": blocks of seats in an order '
-            "drawn for each game"
-        },
+    team_deal: str = option(
+        DEALS[0],
+        'how seats are dealt to a number of teams. "blocks": seats side by side, larger teams '
+        'first; "turn": one seat for each team, and round again; "random": blocks of seats in an order '
+        "drawn for each game",
     )
-    team_spawns: str = field(
-        default=SPAWNS[0],
-        metadata={
-            "help": 'where teams start. "mixed": as without teams; "together": allies start side by side'
-        },
+    team_spawns: str = option(
+        SPAWNS[0], 'where teams start. "mixed": as without teams; "together": allies start side by side'
     )
 
     def __post_init__(self) -> None:
-        for spec in dataclasses.fields(self):
-            if "low" in spec.metadata:
-                value, low, high = getattr(self, spec.name), spec.metadata["low"], spec.metadata["high"]
-                object.__setattr__(self, spec.name, whole_number(spec.name, value, low, high))
+        check_numbers(self)
         object.__setattr__(self, "map", checked_map(self.map))
         _check_maps(self)
         for name in ("deaths", "handicap"):
@@ -292,10 +199,10 @@ class GameConfig:
                 f"it must be at most {self.height * self.width // SPAWN_CELLS}"
             )
 
-    def replace(self, **changes: Any) -> GameConfig:
+    def replace(self, **changes: Unpack[ConfigKeywords]) -> GameConfig:
         """Return a copy with some fields changed, validated as a whole."""
         check_keywords("GameConfig.replace", changes, FIELD_NAMES)
-        return dataclasses.replace(self, **changes)
+        return dataclasses.replace(self, **cast(dict[str, Any], changes))
 
     @classmethod
     def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
@@ -345,6 +252,54 @@ class GameConfig:
 
 
 GameConfig.__init__ = suggests_keywords(GameConfig.__init__)  # type: ignore[method-assign]
+
+
+class ConfigKeywords(TypedDict, total=False):
+    """The fields of :class:`GameConfig` as keywords of functions."""
+
+    height: int
+    width: int
+    num_players: int
+    map: str | LandMask | MapMix
+    map_seed: int
+    num_maps: int
+    decision_every: int
+    max_ticks: int
+    starting_troops: int
+    spawn_spacing_percent: int
+    launch_tax: int
+    launch_delay: int
+    layer_cost: int
+    layer_growth_divisor: int
+    need_divisor: int
+    interest_every: int
+    interest_base: int
+    interest_levels: int
+    interest_land_scale: int
+    interest_land_divisor: int
+    early_interest_ticks: int
+    early_interest_multiple: int
+    soft_cap: int
+    hard_cap: int
+    over_cap_slope: int
+    income_every: int
+    income_per_cell: int
+    cadence_land: Sequence[int]
+    min_layers: int
+    neutral_cost: int
+    attack_cost: int
+    defence_tenths: int
+    attackers_per_defender: int
+    deaths: bool
+    death_divisor: int
+    peak_decay_divisor: int
+    win_percent: int
+    handicap: bool
+    rewards: Weights | Mapping[str, float] | str
+    teams: int | Sequence[int] | None
+    team_deal: str
+    team_spawns: str
+
 
 FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle, islice
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -13,14 +13,17 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from territorial import bots
+from territorial.config.fields import takes_keywords_of
 from territorial.config.validation import whole_number
 from territorial.engine.seats import Seat
-from territorial.envs.options import agent_seats, config_from
+from territorial.envs.options import VecKeywords, agent_seats, config_of
 from territorial.envs.spaces import Observation, batch_of
 from territorial.envs.vector import TerritorialVec, make_vec
 from territorial.render import RENDER_FPS, RENDER_MODES
 
 ENV_ID = "territorial/Territorial-v0"
+FIXED = ("num_envs", "autoreset")
+"""Keywords of ``make_vec`` that environments of this module choose themselves."""
 Info = dict[str, Any]
 
 
@@ -35,8 +38,6 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
     Args:
         seats: one name per seat, "agent" once and else bots; default None: the agent on the first seat and
             all kinds of bots in turn on the others.
-        render_mode: what ``render`` does: "rgb_array", "ansi" or "human", as in TerritorialEnv; default None:
-            ``render`` is an error.
         keywords: other arguments of :func:`~territorial.make_vec`, but ``num_envs`` and ``autoreset``.
 
     Raises:
@@ -57,11 +58,10 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012 - as the base class
 
-    def __init__(
-        self, seats: Sequence[Seat] | None = None, render_mode: str | None = None, **keywords: Any
-    ) -> None:
-        self.render_mode = render_mode
-        self.vec = _one_agent(seats, keywords | {"render_mode": render_mode})
+    @takes_keywords_of(make_vec, but=FIXED)
+    def __init__(self, seats: Sequence[Seat] | None = None, **keywords: Unpack[VecKeywords]) -> None:
+        self.vec = _one_agent(seats, keywords)
+        self.render_mode = self.vec.render_mode
         self.observation_space: spaces.Space[Any] = self.vec.single_observation_space
         self.action_space = self.vec.single_action_space
         self._is_over = True
@@ -153,16 +153,18 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         "render_fps": RENDER_FPS,
     }
 
-    def __init__(self, num_envs: int = 1, seats: Sequence[Seat] | None = None, **keywords: Any) -> None:
+    @takes_keywords_of(make_vec, but=(*FIXED, "agent_death"))
+    def __init__(
+        self, num_envs: int = 1, seats: Sequence[Seat] | None = None, **keywords: Unpack[VecKeywords]
+    ) -> None:
         num_envs = whole_number("num_envs", num_envs, 1)
         agents = len(agent_seats(seats, _num_players(keywords)))
         if num_envs % agents:
             raise ValueError(
                 f"num_envs is {num_envs}; it must be a multiple of {agents}, the agents of a game"
             )
-        self.vec = make_vec(
-            num_envs // agents, seats=seats, autoreset="next_step", agent_death="keep", **keywords
-        )
+        fixed: VecKeywords = {**keywords, "agent_death": "keep"}
+        self.vec = make_vec(num_envs // agents, seats=seats, autoreset="next_step", **fixed)
         self.num_envs = num_envs
         self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space
@@ -224,13 +226,11 @@ def _launches_in(info: Info) -> dict[str, Info]:
     return {"launches": info["launches"]._asdict()} if "launches" in info else {}
 
 
-def _num_players(keywords: dict[str, Any]) -> int:
-    return config_from(
-        keywords.get("config"), None, None, keywords.get("num_players"), {}, make_vec
-    ).num_players
+def _num_players(keywords: VecKeywords) -> int:
+    return config_of(keywords.get("config"), keywords).num_players
 
 
-def _one_agent(seats: Sequence[Seat] | None, keywords: dict[str, Any]) -> TerritorialVec:
+def _one_agent(seats: Sequence[Seat] | None, keywords: VecKeywords) -> TerritorialVec:
     """Return an environment of one game with one agent."""
     if seats is None:
         seats = ["agent", *islice(cycle(bots.NAMES), _num_players(keywords) - 1)]

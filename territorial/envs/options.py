@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from inspect import signature
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
-from territorial.config import FIELD_NAMES, GameConfig
-from territorial.config.validation import check_keywords, hint, true_or_false, whole_number
+from territorial.config import FIELD_NAMES, ConfigKeywords, GameConfig
+from territorial.config.fields import check_numbers, documents_fields, option
+from territorial.config.land_mask import LandMask
+from territorial.config.validation import hint, true_or_false
 from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
@@ -34,78 +35,71 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """What the options that have a name for a value may be; the first is the default."""
 
 
-def _option(default: Any, meaning: str, **metadata: Any) -> Any:
-    """A field with its meaning and, where it has them, ``low``, ``high``, and ``none``: what None means."""
-    return field(default=default, metadata={"help": meaning, **metadata})
+class EnvKeywords(TypedDict, total=False):
+    """The options of all environments as keywords of functions: :class:`EnvOptions` says what each means."""
+
+    obs: str
+    obs_key: str
+    frames: int
+    pool_factor: int | None
+    zero_copy: bool
+    num_candidates: int | None
+    num_allies: int | None
+    agent_death: str
+    action_mask: str
+    action_format: str
+    max_cycles: int | None
+    end_when: str
+    reward_fn: RewardFunction | None
+    repeat: int
+    launches: bool
 
 
+class GameKeywords(EnvKeywords, ConfigKeywords, total=False):
+    """Those of functions that take the fields of :class:`~territorial.GameConfig` as well."""
+
+
+class VecKeywords(GameKeywords, total=False):
+    """Those of environments that are made of a :func:`~territorial.make_vec`."""
+
+    config: GameConfig | None
+    maps: Sequence[str | LandMask] | None
+    num_threads: int
+    render_mode: str | None
+
+
+@documents_fields
 @dataclass(frozen=True, kw_only=True)
 class EnvOptions:
-    """How an environment shows a game and takes actions.
+    """How an environment shows a game and takes actions."""
 
-    Args:
-        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
-            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
-            "packed".
-        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
-            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
-            float32; for "features", "pooled" and "onehot" only; default "observation".
-        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
-            1 to 16; default 4.
-        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
-        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
-            for that form only; default False.
-        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
-            of actions of that name; 1 to 250; default None: 8.
-        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
-            0 to 250; default None: 4 with teams, else 0.
-        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
-            out; "keep", with the game; see docs/agent_life.md; default "remove".
-        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
-            "obs".
-        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
-            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
-            default "discrete".
-        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
-            with teams no team with an agent; default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
-            added to those of the config. See docs/rewards.md; default None: no others.
-        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
-            summed; at least 1; default 1.
-        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
-            ``Launches`` of docs/engine.md; default False.
-
-    """
-
-    obs: str = _option(
+    obs: str = option(
         "packed",
         'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
         'the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs": numbers of '
         "an agent and of each owner that it can attack. See docs/observation.md",
     )
-    obs_key: str = _option(
+    obs_key: str = option(
         KEYS[0],
         'the key beside "action_mask" under which an agent sees one array: "observation", as PettingZoo has '
         'it, or "observations", as RLlib\'s example of masks has it, which reads masks of float32; for '
         '"features", "pooled" and "onehot" only',
     )
-    frames: int = _option(
+    frames: int = option(
         4,
         'F, boards in an observation: the newest and those of the steps before it; "features" has none',
         low=1,
         high=MAX_FRAMES,
     )
-    pool_factor: int | None = _option(
+    pool_factor: int | None = option(
         None, 'cells a side of each square of "pooled"; for that form only', low=1, high=MAX_SIDE, none="8"
     )
-    zero_copy: bool = _option(
+    zero_copy: bool = option(
         False,
         'True: "packed" arrays are read-only views of engine memory, which the next step overwrites; for '
         "that form only",
     )
-    num_candidates: int | None = _option(
+    num_candidates: int | None = option(
         None,
         'C, the most owners that "pairs" shows to an agent; for that form, and for the formats of actions of '
         "that name",
@@ -113,46 +107,44 @@ class EnvOptions:
         high=MAX_CANDIDATES,
         none="8",
     )
-    num_allies: int | None = _option(
+    num_allies: int | None = option(
         None,
         'D, the most living allies that "pairs" shows to an agent after those, in games with teams',
         low=0,
         high=MAX_ALLIES,
         none="4 with teams, else 0",
     )
-    agent_death: str = _option(
+    agent_death: str = option(
         "remove",
         'when the episode of an agent ends: "remove", at its death, or with teams when its team is out; '
         '"keep", with the game; see docs/agent_life.md',
     )
-    action_mask: str = _option(
+    action_mask: str = option(
         "obs", 'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)'
     )
-    action_format: str = _option(
+    action_format: str = option(
         "discrete",
         '"discrete": one number for target and amount; "multi_discrete": one number for each; "pairs" and '
         '"pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target',
     )
-    max_cycles: int | None = _option(None, "decisions after which agents are truncated", low=1, none="never")
-    end_when: str = _option(
+    max_cycles: int | None = option(None, "decisions after which agents are truncated", low=1, none="never")
+    end_when: str = option(
         "game",
         '"game": a game is played to its end; "no_agents": it also ends when no agent is alive, or '
         "with teams no team with an agent",
     )
-    reward_fn: RewardFunction | None = field(
-        default=None,
-        metadata={
-            "help": "a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards "
-            "are added to those of the config. See docs/rewards.md",
-            "none": "no others",
-        },
+    reward_fn: RewardFunction | None = option(
+        None,
+        "a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are added "
+        "to those of the config. See docs/rewards.md",
+        none="no others",
     )
-    repeat: int = _option(
+    repeat: int = option(
         1,
         "decisions that a step plays: agents act in the first and hold in the others, and rewards are summed",
         low=1,
     )
-    launches: bool = _option(
+    launches: bool = option(
         False,
         'True: ``info["launches"]`` has what every seat of the game launched in the step, bots too: '
         "``Launches`` of docs/engine.md",
@@ -162,24 +154,17 @@ class EnvOptions:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         checked_function(self.reward_fn)
-        for spec in fields(self):
-            value = getattr(self, spec.name)
-            if "low" in spec.metadata and (value is not None or spec.default is not None):
-                whole_number(spec.name, value, spec.metadata["low"], spec.metadata.get("high"))
+        check_numbers(self)
         if self.obs_key != KEYS[0]:
             self._check_goes_with_obs("obs_key")
         if self.pool_factor is not None:
             self._check_goes_with_obs("pool_factor")
-        if self.num_candidates is not None and not self.reads_games:
-            raise ValueError(
-                f"num_candidates is {self.num_candidates} and obs is {self.obs!r}; this option works only "
-                'with obs = "pairs" or an action_format of pairs'
-            )
-        if self.num_allies is not None and not self.reads_games:
-            raise ValueError(
-                f"num_allies is {self.num_allies} and obs is {self.obs!r}; this option works only with "
-                'obs = "pairs" or an action_format of pairs'
-            )
+        for name in ("num_candidates", "num_allies"):
+            if getattr(self, name) is not None and not self.reads_games:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)} and obs is {self.obs!r}; this option works only with "
+                    'obs = "pairs" or an action_format of pairs'
+                )
         true_or_false("launches", self.launches)
         if true_or_false("zero_copy", self.zero_copy):
             self._check_goes_with_obs("zero_copy")
@@ -249,28 +234,19 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be {wanted}")
 
 
-def config_from(
-    config: GameConfig | None,
-    height: int | None,
-    width: int | None,
-    num_players: int | None,
-    config_fields: Mapping[str, Any],
-    callee: Callable[..., Any],
-) -> GameConfig:
-    """Return ``config``, or the default, with sizes that are not None and all ``config_fields`` changed.
+def options_in(keywords: Mapping[str, Any]) -> EnvKeywords:
+    """Return those of ``keywords`` that are options of environments."""
+    found = {name: keywords[name] for name in OPTION_NAMES & keywords.keys()}
+    return cast(EnvKeywords, found)
 
-    TypeError for what is no field; ``callee`` is the function that it was given to, as one of many keywords.
-    """
-    named = [one.name for one in signature(callee).parameters.values() if one.kind != one.VAR_KEYWORD]
-    check_keywords(
-        callee.__name__, config_fields, dict.fromkeys((*named, *sorted(OPTION_NAMES), *FIELD_NAMES))
-    )
-    sizes = {"height": height, "width": width, "num_players": num_players}
-    changed = dict(config_fields) | {name: size for name, size in sizes.items() if size is not None}
+
+def config_of(config: GameConfig | None, keywords: Mapping[str, Any]) -> GameConfig:
+    """Return ``config``, or the default, with the fields changed that are among ``keywords``."""
     base = GameConfig() if config is None else config
     if not isinstance(base, GameConfig):
         raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
-    return base.replace(**changed)
+    changes = {name: value for name, value in keywords.items() if name in FIELD_NAMES}
+    return base.replace(**cast(ConfigKeywords, changes))
 
 
 def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[np.int64]:

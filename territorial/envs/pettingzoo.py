@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,13 @@ from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untype
 
 from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
-from territorial.config.validation import suggests_keywords
+from territorial.config.fields import takes_keywords_of
 from territorial.decode import FeatureDecoder
 from territorial.engine.last_launches import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
-from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.infos import info_names, listed_info
-from territorial.envs.options import EnvOptions, agent_seats, config_from
+from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import TerritorialVec
 from territorial.observation.layout import ObsLayout
@@ -139,42 +138,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         config: rules, size and map of the game; default None: those of ``GameConfig()``.
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
-        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
-            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
-            "packed".
-        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
-            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
-            float32; for "features", "pooled" and "onehot" only; default "observation".
-        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
-            1 to 16; default 4.
-        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
-        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
-            for that form only; default False.
-        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
-            of actions of that name; 1 to 250; default None: 8.
-        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
-            0 to 250; default None: 4 with teams, else 0.
-        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
-            out; "keep", with the game; see docs/agent_life.md; default "remove".
-        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
-            "obs".
-        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
-            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
-            default "discrete".
-        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
-            with teams no team with an agent; default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
-            added to those of the config. See docs/rewards.md; default None: no others.
-        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
-            summed; at least 1; default 1.
-        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
-            ``Launches`` of docs/engine.md; default False.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
             in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
             second. Default None: ``render`` is an error.
+        keywords: options, those of :class:`~territorial.envs.options.EnvOptions`.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
@@ -201,46 +169,16 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         "render_fps": RENDER_FPS,
     }
 
-    @suggests_keywords
+    @takes_keywords_of(EnvOptions)
     def __init__(
         self,
         config: GameConfig | None = None,
         *,
         seats: Sequence[Seat] | None = None,
-        obs: str = "packed",
-        obs_key: str = "observation",
-        frames: int = 4,
-        pool_factor: int | None = None,
-        zero_copy: bool = False,
-        num_candidates: int | None = None,
-        num_allies: int | None = None,
-        agent_death: str = "remove",
-        action_mask: str = "obs",
-        action_format: str = "discrete",
-        max_cycles: int | None = None,
-        end_when: str = "game",
-        reward_fn: RewardFunction | None = None,
-        repeat: int = 1,
-        launches: bool = False,
         render_mode: str | None = None,
+        **keywords: Unpack[EnvKeywords],
     ) -> None:
-        options = EnvOptions(
-            obs=obs,
-            obs_key=obs_key,
-            frames=frames,
-            pool_factor=pool_factor,
-            zero_copy=zero_copy,
-            num_candidates=num_candidates,
-            num_allies=num_allies,
-            agent_death=agent_death,
-            action_mask=action_mask,
-            action_format=action_format,
-            max_cycles=max_cycles,
-            end_when=end_when,
-            reward_fn=reward_fn,
-            repeat=repeat,
-            launches=launches,
-        )
+        options = EnvOptions(**keywords)
         line_ups = None if seats is None else [seats]
         self.vec = TerritorialVec(
             1, config, seats=line_ups, autoreset="disabled", options=options, render_mode=render_mode
@@ -585,79 +523,28 @@ class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
         return masks
 
 
+@takes_keywords_of(EnvOptions, GameConfig)
 def parallel_env(
-    height: int | None = None,
-    width: int | None = None,
-    num_players: int | None = None,
-    seats: Sequence[Seat] | None = None,
-    obs: str = "packed",
-    agent_death: str = "remove",
-    action_mask: str = "obs",
-    action_format: str = "discrete",
-    max_cycles: int | None = None,
-    render_mode: str | None = None,
-    frames: int = 4,
-    pool_factor: int | None = None,
-    zero_copy: bool = False,
-    end_when: str = "game",
-    reward_fn: RewardFunction | None = None,
-    repeat: int = 1,
-    launches: bool = False,
+    *,
     config: GameConfig | None = None,
-    num_candidates: int | None = None,
-    num_allies: int | None = None,
-    obs_key: str = "observation",
-    **config_fields: Any,
+    seats: Sequence[Seat] | None = None,
+    render_mode: str | None = None,
+    **keywords: Unpack[GameKeywords],
 ) -> TerritorialEnv:
     """Return one game as a PettingZoo ``ParallelEnv``, in which all agents act at the same time.
 
     :class:`TerritorialEnv` describes its observations, actions, rewards and episodes.
 
     Args:
-        height: rows of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
-        width: columns of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
-        num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
+        config: rules, size and map of the game; default None: those of ``GameConfig()``.
         seats: one entry per seat: "agent", the name of a bot (``territorial.bots.NAMES``), or a bot in Python
             (``territorial.bots.PythonBot``); default None: all seats are agents.
-        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
-            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
-            "packed".
-        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
-            out; "keep", with the game; see docs/agent_life.md; default "remove".
-        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
-            "obs".
-        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
-            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
-            default "discrete".
-        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns text
             in colour, 80 characters wide. "human" shows the game in a window, or as text on the terminal
             where there is no display. With "human", ``reset`` and ``step`` call it, at most 20 times a
             second. Default None: ``render`` is an error.
-        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
-            1 to 16; default 4.
-        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
-        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
-            for that form only; default False.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
-            with teams no team with an agent; default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
-            added to those of the config. See docs/rewards.md; default None: no others.
-        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
-            summed; at least 1; default 1.
-        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
-            ``Launches`` of docs/engine.md; default False.
-        config: rules, size and map of the game; default None: those of ``GameConfig()``.
-        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
-            of actions of that name; 1 to 250; default None: 8.
-        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
-            0 to 250; default None: 4 with teams, else 0.
-        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
-            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
-            float32; for "features", "pooled" and "onehot" only; default "observation".
-        config_fields: other fields of :class:`~territorial.GameConfig`, such as ``decision_every=1``. All
-            fields that are given change those of ``config``.
+        keywords: options, those of :class:`~territorial.envs.options.EnvOptions`, and fields of
+            :class:`~territorial.GameConfig`, such as ``height=64``, which change those of ``config``.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
@@ -681,34 +568,30 @@ def parallel_env(
 
     """
     return TerritorialEnv(
-        config_from(config, height, width, num_players, config_fields, parallel_env),
+        config_of(config, keywords),
         seats=seats,
-        obs=obs,
-        obs_key=obs_key,
-        frames=frames,
-        pool_factor=pool_factor,
-        zero_copy=zero_copy,
-        num_candidates=num_candidates,
-        num_allies=num_allies,
-        agent_death=agent_death,
-        action_mask=action_mask,
-        action_format=action_format,
-        max_cycles=max_cycles,
-        end_when=end_when,
-        reward_fn=reward_fn,
-        repeat=repeat,
-        launches=launches,
         render_mode=render_mode,
+        **options_in(keywords),
     )
 
 
-def env(**arguments: Any) -> Any:
+@takes_keywords_of(EnvOptions, GameConfig)
+def env(
+    *,
+    config: GameConfig | None = None,
+    seats: Sequence[Seat] | None = None,
+    render_mode: str | None = None,
+    **keywords: Unpack[GameKeywords],
+) -> Any:
     """Return one game as a PettingZoo ``AECEnv``, in which agents take turns: :class:`TurnByTurnEnv`.
 
     Calls in a wrong order are errors.
 
     Args:
-        arguments: those of :func:`~territorial.parallel_env`, by name.
+        config: that of ``parallel_env``; default None: that of ``GameConfig()``.
+        seats: those of ``parallel_env``; default None: all seats are agents.
+        render_mode: that of ``parallel_env``; default None: ``render`` is an error.
+        keywords: those of :func:`~territorial.parallel_env`.
 
     Raises:
         TypeError: as ``parallel_env`` does.
@@ -726,7 +609,8 @@ def env(**arguments: Any) -> Any:
         >>> env.close()
 
     """
-    return OrderEnforcingWrapper(TurnByTurnEnv(parallel_env(**arguments)))
+    together = parallel_env(config=config, seats=seats, render_mode=render_mode, **keywords)
+    return OrderEnforcingWrapper(TurnByTurnEnv(together))
 
 
 def _register() -> None:

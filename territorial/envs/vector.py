@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from territorial.actions.batch import ALL_GOOD, write_choices
 from territorial.actions.formats import CandidateFormat, KeptMasks
 from territorial.config import GameConfig
+from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, suggests_keywords
 from territorial.constants import AGENT_CODE
@@ -23,7 +24,14 @@ from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import Rewarding
 from territorial.envs.infos import agent_info, final_info, info_names
-from territorial.envs.options import OPTION_NAMES, EnvOptions, agent_seats, check_choice, config_from
+from territorial.envs.options import (
+    EnvOptions,
+    GameKeywords,
+    agent_seats,
+    check_choice,
+    config_of,
+    options_in,
+)
 from territorial.envs.played import Played, played_by
 from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
@@ -536,19 +544,17 @@ class TerritorialVec(WritableArrays):
             raise RuntimeError("no game has begun yet; call reset() first")
 
 
+@takes_keywords_of(EnvOptions, GameConfig)
 def make_vec(
     num_envs: int,
-    height: int | None = None,
-    width: int | None = None,
-    num_players: int | None = None,
-    seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
     *,
+    seats: Sequence[Seat] | Sequence[Sequence[Seat]] | None = None,
     maps: Sequence[str | LandMask] | None = None,
     autoreset: str = "same_step",
     num_threads: int = 1,
     render_mode: str | None = None,
     config: GameConfig | None = None,
-    **keywords: Any,
+    **keywords: Unpack[GameKeywords],
 ) -> TerritorialVec:
     """Return many games as one vector environment: arrays with one row per game, one entry per agent.
 
@@ -556,9 +562,6 @@ def make_vec(
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
-        height: rows of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
-        width: columns of the map, in cells; 16 to 1024; default None: that of ``config``, or 256.
-        num_players: seats of the game, P; 2 to 250; default None: that of ``config``, or 32.
         seats: one entry per seat: "agent", the name of a bot, or a bot in Python. Or a list of E such lists,
             one per game, with equally many agents. Default None: all seats are agents.
         maps: a list of E maps, names or ``LandMask`` objects, one a game; default None: games draw from the
@@ -569,42 +572,8 @@ def make_vec(
         render_mode: what ``render`` does. "rgb_array" returns a picture, uint8 (h, w, 3); "ansi" returns
             text; "human" shows game 0 in every step. Default None: ``render`` is an error.
         config: rules, size and map of all games; default None: those of ``GameConfig()``.
-        keywords: options of environments, listed below, and other fields of :class:`~territorial.GameConfig`,
-            such as ``decision_every=1``. All fields that are given change those of ``config``.
-
-    Keyword Args:
-        obs: form of observations. "packed": bit planes of the board, and tables; "features": one vector
-            without the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs":
-            numbers of an agent and of each owner that it can attack. See docs/observation.md; default
-            "packed".
-        obs_key: the key beside "action_mask" under which an agent sees one array: "observation", as
-            PettingZoo has it, or "observations", as RLlib's example of masks has it, which reads masks of
-            float32; for "features", "pooled" and "onehot" only; default "observation".
-        frames: F, boards in an observation: the newest and those of the steps before it; "features" has none;
-            1 to 16; default 4.
-        pool_factor: cells a side of each square of "pooled"; for that form only; 1 to 1024; default None: 8.
-        zero_copy: True: "packed" arrays are read-only views of engine memory, which the next step overwrites;
-            for that form only; default False.
-        num_candidates: C, the most owners that "pairs" shows to an agent; for that form, and for the formats
-            of actions of that name; 1 to 250; default None: 8.
-        num_allies: D, the most living allies that "pairs" shows to an agent after those, in games with teams;
-            0 to 250; default None: 4 with teams, else 0.
-        agent_death: when the episode of an agent ends: "remove", at its death, or with teams when its team is
-            out; "keep", with the game; see docs/agent_life.md; default "remove".
-        action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); default
-            "obs".
-        action_format: "discrete": one number for target and amount; "multi_discrete": one number for each;
-            "pairs" and "pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target;
-            default "discrete".
-        max_cycles: decisions after which agents are truncated; at least 1; default None: never.
-        end_when: "game": a game is played to its end; "no_agents": it also ends when no agent is alive, or
-            with teams no team with an agent; default "game".
-        reward_fn: a function ``(previous, state, info) -> (E, P)``, for E games of P players. Its rewards are
-            added to those of the config. See docs/rewards.md; default None: no others.
-        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
-            summed; at least 1; default 1.
-        launches: True: ``info["launches"]`` has what every seat of the game launched in the step, bots too:
-            ``Launches`` of docs/engine.md; default False.
+        keywords: options, those of :class:`~territorial.envs.options.EnvOptions`, and fields of
+            :class:`~territorial.GameConfig`, such as ``height=64``, which change those of ``config``.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
@@ -622,15 +591,14 @@ def make_vec(
         (16, 4)
 
     """
-    options = EnvOptions(**{name: keywords.pop(name) for name in OPTION_NAMES & keywords.keys()})
     return TerritorialVec(
         num_envs,
-        config_from(config, height, width, num_players, keywords, make_vec),
+        config_of(config, keywords),
         seats=seats,
         maps=maps,
         autoreset=autoreset,
         num_threads=num_threads,
-        options=options,
+        options=EnvOptions(**options_in(keywords)),
         render_mode=render_mode,
     )
 

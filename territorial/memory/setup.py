@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from territorial.config.validation import hint, shown, whole_number
+from territorial.config.fields import check_numbers, option
+from territorial.config.validation import hint, shown
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse
@@ -19,10 +20,6 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file."""
 
 
-def _field(default: Any, low: int, high: int, meaning: str) -> Any:
-    return dataclasses.field(default=default, metadata={"low": low, "high": high, "help": meaning})
-
-
 @dataclass(frozen=True, kw_only=True)
 class Setup:
     """A league and how it is trained; whole numbers all, ``describe`` says what they mean.
@@ -30,42 +27,36 @@ class Setup:
     Errors name the field, its value and its range.
     """
 
-    height: int = _field(256, MIN_SIDE, MAX_SIDE, "rows of the map, in cells")
-    width: int = _field(256, MIN_SIDE, MAX_SIDE, "columns of the map, in cells")
-    num_players: int = _field(32, MIN_PLAYERS, MAX_PLAYERS, "seats of the game, P")
-    frames: int = _field(4, 1, MAX_FRAMES, "boards in the stack of an observation")
-    agents: int = _field(8, 1, MAX_PLAYERS, "seats of a game that learning agents control")
-    pair_agents: int = _field(
-        1, 0, MAX_PLAYERS, "those of them that observe pairs in the form mixed; the others observe boards"
+    height: int = option(256, "rows of the map, in cells", MIN_SIDE, MAX_SIDE)
+    width: int = option(256, "columns of the map, in cells", MIN_SIDE, MAX_SIDE)
+    num_players: int = option(32, "seats of the game, P", MIN_PLAYERS, MAX_PLAYERS)
+    frames: int = option(4, "boards in the stack of an observation", 1, MAX_FRAMES)
+    agents: int = option(8, "seats of a game that learning agents control", 1, MAX_PLAYERS)
+    pair_agents: int = option(
+        1, "those of them that observe pairs in the form mixed; the others observe boards", 0, MAX_PLAYERS
     )
-    bots: int = _field(32, 0, 10_000, "bots of the league")
-    snapshots: int = _field(32, 0, 100_000, "snapshots that the league keeps")
-    parameters: int = _field(5_000_000, 1, 10**12, "parameters of each network")
-    parameter_bytes: int = _field(4, 1, 8, "bytes of each parameter of a snapshot")
-    activations: int = _field(
-        500_000, 0, 10**12, "numbers per board that a network keeps for backpropagation"
+    bots: int = option(32, "bots of the league", 0, 10_000)
+    snapshots: int = option(32, "snapshots that the league keeps", 0, 100_000)
+    parameters: int = option(5_000_000, "parameters of each network", 1, 10**12)
+    parameter_bytes: int = option(4, "bytes of each parameter of a snapshot", 1, 8)
+    activations: int = option(
+        500_000, "numbers per board that a network keeps for backpropagation", 0, 10**12
     )
-    env_runners: int = _field(2, 0, 10_000, "processes that collect samples; with 0 the driver does")
-    driver_plays: int = _field(
-        1,
-        0,
-        1,
-        "1 if the driver has an env runner as well (RLlib's create_local_env_runner), 0 if not",
+    env_runners: int = option(2, "processes that collect samples; with 0 the driver does", 0, 10_000)
+    driver_plays: int = option(
+        1, "1 if the driver has an env runner as well (RLlib's create_local_env_runner), 0 if not", 0, 1
     )
-    games: int = _field(1, 1, 100_000, "games that run side by side; in each env runner")
-    learners: int = _field(0, 0, 1_000, "processes that learn; with 0 the driver does")
-    steps: int = _field(
-        64, 1, 10**9, "environment steps of a training iteration, over all games and env runners"
+    games: int = option(1, "games that run side by side; in each env runner", 1, 100_000)
+    learners: int = option(0, "processes that learn; with 0 the driver does", 0, 1_000)
+    steps: int = option(
+        64, "environment steps of a training iteration, over all games and env runners", 1, 10**9
     )
-    minibatch: int = _field(16, 1, 10**9, "rows of a minibatch, each one agent's step")
-    process_mb: int = _field(340, 0, 10**6, "MB of an idle process after all imports")
-    services_mb: int = _field(320, 0, 10**6, "MB of Ray's own processes on each machine")
+    minibatch: int = option(16, "rows of a minibatch, each one agent's step", 1, 10**9)
+    process_mb: int = option(340, "MB of an idle process after all imports", 0, 10**6)
+    services_mb: int = option(320, "MB of Ray's own processes on each machine", 0, 10**6)
 
     def __post_init__(self) -> None:
-        for spec in dataclasses.fields(self):
-            low, high = spec.metadata["low"], spec.metadata["high"]
-            number = whole_number(spec.name, getattr(self, spec.name), low, high)
-            object.__setattr__(self, spec.name, number)
+        check_numbers(self)
         if self.agents > self.num_players:
             raise ValueError(f"agents is {self.agents}; there are num_players = {self.num_players} seats")
         if self.pair_agents > self.agents:
