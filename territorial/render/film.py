@@ -21,8 +21,7 @@ from territorial.render.team_colors import Teams, checked_teams
 from territorial.replay import Frame
 from territorial.typing import Ints
 
-FILM_VERSION, TEAM_FILM_VERSION = 3, 4
-"""Of films of games without and with teams, which have donations as well."""
+FILM_VERSION = 4
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
@@ -58,7 +57,7 @@ def film_header(
         raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
     header = {
         "format": "territorial-film",
-        "version": FILM_VERSION if allied is None else TEAM_FILM_VERSION,
+        "version": FILM_VERSION,
         "title": title,
         "map": map_kind or "a map of its own",
         "height": config.height,

@@ -1,7 +1,7 @@
 "use strict";
 // Films: what territorial/render/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
 
-const NEUTRAL = 0, BLOCKED = 255;
+const FILM_VERSION = 4, NEUTRAL = 0, BLOCKED = 255;
 
 /** One block of a film as numbers, from the first to the last. */
 class Numbers {
@@ -82,8 +82,8 @@ class Film {
   }
 
   #begin(header) {
-    if (header.format !== "territorial-film" || ![3, 4].includes(header.version)) {
-      throw new Error(`this page shows films of versions 3 and 4, and this is ${header.format} ${header.version}`);
+    if (header.format !== "territorial-film" || header.version !== FILM_VERSION) {
+      throw new Error(`this page shows films of version ${FILM_VERSION}, and this is ${header.format} ${header.version}`);
     }
     this.header = header;
     this.numCells = header.height * header.width;
@@ -112,7 +112,7 @@ class Film {
     const taken = new Map();
     this.#changes.push(this.#take(numbers, land, taken));
     this.#takePools(numbers);
-    this.gifts.push(this.header.version > 3 ? this.#takeGifts(numbers) : []);
+    this.gifts.push(this.header.teams ? this.#takeGifts(numbers) : []);
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
