@@ -68,10 +68,10 @@ SMALL = dataclasses.replace(
     width=64,
     num_players=8,
     frames=1,
-    agents=2,
-    snapshots=8,
+    agent_seats=2,
+    capacity=8,
     env_runners=0,
-    steps=512,
+    iteration_steps=512,
     minibatch=128,
 )
 PRESET = dataclasses.replace(
@@ -79,11 +79,11 @@ PRESET = dataclasses.replace(
     height=96,
     width=96,
     num_players=12,
-    agents=4,
+    agent_seats=4,
     bots=4,
-    snapshots=40,
-    games=64,
-    steps=8192,
+    capacity=40,
+    num_games=64,
+    iteration_steps=8192,
     minibatch=4096,
 )
 """That of ``territorial train``, which has pairs."""
@@ -107,7 +107,7 @@ PACKED = {
     "packed with RLlib's own runner": PackedCase(LEAGUE, runner="stock"),
     "features": PackedCase(TABLES, "tables"),
     "pairs": PackedCase(TABLES, "pairs", "pairs"),
-    "mixed": PackedCase(dataclasses.replace(TABLES, pair_agents=4), "tables", "mixed"),
+    "mixed": PackedCase(dataclasses.replace(TABLES, pair_seats=4), "tables", "mixed"),
     "pairs, preset": PackedCase(PRESET, "pairs", "pairs", epochs=2),
     "packed, small": PackedCase(SMALL, iterations=1),
 }
@@ -249,7 +249,7 @@ def measured_setup(setup: Setup, idles: dict[str, int], activations: int, parame
 
 def with_snapshots(snapshots: int) -> dict[str, Any]:
     """Return how much each of four runners has for itself that play with so many snapshots."""
-    setup = dataclasses.replace(LEAGUE, height=64, width=64, snapshots=snapshots, env_runners=MANY_RUNNERS)
+    setup = dataclasses.replace(LEAGUE, height=64, width=64, capacity=snapshots, env_runners=MANY_RUNNERS)
     quiet_ray(MANY_RUNNERS + 1)
     league = MeasuredLeague(setup, "reference", "packed")
     with filled_store(league) as store:
@@ -282,20 +282,20 @@ class MeasuredLeague:
         """By name, the network of each learner and its seats."""
         setup, own = self.setup, NETWORKS[self.network]
         if self.form != "mixed":
-            return {LEARNER: (own, setup.agents)}
-        on_pairs = setup.pair_agents
-        return {LEARNER: (own, setup.agents - on_pairs), ON_PAIRS: (NETWORKS["pairs"], on_pairs)}
+            return {LEARNER: (own, setup.agent_seats)}
+        on_pairs = setup.pair_seats
+        return {LEARNER: (own, setup.agent_seats - on_pairs), ON_PAIRS: (NETWORKS["pairs"], on_pairs)}
 
     @property
     def names(self) -> list[str]:
         """The names of its snapshots."""
-        return names_of(self.setup.snapshots)
+        return names_of(self.setup.capacity)
 
     def entries(self) -> dict[str, Any]:
         """Return its ``env_config``."""
         setup = self.setup
-        rest = setup.num_players - setup.agents
-        frozen = rest // 2 if setup.snapshots else 0
+        rest = setup.num_players - setup.agent_seats
+        frozen = rest // 2 if setup.capacity else 0
         groups = [
             *(Group(seats, {f"trainable:{name}": 1}) for name, (_, seats) in self.learners.items()),
             Group(rest - frozen, BOTS),
@@ -358,12 +358,15 @@ def config_of(league: MeasuredLeague, store: SnapshotStore, runner: str = "stock
     config = configure(PPOConfig(), league.entries(), module=modules, store=store, runner=runner)
     config.env_runners(
         num_env_runners=setup.env_runners,
-        num_envs_per_env_runner=setup.games,
+        num_envs_per_env_runner=setup.num_games,
         create_local_env_runner=bool(setup.driver_plays) or not setup.env_runners,
         sample_timeout_s=None,
     )
     config.training(
-        train_batch_size_per_learner=setup.steps, minibatch_size=setup.minibatch, num_epochs=epochs, lr=1e-4
+        train_batch_size_per_learner=setup.iteration_steps,
+        minibatch_size=setup.minibatch,
+        num_epochs=epochs,
+        lr=1e-4,
     )
     return config.debugging(seed=0, log_level="ERROR")
 

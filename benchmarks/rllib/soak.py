@@ -58,19 +58,19 @@ def training_of(preset: str, iterations: int, runners: int) -> Training:
         width=256,
         decision_every=10,
         max_ticks=1000,
-        agents=8,
-        exploiters=0,
-        snapshots=12,
-        together=0,
-        bots=12,
+        agent_seats=8,
+        exploiter_seats=0,
+        snapshot_seats=12,
+        together_seats=0,
+        bot_seats=12,
         capacity=min(CAPACITY, iterations // 5),
         freeze_every=1,
         iterations=iterations,
         minutes=UNLIMITED,
-        runners=runners,
-        threads=1,
-        games=2,
-        steps=64,
+        env_runners=runners,
+        torch_threads=1,
+        num_games=2,
+        iteration_steps=64,
         minibatch=128,
         learning_rate=1e-6,
         checkpoint_every=5,
@@ -163,7 +163,7 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     training = training_of(parsed.preset, parsed.iterations, parsed.env_runners)
-    start_ray(training.runners)
+    start_ray(training.env_runners)
     start = time.perf_counter()
     rows = soak(training)
     seconds = time.perf_counter() - start

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new, lowest
+from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
 from territorial.cli import cluster, options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
+from territorial.config.fields import describe
 from territorial.engine.compiling import compile_steps, is_compiled
 from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
@@ -34,19 +35,6 @@ EXAMPLES = """\
   territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
 """
-OPTION_OF = {
-    "agents": "--agent-seats",
-    "bots": "--bot-seats",
-    "exploiters": "--exploiter-seats",
-    "games": "--num-games",
-    "maps": "--num-maps",
-    "runners": "--env-runners",
-    "snapshots": "--snapshot-seats",
-    "steps": "--iteration-steps",
-    "threads": "--torch-threads",
-    "together": "--together-seats",
-}
-"""Fields of Training whose options have another name: the one that other verbs have for it."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -65,13 +53,8 @@ def add_parser(verbs: Any) -> None:
     )
     group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):
-        group.add_argument(option_of(spec.name), dest=spec.name, help=_explained(spec), **_taken(spec))
+        group.add_argument(options.option_of(spec.name), help=_explained(spec), **_taken(spec))
     parser.set_defaults(run=run)
-
-
-def option_of(field: str) -> str:
-    """Return the option that sets a field of Training."""
-    return OPTION_OF.get(field, "--" + field.replace("_", "-"))
 
 
 def _taken(spec: dataclasses.Field[Any]) -> dict[str, Any]:
@@ -87,16 +70,7 @@ def _explained(spec: dataclasses.Field[Any]) -> str:
     if spec.type == "bool":
         return str(spec.metadata["help"])
     default = getattr(PRESETS[DEFAULT], spec.name)
-    return f"{spec.metadata['help']}{_range(spec)}" + f" (default {default})" * (default != "")
-
-
-def _range(spec: dataclasses.Field[Any]) -> str:
-    if spec.type == "str":
-        return ""
-    if spec.metadata["limits"]:
-        return f"; {spec.metadata['limits']}"
-    rule = GameConfig.__dataclass_fields__.get(spec.name)
-    return f"; {lowest(spec)} or more" if rule is None else "; {low} to {high}".format_map(rule.metadata)
+    return describe(spec) + f" (default {default})" * (default != "")
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -105,8 +79,8 @@ def run(parsed: argparse.Namespace) -> int:
     training = None if parsed.resume else _training(parsed.preset, given)
     if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
         raise UsageError(
-            f"argument {option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
-            + ", ".join(map(option_of, LIMITS))
+            f"argument {options.option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
+            + ", ".join(map(options.option_of, LIMITS))
         )
     folder = Path(parsed.folder)
     _check_folder(folder, goes_on=training is None)
@@ -120,7 +94,7 @@ def run(parsed: argparse.Namespace) -> int:
     kept = _options(folder / OPTIONS, training)
     if kept is not None:
         _compile(kept.game())
-    _start_ray(runs, parsed.address, 0 if kept is None else kept.runners)
+    _start_ray(runs, parsed.address, 0 if kept is None else kept.env_runners)
     limits = given if parsed.resume else {}
     try:
         return _train(partial(runs.Run, shared=parsed.address is not None), folder, training, limits)
@@ -229,23 +203,23 @@ def _training(preset: str, given: dict[str, Any]) -> Training:
 def _with_option(text: str) -> str:
     """Return the text of an error with the option in front, where it begins with the field it is about."""
     field = text.partition(" is ")[0]
-    return f"argument {option_of(field)}: {text}" if field in Training.describe() else text
+    return f"argument {options.option_of(field)}: {text}" if field in Training.describe() else text
 
 
 def _about(training: Training) -> str:
     """Return what is played, in a line."""
     one, game = training, training.game()
-    learning = one.agents + 2 * one.exploiters
+    learning = one.agent_seats + 2 * one.exploiter_seats
     decisions = -(-game.max_ticks // (game.decision_every * one.repeat))
-    where = f"each of {one.runners} processes" if one.runners > 1 else "a process"
+    where = f"each of {one.env_runners} processes" if one.env_runners > 1 else "a process"
     return (
         f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
-        f"{one.snapshots} are snapshots, {one.bots} are bots"
-        + f", {one.together} are of one of either"
-        * bool(one.together)
+        f"{one.snapshot_seats} are snapshots, {one.bot_seats} are bots"
+        + f", {one.together_seats} are of one of either"
+        * bool(one.together_seats)
         + "; games of at most "
-        f"{decisions:,} decisions, {one.games} side by side in {where}; an iteration is "
-        f"{one.steps:,} decisions"
+        f"{decisions:,} decisions, {one.num_games} side by side in {where}; an iteration is "
+        f"{one.iteration_steps:,} decisions"
     )
 
 

@@ -11,8 +11,9 @@ from typing import Any, Literal, get_args
 
 from rllib_adapters.learning.options import LearningOptions
 from territorial import bots
-from territorial.config import GameConfig
-from territorial.config.validation import finite_number, shown, whole_number
+from territorial.config import FIELDS, GameConfig
+from territorial.config.fields import check_values, like, option
+from territorial.config.validation import shown
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
@@ -28,7 +29,7 @@ OPTIONS = "run.json"
 """The file of a run's folder that has them."""
 LIMITS = ("iterations", "minutes", "memory_mb")
 """Fields that may be given again when a run is resumed."""
-OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "log", "threads")
+OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "log", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS, EVENTS = "progress.csv", "checkpoints", "snapshots", "tensorboard"
 """What else is in that folder."""
@@ -42,93 +43,86 @@ HARD_POWER = 2.5
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
-def _option(default: Any, meaning: str, limits: str = "") -> Any:
-    return dataclasses.field(default=default, metadata={"help": meaning, "limits": limits})
-
-
 @dataclass(frozen=True, kw_only=True)
 class Training:
     """The options of a run; ``describe`` says what they mean."""
 
-    height: int = _option(96, "rows of the map, in cells")
-    width: int = _option(96, "columns of the map, in cells")
-    decision_every: int = _option(50, "ticks from one decision of a bot to the next")
-    repeat: int = _option(1, "decisions that a step plays: learning agents act in the first and then hold")
-    max_ticks: int = _option(6000, "the game ends after this many ticks")
-    maps: int = _option(16, "generated maps, whose seeds count up from the map seed")
-    network: str = _option(
+    height: int = like(FIELDS["height"], 96)
+    width: int = like(FIELDS["width"], 96)
+    decision_every: int = option(50, "ticks from one decision of a bot to the next", 1, 1000)
+    repeat: int = option(1, "decisions that a step plays: learning agents act in the first and then hold", 1)
+    max_ticks: int = like(FIELDS["max_ticks"], 6000)
+    num_maps: int = option(16, "generated maps, whose seeds count up from the map seed", 1, 1024)
+    network: str = option(
         "features",
         "input of the network: pairs, numbers of each owner that can be attacked; features, which are tables "
         "alone; boards; or encode_once, features and the board, which is read once for all seats",
+        choices=get_args(Network),
     )
-    start: str = _option(
+    start: str = option(
         "", "file of weights that learners begin with, as `territorial clone` writes; for pairs alone"
     )
-    agents: int = _option(4, "seats of a game that learning agents control; those of the main agent")
-    exploiters: int = _option(
-        0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters"
+    agent_seats: int = option(4, "seats of a game that learning agents control; those of the main agent", 1)
+    exploiter_seats: int = option(
+        0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters", 0
     )
-    snapshots: int = _option(4, "seats of snapshots; harder opponents are drawn more often")
-    bots: int = _option(4, "seats of bots; all bots are drawn equally often")
-    together: int = _option(
-        0, "seats that one snapshot or bot has together, more often one that is seldom beaten"
+    snapshot_seats: int = option(4, "seats of snapshots; harder opponents are drawn more often", 0)
+    bot_seats: int = option(4, "seats of bots; all bots are drawn equally often", 0)
+    together_seats: int = option(
+        0, "seats that one snapshot or bot has together, more often one that is seldom beaten", 0
     )
-    bot_names: str = _option(",".join(BOTS), "bots, by name and separated by commas")
-    capacity: int = _option(40, "snapshots that the league keeps")
-    beats: float = _option(0.6, "share of games above every opponent from which on a snapshot is added")
-    gate_games: int = _option(30, "games against each opponent before that share counts")
-    freeze_every: int = _option(25, "iterations after which a snapshot is added in any case")
-    iterations: int = _option(1_000_000, "training iterations of the run; those before a stop count")
-    minutes: float = _option(60.0, "minutes of the run at most; setting up does not count")
-    runners: int = _option(2, "processes that collect samples; with 0 the learner does")
-    threads: int = _option(1, "PyTorch threads of the learner; many of them slow each other down")
-    games: int = _option(16, "games that run side by side; in each env runner")
-    steps: int = _option(2048, "environment steps of a training iteration, over all games and env runners")
-    minibatch: int = _option(1024, "rows of a minibatch, each one agent's step")
-    epochs: int = _option(3, "passes over the samples of an iteration")
-    learning_rate: float = _option(5e-4, "learning rate of Adam")
-    gamma: float = _option(0.99, "discount per decision")
-    entropy: float = _option(0.003, "weight of the entropy in the loss")
-    share: float = _option(
-        1.0, "part of the rows that is learned from, drawn by what there is to learn", "above 0 to 1"
+    bot_names: str = option(",".join(BOTS), "bots, by name and separated by commas")
+    capacity: int = option(40, "snapshots that the league keeps", 1)
+    beats: float = option(0.6, "share of games above every opponent from which on a snapshot is added", 0)
+    gate_games: int = option(30, "games against each opponent before that share counts", 1)
+    freeze_every: int = option(25, "iterations after which a snapshot is added in any case", 1)
+    iterations: int = option(1_000_000, "training iterations of the run; those before a stop count", 1)
+    minutes: float = option(60.0, "minutes of the run at most; setting up does not count", 0)
+    env_runners: int = option(2, "processes that collect samples; with 0 the learner does", 0)
+    torch_threads: int = option(1, "PyTorch threads of the learner; many of them slow each other down", 1)
+    num_games: int = option(16, "games that run side by side; in each env runner", 1)
+    iteration_steps: int = option(
+        2048, "environment steps of a training iteration, over all games and env runners", 1
     )
-    averaged_weights: float = _option(
+    minibatch: int = option(1024, "rows of a minibatch, each one agent's step", 1)
+    epochs: int = option(3, "passes over the samples of an iteration", 1)
+    learning_rate: float = option(5e-4, "learning rate of Adam", 0)
+    gamma: float = option(0.99, "discount per decision", 0)
+    entropy: float = option(0.003, "weight of the entropy in the loss", 0)
+    share: float = option(
+        1.0, "part of the rows that is learned from, drawn by what there is to learn; above 0 to 1"
+    )
+    averaged_weights: float = option(
         0.0,
         "part of themselves that averages of the weights keep in an update, such as 0.999; they are what is "
-        "frozen; 0: no averages",
-        "0 to below 1",
+        "frozen; 0: no averages; 0 to below 1",
     )
-    bf16: bool = _option(False, "compute the network in bfloat16 as it learns")
-    seed: int = _option(0, "random seed; of the league and of the algorithm")
-    checkpoint_every: int = _option(10, "iterations from one checkpoint to the next")
-    keep: int = _option(2, "newest checkpoints that are kept")
-    memory_mb: int = _option(0, "MB that all processes together may take; 0: no limit")
-    log: str = _option("csv", "progress.csv alone (csv), or TensorBoard files as well (tensorboard)")
+    bf16: bool = option(False, "compute the network in bfloat16 as it learns")
+    seed: int = option(0, "random seed; of the league and of the algorithm", 0)
+    checkpoint_every: int = option(10, "iterations from one checkpoint to the next", 1)
+    keep: int = option(2, "newest checkpoints that are kept", 1)
+    memory_mb: int = option(0, "MB that all processes together may take; 0: no limit", 0)
+    log: str = option(
+        "csv", "progress.csv alone (csv), or TensorBoard files as well (tensorboard)", choices=get_args(Log)
+    )
 
     def __post_init__(self) -> None:
-        for spec in dataclasses.fields(self):
-            value = getattr(self, spec.name)
-            if spec.type == "int":
-                object.__setattr__(self, spec.name, whole_number(spec.name, value, lowest(spec)))
-            elif spec.type == "float":
-                object.__setattr__(self, spec.name, finite_number(spec.name, value, lowest(spec)))
-            elif spec.type == "str" and not isinstance(value, str):
-                raise TypeError(f"{spec.name} is {shown(value)}; it must be a string")
-        for name, kinds in (("network", get_args(Network)), ("log", get_args(Log))):
-            if getattr(self, name) not in kinds:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(kinds)}")
+        check_values(self)
+        for name in ("start", "bot_names"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a string")
         if self.start and self.network != "pairs":
             raise ValueError(
                 f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', of which "
                 "alone `territorial clone` writes weights"
             )
         self.learning()
-        rows = round(self.steps * self.agents * self.share)
+        rows = round(self.iteration_steps * self.agent_seats * self.share)
         if self.minibatch > rows:
             part = f"a share of {self.share:g} of " if self.share < 1 else ""
             raise ValueError(
                 f"minibatch is {self.minibatch}; it must be at most {rows}, the rows of main "
-                f"in an iteration ({part}{self.steps} steps of {self.agents} seats)"
+                f"in an iteration ({part}{self.iteration_steps} steps of {self.agent_seats} seats)"
             )
         self.league_config()
 
@@ -140,7 +134,13 @@ class Training:
     @property
     def num_players(self) -> int:
         """Seats of a game."""
-        return self.agents + 2 * self.exploiters + self.snapshots + self.together + self.bots
+        return (
+            self.agent_seats
+            + 2 * self.exploiter_seats
+            + self.snapshot_seats
+            + self.together_seats
+            + self.bot_seats
+        )
 
     def game(self) -> GameConfig:
         """Return the config of the games."""
@@ -150,7 +150,7 @@ class Training:
             num_players=self.num_players,
             decision_every=self.decision_every,
             max_ticks=self.max_ticks,
-            num_maps=self.maps,
+            num_maps=self.num_maps,
         )
 
     def learning(self) -> LearningOptions:
@@ -164,7 +164,7 @@ class Training:
             num_players=self.num_players,
             learners=(self._main(), *self._exploiters()),
             bots=names,
-            games="shared" if self.exploiters else "own",
+            games="shared" if self.exploiter_seats else "own",
             capacity=self.capacity,
             seed=self.seed,
         )
@@ -180,14 +180,14 @@ class Training:
             width=self.width,
             num_players=self.num_players,
             frames=FRAMES[self.network] or 1,
-            agents=self.agents + 2 * self.exploiters,
-            bots=self.bots + self.together,
-            snapshots=self.capacity,
+            agent_seats=self.agent_seats + 2 * self.exploiter_seats,
+            bots=self.bot_seats + self.together_seats,
+            capacity=self.capacity,
             parameters=parameters,
             activations=ACTIVATIONS[self.network],
-            env_runners=self.runners,
-            games=self.games,
-            steps=self.steps,
+            env_runners=self.env_runners,
+            num_games=self.num_games,
+            iteration_steps=self.iteration_steps,
             minibatch=self.minibatch,
         )
 
@@ -211,7 +211,7 @@ class Training:
         """Return the options in a file; ValueError if it holds something else."""
         try:
             values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-            check_fields("it", values, (), cls.describe())
+            check_fields("it", values, cls.describe())
             return cls(**values)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None
@@ -221,30 +221,30 @@ class Training:
 
     def _main(self) -> Learner:
         parts = []
-        if self.snapshots:
-            parts.append(Opponents(seats=self.snapshots, strategy="pfsp", weighting="hard"))
-        if self.together:
+        if self.snapshot_seats:
+            parts.append(Opponents(seats=self.snapshot_seats, strategy="pfsp", weighting="hard"))
+        if self.together_seats:
             both = ("snapshots", "bots")
-            parts.append(Opponents(seats=self.together, power=HARD_POWER, among=both, together=True))
-        if self.bots:
-            parts.append(Opponents(seats=self.bots, strategy="uniform", among=("bots",)))
-        return Learner(name="main", seats=self.agents, opponents=tuple(parts), gate=self._gate())
+            parts.append(Opponents(seats=self.together_seats, power=HARD_POWER, among=both, together=True))
+        if self.bot_seats:
+            parts.append(Opponents(seats=self.bot_seats, strategy="uniform", among=("bots",)))
+        return Learner(name="main", seats=self.agent_seats, opponents=tuple(parts), gate=self._gate())
 
     def _exploiters(self) -> list[Learner]:
         """Return those who look for weaknesses: they sit in the games of the main agent."""
-        if not self.exploiters:
+        if not self.exploiter_seats:
             return []
         of_main = Learner(
             name="main_exploiter",
             role="main_exploiter",
-            seats=self.exploiters,
+            seats=self.exploiter_seats,
             gate=self._gate(("mains",)),
             reset_chance=1.0,
         )
         of_league = Learner(
             name="league_exploiter",
             role="league_exploiter",
-            seats=self.exploiters,
+            seats=self.exploiter_seats,
             gate=self._gate(),
             reset_chance=0.25,
         )
@@ -258,29 +258,22 @@ def check_new(folder: Path) -> None:
     check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS, EVENTS), OPTIONS)
 
 
-def lowest(spec: dataclasses.Field[Any]) -> int:
-    """Return the lowest value of a field that is a number."""
-    return 0 if spec.type == "float" or spec.name in _MAY_BE_ZERO else 1
-
-
-_MAY_BE_ZERO = ("exploiters", "snapshots", "together", "bots", "runners", "seed", "memory_mb")
-
 PRESETS = {
     "quick": Training(
         height=32,
         width=32,
-        maps=4,
+        num_maps=4,
         max_ticks=2000,
-        agents=2,
-        snapshots=1,
-        bots=1,
+        agent_seats=2,
+        snapshot_seats=1,
+        bot_seats=1,
         capacity=10,
         freeze_every=5,
         gate_games=10,
         iterations=20,
-        runners=0,
-        games=8,
-        steps=512,
+        env_runners=0,
+        num_games=8,
+        iteration_steps=512,
         minibatch=256,
         epochs=2,
         checkpoint_every=5,
@@ -290,8 +283,8 @@ PRESETS = {
         decision_every=10,
         repeat=5,
         bot_names=",".join((*BOTS, *HARD_BOTS)),
-        games=64,
-        steps=8192,
+        num_games=64,
+        iteration_steps=8192,
         minibatch=4096,
         epochs=2,
         learning_rate=3e-4,
@@ -302,16 +295,16 @@ PRESETS = {
         network="pairs",
         decision_every=10,
         repeat=5,
-        maps=64,
-        agents=3,
-        exploiters=1,
-        snapshots=1,
-        together=4,
-        bots=2,
+        num_maps=64,
+        agent_seats=3,
+        exploiter_seats=1,
+        snapshot_seats=1,
+        together_seats=4,
+        bot_seats=2,
         bot_names=",".join(bots.NAMES),
         capacity=24,
-        games=64,
-        steps=8192,
+        num_games=64,
+        iteration_steps=8192,
         minibatch=4096,
         epochs=2,
         share=0.35,
@@ -325,17 +318,17 @@ PRESETS = {
         height=256,
         width=256,
         network="boards",
-        threads=2,
+        torch_threads=2,
         decision_every=25,
         max_ticks=1600,  # 64 decisions: so many that every iteration sees games end
-        agents=8,
-        snapshots=12,
-        bots=12,
+        agent_seats=8,
+        snapshot_seats=12,
+        bot_seats=12,
         freeze_every=1,
         iterations=5,
-        runners=1,
-        games=2,
-        steps=128,
+        env_runners=1,
+        num_games=2,
+        iteration_steps=128,
         minibatch=64,
         epochs=1,
         learning_rate=1e-4,

@@ -115,7 +115,7 @@ class Run:
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
         self.store = (SharedStore if shared else SnapshotStore)(self.folder / SNAPSHOTS)
         self._seconds, logged = 0.0, 0
-        torch.set_num_threads(self.training.threads)
+        torch.set_num_threads(self.training.torch_threads)
         with only_writer(self.store.path):  # or a run that is at work here is
             latest = self._found() if goes_on else None
             if not goes_on:
@@ -207,14 +207,14 @@ class Run:
             runner="batched",
         )
         config.env_runners(
-            num_env_runners=training.runners,
-            num_envs_per_env_runner=training.games,
+            num_env_runners=training.env_runners,
+            num_envs_per_env_runner=training.num_games,
             rollout_fragment_length="auto",
             sample_timeout_s=None,  # after 60 s, else, RLlib throws away what a slow machine has played
-            create_local_env_runner=training.runners == 0,
+            create_local_env_runner=training.env_runners == 0,
         )
         config.training(
-            train_batch_size_per_learner=training.steps,
+            train_batch_size_per_learner=training.iteration_steps,
             minibatch_size=training.minibatch,
             num_epochs=training.epochs,
             lr=training.learning_rate,

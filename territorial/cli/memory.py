@@ -21,12 +21,11 @@ EXAMPLES = """\
   territorial memory --form pairs --json plan.json
 
 --config reads whole numbers in TOML or JSON. Fields are named like the options
-above with _ for -, but --agent-seats is agents, --pair-seats is pair_agents,
---num-games is games, --capacity is snapshots and --iteration-steps is steps:
+above with _ for -:
   height = 128
   width = 128
   num_players = 16
-  snapshots = 100
+  capacity = 100
 """
 FORM_MEANINGS = {
     "one-hot": "RLlib's old API stack with float32 one-hot observations and one policy per player",
@@ -36,14 +35,6 @@ FORM_MEANINGS = {
 }
 JUDGED = "packed"
 """The form that a budget is for by default."""
-OPTION_OF = {
-    "agents": "--agent-seats",
-    "pair_agents": "--pair-seats",
-    "games": "--num-games",
-    "snapshots": "--capacity",
-    "steps": "--iteration-steps",
-}
-"""Fields of a Setup whose options have another name: the one that other verbs have for it."""
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
@@ -74,18 +65,12 @@ def add_parser(verbs: Any) -> None:
     for spec in dataclasses.fields(Setup):
         low, high, meaning = (spec.metadata[key] for key in ("low", "high", "help"))
         group.add_argument(
-            option_of(spec.name),
-            dest=spec.name,
+            options.option_of(spec.name),
             type=options.whole(low, high),
             metavar="N",
             help=f"{meaning}; {low} to {high} (default {spec.default})",
         )
     parser.set_defaults(run=run)
-
-
-def option_of(field: str) -> str:
-    """Return the option that sets a field of the Setup."""
-    return OPTION_OF.get(field, "--" + field.replace("_", "-"))
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -152,7 +137,7 @@ def text_of(plans: list[Plan]) -> str:
     setup = plans[0].setup
     title = (
         f"{setup.height} x {setup.width} cells, {setup.num_players} seats, {setup.frames} frames; "
-        f"1 network that learns, {setup.snapshots:,} frozen, {setup.bots:,} bots; "
+        f"1 network that learns, {setup.capacity:,} frozen, {setup.bots:,} bots; "
         f"{setup.parameters:,} parameters each"
     )
     phases = "\n".join(f"{phase}: {meaning};" for phase, meaning in PHASES.items())

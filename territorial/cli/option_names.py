@@ -6,13 +6,11 @@ meaning, such as the range and the default, but it uses the sentence of this tab
 
 from __future__ import annotations
 
-from territorial.config import GameConfig
-
-_FIELDS = GameConfig.__dataclass_fields__
+from territorial.config import FIELDS
 
 
 def _of_field(name: str) -> str:
-    return str(_FIELDS[name].metadata["help"])
+    return str(FIELDS[name].metadata["help"])
 
 
 MEANINGS = {

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from territorial import bots, maps
 from territorial.bots.bot_files import FILES, is_bot_file
 from territorial.cli.option_names import explained
-from territorial.config import GameConfig, rewards
+from territorial.config import FIELDS, GameConfig, rewards
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
@@ -71,14 +71,13 @@ KINDS: Mapping[str, Callable[[bytes], bool]] = {
 }
 """Kinds of files that commands write: whether one begins with these bytes."""
 
-_FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
 _MAP_HELP = (
     "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land (europe), a "
     "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial maps` lists the kinds "
-    f"(default {_FIELDS['map'].default})"
+    f"(default {FIELDS['map'].default})"
 )
 
-_TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=_FIELDS["teams"].metadata["none"])
+_TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=FIELDS["teams"].metadata["none"])
 
 
 class Parser(argparse.ArgumentParser):
@@ -128,7 +127,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what game is played; :func:`config_of` reads them."""
     group = parser.add_argument_group("the game")
     for name in NAMED_FIELDS:
-        spec, option = _FIELDS[name], "--" + name.replace("_", "-")
+        spec, option = FIELDS[name], option_of(name)
         if name == "map":
             group.add_argument(option, type=game_map, metavar="MAP", help=_MAP_HELP)
         elif name == "teams":
@@ -147,6 +146,11 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def option_of(field: str) -> str:
+    """Return the option that sets a field."""
+    return "--" + field.replace("_", "-")
+
+
 def config_of(parsed: argparse.Namespace) -> GameConfig:
     """Return the config that the options of :func:`add_config_options` describe."""
     named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
@@ -157,14 +161,6 @@ def config_of(parsed: argparse.Namespace) -> GameConfig:
         return GameConfig(**(fields | dict(parsed.assignments)))
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
-
-
-def config_values(config: GameConfig) -> dict[str, Any]:
-    """Return the fields of ``config`` as values that JSON has."""
-    values = {name: getattr(config, name) for name in _FIELDS}
-    values["map"] = config.map_name
-    values["rewards"] = dict(config.rewards)
-    return values
 
 
 def size_of(config: GameConfig) -> str:
@@ -184,7 +180,7 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
 
 def describe_field(name: str) -> str:
     """Return what the field of a GameConfig means, and its range."""
-    return describe(_FIELDS[name])
+    return describe(FIELDS[name])
 
 
 def _help(spec: dataclasses.Field[Any]) -> str:
@@ -202,13 +198,13 @@ def _assignment(text: str) -> tuple[str, Any]:
     name = name.strip().replace("-", "_")
     if not sign:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
-    if name not in _FIELDS:
-        meant = hint(name, _FIELDS)
+    if name not in FIELDS:
+        meant = hint(name, FIELDS)
         raise argparse.ArgumentTypeError(
-            f"GameConfig has no field {name!r}{meant}; it has {', '.join(_FIELDS)}"
+            f"GameConfig has no field {name!r}{meant}; it has {', '.join(FIELDS)}"
         )
     try:
-        return name, _value(_FIELDS[name], value.strip())
+        return name, _value(FIELDS[name], value.strip())
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{name}: {error}") from None
 

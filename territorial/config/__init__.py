@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.fields import check_numbers, documents_fields, option
+from territorial.config.fields import check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
@@ -33,7 +33,6 @@ from territorial.config.validation import (
     check_keywords,
     shown,
     suggests_keywords,
-    true_or_false,
     whole_number,
 )
 from territorial.constants import (
@@ -174,11 +173,9 @@ class GameConfig:
     )
 
     def __post_init__(self) -> None:
-        check_numbers(self)
+        check_values(self)
         object.__setattr__(self, "map", checked_map(self.map))
         _check_maps(self)
-        for name in ("deaths", "handicap"):
-            object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
         object.__setattr__(self, "cadence_land", _checked_cadence(self.cadence_land))
         object.__setattr__(self, "rewards", checked_rewards(self.rewards))
         _check_teams(self)
@@ -201,7 +198,7 @@ class GameConfig:
 
     def replace(self, **changes: Unpack[ConfigKeywords]) -> GameConfig:
         """Return a copy with some fields changed, validated as a whole."""
-        check_keywords("GameConfig.replace", changes, FIELD_NAMES)
+        check_keywords("GameConfig.replace", changes, FIELDS)
         return dataclasses.replace(self, **cast(dict[str, Any], changes))
 
     @classmethod
@@ -213,6 +210,12 @@ class GameConfig:
                 "LandMask.from_array(...) makes from an array"
             )
         return cls(height=land.height, width=land.width, map=land, **fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON gives them back: lists for tuples, the map by its name."""
+        values = {name: getattr(self, name) for name in FIELDS}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return plain | {"map": self.map_name, "rewards": dict(self.rewards)}
 
     @property
     def map_name(self) -> str:
@@ -243,11 +246,8 @@ class GameConfig:
 
         Rewards do not count, as no game depends on them.
         """
-        names = {spec.name for spec in dataclasses.fields(self)} - {"map", *NOT_OF_THE_GAME}
-        values = {name: getattr(self, name) for name in names}
-        values["map"] = self.map_name
-        values["rules_version"] = RULES_VERSION
-        text = json.dumps(values, sort_keys=True)
+        values = {name: value for name, value in self.to_dict().items() if name not in NOT_OF_THE_GAME}
+        text = json.dumps(values | {"rules_version": RULES_VERSION}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
@@ -301,7 +301,8 @@ class ConfigKeywords(TypedDict, total=False):
     team_spawns: str
 
 
-FIELD_NAMES = tuple(spec.name for spec in dataclasses.fields(GameConfig))
+FIELDS: Mapping[str, dataclasses.Field[Any]] = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
+"""What each field means and may be."""
 
 
 def _check_teams(config: GameConfig) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from territorial.config.validation import hint, whole_number_in
+from territorial.config.validation import hint, one_of, whole_number_in
 
 Terrain = Literal["water", "mountains"]
 
@@ -199,8 +199,7 @@ class MapName:
 
 def check_symmetry(symmetry: str, height: int, width: int) -> None:
     """Raise ValueError unless a map of ``height`` x ``width`` cells can have this symmetry."""
-    if symmetry not in SYMMETRIES:
-        raise ValueError(f"symmetry is {symmetry!r}; it must be one of {', '.join(SYMMETRIES)}")
+    one_of("symmetry", symmetry, SYMMETRIES)
     if symmetry == _NEEDS_SQUARE and height != width:
         raise ValueError(
             f"symmetry is {symmetry!r}, which needs a square map; this one is {height} x {width}"

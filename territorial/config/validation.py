@@ -80,11 +80,12 @@ def true_or_false(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def finite_number(name: str, value: Any, low: float = -math.inf, high: float = math.inf) -> float:
-    """Return ``value`` as a float from ``low`` to ``high``; ends that are infinite are none.
+def finite_number(name: str, value: Any, low: float = -math.inf, high: float | None = None) -> float:
+    """Return ``value`` as a float from ``low`` to ``high``; an end that is infinite or None is none.
 
     TypeError for what is no number, True and False included, ValueError for NaN and what is out of range.
     """
+    high = math.inf if high is None else high
     ends = f" from {low:g}" * (low > -math.inf) + f" to {high:g}" * (high < math.inf)
     wanted = f"a finite number{ends}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
@@ -123,6 +124,15 @@ def hint(given: object, known: Iterable[object]) -> str:
     names = {_plain(name): name for name in known if isinstance(name, str)}
     close = get_close_matches(_plain(given), names, n=1, cutoff=CLOSE)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
+
+
+def one_of(name: str, value: Any, choices: Iterable[str]) -> str:
+    """Return ``value``; ValueError unless it is one of the texts ``choices``."""
+    known = tuple(choices)
+    if not isinstance(value, str) or value not in known:
+        meant = hint(value, known)
+        raise ValueError(f"{name} is {shown(value)}{meant}; it must be one of {', '.join(known)}")
+    return value
 
 
 def check_keywords(callee: str, given: Iterable[str], known: Iterable[str]) -> None:

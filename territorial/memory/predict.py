@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
+from territorial.config.validation import one_of
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.game.state import allocate, state_bytes
 from territorial.memory.plan import MB, Item, Place, Plan, in_mb
@@ -38,8 +39,7 @@ ROW_BYTES = 3_000
 
 def predict(setup: Setup, form: str) -> Plan:
     """Return what ``setup`` takes in one of ``FORMS``; ValueError for another form."""
-    if form not in FORMS:
-        raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
+    one_of("form", form, FORMS)
     return Plan(form, setup, tuple(_idle(setup, form) + FORMS[form](setup)))
 
 
@@ -66,7 +66,7 @@ def _who_plays(setup: Setup) -> Place:
 
 def _experience(setup: Setup, step_bytes: int, why: str) -> Item:
     """Return what one of those who play collects in an iteration."""
-    steps = -(-setup.steps // max(1, setup.env_runners))
+    steps = -(-setup.iteration_steps // max(1, setup.env_runners))
     return Item(
         "experience", (_who_plays(setup),), "training", steps * step_bytes, f"{steps:,} steps x ({why})"
     )
@@ -96,9 +96,9 @@ def flat_size(setup: Setup) -> int:
 def _onehot(setup: Setup) -> list[Item]:
     flat = flat_size(setup)
     everywhere: tuple[Place, ...] = ("driver", "runner")  # each of them has all policies
-    networks = 1 + setup.snapshots
+    networks = 1 + setup.capacity
     policies = networks + setup.bots
-    rows = min(DUMMY_ROWS, setup.steps)
+    rows = min(DUMMY_ROWS, setup.iteration_steps)
     dummy = 2 * rows * flat * FLOAT
     step = setup.num_players * flat * FLOAT
     return [
@@ -139,8 +139,8 @@ def _onehot(setup: Setup) -> list[Item]:
             "experience, received",
             ("driver",),
             "training",
-            RECEIVED * setup.steps * step if setup.env_runners else 0,
-            f"{setup.steps:,} steps x {RECEIVED} copies x {setup.num_players} agents, as above",
+            RECEIVED * setup.iteration_steps * step if setup.env_runners else 0,
+            f"{setup.iteration_steps:,} steps x {RECEIVED} copies x {setup.num_players} agents, as above",
         ),
         *_learning(setup, "driver", flat * FLOAT),
     ]
@@ -168,29 +168,35 @@ def pair_bytes() -> int:
     return FLOAT * numbers + 1 + NUM_CANDIDATES * NUM_FRACTIONS
 
 
-def _new_stack(setup: Setup, pair_agents: int) -> list[Item]:
+def _new_stack(setup: Setup, pair_seats: int) -> list[Item]:
     """Return what a league takes of whose agents so many are on pairs."""
-    observes = pair_agents < setup.agents
+    observes = pair_seats < setup.agent_seats
     game, frame = game_bytes(setup, observes=observes), frame_bytes(setup) if observes else 0
-    step = frame + setup.agents * ROW_BYTES + pair_agents * pair_bytes()
-    why = _why_step(setup, frame, pair_agents)
+    step = frame + setup.agent_seats * ROW_BYTES + pair_seats * pair_bytes()
+    why = _why_step(setup, frame, pair_seats)
     learner: Place = "learner" if setup.learners else "driver"
-    sent = setup.steps * step if setup.env_runners else 0
+    sent = setup.iteration_steps * step if setup.env_runners else 0
     players: tuple[Place, ...] = ("runner", "driver") if setup.driver_plays else ("runner",)
     if not setup.env_runners:
         players = ("driver",)
     weights = setup.parameters * FLOAT
     return [
         Item("engine", players, "built", COMPILED, "compiled code"),
-        Item("games", (_who_plays(setup),), "built", setup.games * game, f"{setup.games:,} x {game:,} bytes"),
+        Item(
+            "games",
+            (_who_plays(setup),),
+            "built",
+            setup.num_games * game,
+            f"{setup.num_games:,} x {game:,} bytes",
+        ),
         Item("weights that play", players, "built", weights, f"{setup.parameters:,} float32"),
         Item("weights that learn", (learner,), "built", weights, f"{setup.parameters:,} float32"),
         Item(
             "snapshots",
             ("node",),
             "built",
-            setup.snapshots * setup.parameters * setup.parameter_bytes,
-            f"{setup.snapshots:,} x {setup.parameters:,} x {setup.parameter_bytes} bytes, mapped files",
+            setup.capacity * setup.parameters * setup.parameter_bytes,
+            f"{setup.capacity:,} x {setup.parameters:,} x {setup.parameter_bytes} bytes, mapped files",
         ),
         _experience(setup, step, why),
         Item(
@@ -198,38 +204,38 @@ def _new_stack(setup: Setup, pair_agents: int) -> list[Item]:
             ("node",),
             "training",
             sent,
-            f"{setup.steps:,} steps, as above, in Ray's store",
+            f"{setup.iteration_steps:,} steps, as above, in Ray's store",
         ),
         Item(
             "frames, stacked" if observes else "rows, joined",
             (learner,),
             "training",
-            setup.steps * step,
-            f"{setup.steps:,} steps, as above",
+            setup.iteration_steps * step,
+            f"{setup.iteration_steps:,} steps, as above",
         ),
-        *_learning(setup, learner, _row_bytes(setup, pair_agents)),
+        *_learning(setup, learner, _row_bytes(setup, pair_seats)),
     ]
 
 
-def _row_bytes(setup: Setup, pair_agents: int) -> int:
+def _row_bytes(setup: Setup, pair_seats: int) -> int:
     """Return what a row of a minibatch shows, on average: decoded boards, or pairs."""
-    boards = (setup.agents - pair_agents) * setup.frames * setup.height * setup.width
-    return (boards + pair_agents * pair_bytes()) // setup.agents
+    boards = (setup.agent_seats - pair_seats) * setup.frames * setup.height * setup.width
+    return (boards + pair_seats * pair_bytes()) // setup.agent_seats
 
 
-def _why_step(setup: Setup, frame: int, pair_agents: int) -> str:
+def _why_step(setup: Setup, frame: int, pair_seats: int) -> str:
     """Return the arithmetic of a step's bytes."""
     parts = [f"{frame:,} bytes of a frame"] if frame else []
-    parts.append(f"{setup.agents} agents x {ROW_BYTES:,} bytes")
-    if pair_agents:
-        parts.append(f"{pair_agents} on pairs x {pair_bytes():,} bytes")
+    parts.append(f"{setup.agent_seats} agents x {ROW_BYTES:,} bytes")
+    if pair_seats:
+        parts.append(f"{pair_seats} on pairs x {pair_bytes():,} bytes")
     return ", ".join(parts)
 
 
 FORMS: Mapping[str, Callable[[Setup], list[Item]]] = {
     "one-hot": _onehot,
     "packed": lambda setup: _new_stack(setup, 0),
-    "pairs": lambda setup: _new_stack(setup, setup.agents),
-    "mixed": lambda setup: _new_stack(setup, setup.pair_agents),
+    "pairs": lambda setup: _new_stack(setup, setup.agent_seats),
+    "mixed": lambda setup: _new_stack(setup, setup.pair_seats),
 }
 """What each form takes on top of idle processes."""

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from territorial.config.fields import check_numbers, option
+from territorial.config import FIELDS
+from territorial.config.fields import check_values, like, option
 from territorial.config.validation import hint, shown
-from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.constants import MAX_PLAYERS
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, parse
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
@@ -27,16 +28,16 @@ class Setup:
     Errors name the field, its value and its range.
     """
 
-    height: int = option(256, "rows of the map, in cells", MIN_SIDE, MAX_SIDE)
-    width: int = option(256, "columns of the map, in cells", MIN_SIDE, MAX_SIDE)
-    num_players: int = option(32, "seats of the game, P", MIN_PLAYERS, MAX_PLAYERS)
+    height: int = like(FIELDS["height"], 256)
+    width: int = like(FIELDS["width"], 256)
+    num_players: int = like(FIELDS["num_players"], 32)
     frames: int = option(4, "boards in the stack of an observation", 1, MAX_FRAMES)
-    agents: int = option(8, "seats of a game that learning agents control", 1, MAX_PLAYERS)
-    pair_agents: int = option(
+    agent_seats: int = option(8, "seats of a game that learning agents control", 1, MAX_PLAYERS)
+    pair_seats: int = option(
         1, "those of them that observe pairs in the form mixed; the others observe boards", 0, MAX_PLAYERS
     )
     bots: int = option(32, "bots of the league", 0, 10_000)
-    snapshots: int = option(32, "snapshots that the league keeps", 0, 100_000)
+    capacity: int = option(32, "snapshots that the league keeps", 0, 100_000)
     parameters: int = option(5_000_000, "parameters of each network", 1, 10**12)
     parameter_bytes: int = option(4, "bytes of each parameter of a snapshot", 1, 8)
     activations: int = option(
@@ -46,9 +47,9 @@ class Setup:
     driver_plays: int = option(
         1, "1 if the driver has an env runner as well (RLlib's create_local_env_runner), 0 if not", 0, 1
     )
-    games: int = option(1, "games that run side by side; in each env runner", 1, 100_000)
+    num_games: int = option(1, "games that run side by side; in each env runner", 1, 100_000)
     learners: int = option(0, "processes that learn; with 0 the driver does", 0, 1_000)
-    steps: int = option(
+    iteration_steps: int = option(
         64, "environment steps of a training iteration, over all games and env runners", 1, 10**9
     )
     minibatch: int = option(16, "rows of a minibatch, each one agent's step", 1, 10**9)
@@ -56,11 +57,15 @@ class Setup:
     services_mb: int = option(320, "MB of Ray's own processes on each machine", 0, 10**6)
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        if self.agents > self.num_players:
-            raise ValueError(f"agents is {self.agents}; there are num_players = {self.num_players} seats")
-        if self.pair_agents > self.agents:
-            raise ValueError(f"pair_agents is {self.pair_agents}; it must be at most agents = {self.agents}")
+        check_values(self)
+        if self.agent_seats > self.num_players:
+            raise ValueError(
+                f"agent_seats is {self.agent_seats}; there are num_players = {self.num_players} seats"
+            )
+        if self.pair_seats > self.agent_seats:
+            raise ValueError(
+                f"pair_seats is {self.pair_seats}; it must be at most agent_seats = {self.agent_seats}"
+            )
 
     @classmethod
     def describe(cls) -> dict[str, str]:

@@ -87,7 +87,7 @@ def test_two_options_never_mean_the_same():
 def test_options_with_a_number_say_their_range_or_default():
     for verb, option, action in options():
         if action.metavar in ("N", "X", "S", "TICKS") and option not in GIVES_NO_NUMBER:
-            assert re.search(r"\d+ (to|or more)", action.help or ""), f"{verb} {option}: {action.help}"
+            assert re.search(r"at least \d+|\d+ to", action.help or ""), f"{verb} {option}: {action.help}"
             assert "(default" in (action.help or ""), f"{verb} {option}: {action.help}"
 
 

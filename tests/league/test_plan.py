@@ -14,7 +14,7 @@ from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
-SMALL = Setup(height=32, width=48, num_players=6, frames=2, agents=3)
+SMALL = Setup(height=32, width=48, num_players=6, frames=2, agent_seats=3)
 
 
 def item(plan, name):
@@ -80,7 +80,7 @@ def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
 
 
 def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
-    mixed = [predict(of(pair_agents=n), "mixed") for n in range(4)]
+    mixed = [predict(of(pair_seats=n), "mixed") for n in range(4)]
     assert item(mixed[0], "experience") == item(predict(SMALL, "packed"), "experience")
     assert item(mixed[3], "experience") == item(predict(SMALL, "pairs"), "experience")
     steps = [item(plan, "experience").nbytes for plan in mixed[:3]]
@@ -101,7 +101,10 @@ def test_dummy_batches_are_what_most_of_it_is():
     dummy = item(plan, "dummy batches")
     assert dummy.nbytes == 33 * 2 * 32 * 8_650_860 * 4
     assert 3 * dummy.nbytes == plan.of_item(dummy) > 0.85 * plan.built
-    assert item(predict(of(steps=5), "one-hot"), "dummy batches").nbytes == 33 * 2 * 5 * flat_size(SMALL) * 4
+    assert (
+        item(predict(of(iteration_steps=5), "one-hot"), "dummy batches").nbytes
+        == 33 * 2 * 5 * flat_size(SMALL) * 4
+    )
 
 
 def test_a_driver_that_plays_has_the_engine_and_another_copy_of_the_network():
@@ -118,7 +121,7 @@ def test_what_is_shared_is_counted_once_and_bots_take_nothing():
     snapshots = item(few, "snapshots")
     assert few.of_item(snapshots) == many.of_item(snapshots) == 32 * 5_000_000 * 4
     assert predict(of(bots=0), "packed").items == predict(of(bots=500), "packed").items
-    assert predict(of(snapshots=300), "packed").of_one("runner", "built") == few.of_one("runner", "built")
+    assert predict(of(capacity=300), "packed").of_one("runner", "built") == few.of_one("runner", "built")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -175,11 +178,11 @@ def test_a_budget_is_kept():
     ("fields", "message"),
     [
         ({"height": 8}, "height is 8; it must be a whole number from 16 to 1024"),
-        ({"steps": 0}, "steps is 0"),
-        ({"steps": 1.5}, "steps is 1.5"),
+        ({"iteration_steps": 0}, "iteration_steps is 0"),
+        ({"iteration_steps": 1.5}, "iteration_steps is 1.5"),
         ({"bots": True}, "bots is True"),
-        ({"agents": 33}, "agents is 33; there are num_players = 32 seats"),
-        ({"pair_agents": 9}, "pair_agents is 9; it must be at most agents = 8"),
+        ({"agent_seats": 33}, "agent_seats is 33; there are num_players = 32 seats"),
+        ({"pair_seats": 9}, "pair_seats is 9; it must be at most agent_seats = 8"),
     ],
 )
 def test_setups_are_checked(fields, message):
@@ -189,11 +192,11 @@ def test_setups_are_checked(fields, message):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("a.toml", "height = 64 # rows\nsnapshots = 3\n"), ("a.json", '{"height": 64, "snapshots": 3}')],
+    [("a.toml", "height = 64 # rows\ncapacity = 3\n"), ("a.json", '{"height": 64, "capacity": 3}')],
 )
 def test_setups_are_read_from_files(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    assert Setup.read(tmp_path / name) == Setup(height=64, snapshots=3)
+    assert Setup.read(tmp_path / name) == Setup(height=64, capacity=3)
 
 
 @pytest.mark.parametrize(
@@ -242,13 +245,13 @@ def test_the_command_shows_all_forms_side_by_side(capsys):
 
 def test_options_take_the_place_of_what_the_file_says(capsys, tmp_path):
     path = tmp_path / "league.toml"
-    path.write_text("height = 64\nwidth = 64\nsnapshots = 3\n", encoding="utf-8")
+    path.write_text("height = 64\nwidth = 64\ncapacity = 3\n", encoding="utf-8")
     code, out, _ = run(capsys, "--config", str(path), "--capacity", "5", "--form", "packed", "--json")
     result = json.loads(out)
     assert code == 0
-    assert result["setup"] == dataclasses.asdict(Setup(height=64, width=64, snapshots=5))
+    assert result["setup"] == dataclasses.asdict(Setup(height=64, width=64, capacity=5))
     (plan,) = result["plans"]
-    expected = predict(Setup(height=64, width=64, snapshots=5), "packed")
+    expected = predict(Setup(height=64, width=64, capacity=5), "packed")
     assert (plan["form"], plan["built"], plan["peak"]) == ("packed", expected.built, expected.peak)
     assert plan["peak"] <= sum(part["all"] for part in plan["items"])
 
@@ -273,7 +276,7 @@ def test_the_budget_decides_the_exit_code(capsys):
     [
         (["--budget", "6"], "'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"),
         (["--iteration-steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
-        (["--num-players", "4"], "agents is 8; there are num_players = 4 seats"),
+        (["--num-players", "4"], "agent_seats is 8; there are num_players = 4 seats"),
         (["--config", "missing.toml"], "argument --config: 'missing.toml' cannot be read: No such file"),
     ],
 )

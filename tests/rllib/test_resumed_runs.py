@@ -69,14 +69,14 @@ def test_the_newest_checkpoint_is_taken(folder):
 
 
 def test_options_that_were_edited_are_refused_by_name(folder):
-    change(folder, agents=1, minibatch=64)
-    with pytest.raises(ValueError, match=r"run\.json' has agents = 1; .* began with 4") as caught:
+    change(folder, agent_seats=1, minibatch=64)
+    with pytest.raises(ValueError, match=r"run\.json' has agent_seats = 1; .* began with 4") as caught:
         Run(folder, None)
     assert "checkpoint-00000002" in str(caught.value)
 
 
 def test_options_that_hold_for_what_comes_may_be_edited(folder):
-    change(folder, iterations=7, keep=5, checkpoint_every=3, threads=1)
+    change(folder, iterations=7, keep=5, checkpoint_every=3, torch_threads=1)
     assert resumed(folder, minutes=5.0) == 2
 
 

@@ -136,7 +136,9 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 def keeper(tmp_path):
     """A keeper of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
-    found = LeagueKeeper(dataclasses.replace(Training(), exploiters=0).league(), store_in(tmp_path, **names))
+    found = LeagueKeeper(
+        dataclasses.replace(Training(), exploiter_seats=0).league(), store_in(tmp_path, **names)
+    )
     found.run = "mine"
     return found
 
