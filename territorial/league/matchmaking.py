@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import checked_list, finite_number, true_or_false, whole_number
+from territorial.config.fields import about, check_values, documents_fields, option
+from territorial.config.validation import checked_list, one_of
 from territorial.constants import MAX_PLAYERS
 from territorial.typing import Floats
 
@@ -35,49 +36,47 @@ class Candidates(NamedTuple):
     own_rating: float
 
 
+@documents_fields
 @dataclass(frozen=True, kw_only=True)
 class Opponents:
-    """So many seats of a learner's games, and how their players are chosen.
+    """So many seats of a learner's games, and how their players are chosen."""
 
-    Args:
-        seats: how many.
-        strategy: "self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do;
-            default "pfsp".
-        among: the ``POOLS`` that candidates come from; default ("snapshots",).
-        weighting: of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones; default
-            "hard".
-        power: of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred; default 1.0.
-        scale: of "near", the difference of ratings that is still near; default 4.0.
-        threshold: of "versus_main": the present main agent is played while the probability to be above it is
-            at least this; default 0.2.
-        together: True: one player has all of these seats in a game, see ``Group``; default False.
-        distinct: the most snapshots that these seats are drawn from between two steps of the learner; one of
-            them is drawn again with every step, so that all are met over time; default None: any number.
-
-    """
-
-    seats: int
-    strategy: str = "pfsp"
-    among: tuple[str, ...] = ("snapshots",)
-    weighting: str = "hard"
-    power: float = 1.0
-    scale: float = 4.0
-    threshold: float = 0.2
-    together: bool = False
-    distinct: int | None = None
+    seats: int = field(metadata=about("how many", 1, MAX_PLAYERS))
+    strategy: str = option(
+        "pfsp", '"self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do'
+    )
+    among: tuple[str, ...] = option(("snapshots",), "the ``POOLS`` that candidates come from")
+    weighting: str = option(
+        "hard", 'of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones'
+    )
+    power: float = option(
+        1.0, 'of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred', 0, 100
+    )
+    scale: float = option(4.0, 'of "near", the difference of ratings that is still near', 1e-6, 1e6)
+    threshold: float = option(
+        0.2,
+        'of "versus_main": the present main agent is played while the probability to be above it is at least '
+        "this",
+        0,
+        1,
+    )
+    together: bool = option(False, "True: one player has all of these seats in a game, see ``Group``")
+    distinct: int | None = option(
+        None,
+        "the most snapshots that these seats are drawn from between two steps of the learner; one of them is "
+        "drawn again with every step, so that all are met over time",
+        1,
+        MAX_PLAYERS,
+        none="any number",
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
+        check_values(self)
         object.__setattr__(self, "among", checked_pools("among", self.among))
-        _one_of("strategy", self.strategy, STRATEGIES)
-        _one_of("weighting", self.weighting, WEIGHTINGS)
+        one_of("strategy", self.strategy, STRATEGIES)
+        one_of("weighting", self.weighting, WEIGHTINGS)
         if not self.among:
             raise ValueError("among is empty; it must name at least one pool")
-        for name, low, high in (("power", 0, 100), ("scale", 1e-6, 1e6), ("threshold", 0, 1)):
-            finite_number(name, getattr(self, name), low, high)
-        object.__setattr__(self, "together", true_or_false("together", self.together))
-        if self.distinct is not None:
-            object.__setattr__(self, "distinct", whole_number("distinct", self.distinct, 1, MAX_PLAYERS))
 
     def weights(self, candidates: Candidates) -> Floats:
         """Return (N,), all above 0: how likely each candidate is to get a seat, of any scale."""
@@ -167,10 +166,5 @@ def checked_pools(name: str, given: Any) -> tuple[str, ...]:
     if len(pools) > MOST_POOLS:
         raise ValueError(f"{name} has {len(pools):,} entries; it must have at most {MOST_POOLS}")
     for pool in pools:
-        _one_of(name, pool, POOLS)
+        one_of(name, pool, POOLS)
     return pools
-
-
-def _one_of(name: str, value: Any, known: Any) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")

@@ -190,30 +190,27 @@ class LeagueTable:
         groups = []
         for group in self.groups:
             players = {player.written: weight for player, weight in group.players.items()}
-            together = {"together": True} if group.together else {}
-            groups.append({"seats": group.seats, "players": players, **together})
+            groups.append({"seats": group.seats, "players": players, "together": group.together})
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
-        """Return the table of ``to_dict``. ValueError for unknown fields.
-
-        ``shuffle``, and ``together`` of a group, may be missing.
+        """Return the table of ``to_dict``. ValueError for unknown and missing fields.
 
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
         that are not among them are read from the files that the table names.
         """
-        check_fields("a league table", values, {"groups"}, {"shuffle"})
+        check_fields("a league table", values, {"groups", "shuffle"})
         if not isinstance(values["groups"], (list, tuple)):
             raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
         known, groups = _by_text(bots), []
         for i, group in enumerate(values["groups"]):
-            check_fields(f"groups[{i}]", group, {"seats", "players"}, {"together"})
+            check_fields(f"groups[{i}]", group, {"seats", "players", "together"})
             try:
                 groups.append(Group(**{**group, "players": _with_bots(group["players"], known)}))
             except (TypeError, ValueError) as error:
                 raise type(error)(f"groups[{i}]: {error}") from None
-        return cls(groups, values.get("shuffle", False))
+        return cls(groups, values["shuffle"])
 
     def to_json(self) -> str:
         """Return the table as a text that :meth:`from_json` reads."""

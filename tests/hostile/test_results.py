@@ -266,7 +266,10 @@ def test_damaged_evaluations_are_refused_or_work(trials, change, amount):
 
 # ---- tables --------------------------------------------------------------------------------------------
 
-TABLE = b'{"groups": [{"seats": 2, "players": {"trainable:main": 1, "bot:banker": 0.5}}], "shuffle": true}'
+TABLE = (
+    b'{"groups": [{"seats": 2, "players": {"trainable:main": 1, "bot:banker": 0.5}, "together": false}], '
+    b'"shuffle": true}'
+)
 
 
 @amounts

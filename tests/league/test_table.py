@@ -161,12 +161,14 @@ def test_what_is_no_player_is_named(text, error, message):
             "a league table has no 'groups'; it must have the fields groups, shuffle",
         ),
         (
-            lambda: LeagueTable.from_dict({"groups": [{"seats": 2}]}),
+            lambda: LeagueTable.from_dict({"groups": [{"seats": 2}], "shuffle": False}),
             ValueError,
-            r"groups\[0\] has no 'players'; it must have the fields players, seats",
+            r"groups\[0\] has no 'players'; it must have the fields players, seats, together",
         ),
         (
-            lambda: LeagueTable.from_dict({"groups": [{"seats": 2, "players": {"bot:x": 1}}]}),
+            lambda: LeagueTable.from_dict(
+                {"groups": [{"seats": 2, "players": {"bot:x": 1}, "together": False}], "shuffle": False}
+            ),
             ValueError,
             r"groups\[0\]: a player is 'bot:x'; bots are",
         ),

@@ -153,7 +153,11 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
             "bots has the entry 3; it must be a territorial.bots.PythonBot or 'module:Class', a "
             "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'",
         ),
-        ({"league": {"groups": [], "seats": 3}}, ValueError, "a league table has the field 'seats'; it must"),
+        (
+            {"league": {"groups": [], "shuffle": False, "seats": 3}},
+            ValueError,
+            "a league table has the field 'seats'; it must",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(env, error, message):
