@@ -33,7 +33,6 @@ html_title = f"territorial-env {release}"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_mock_imports = ["ray", "sb3_contrib", "stable_baselines3", "torch", "triton"]
 napoleon_numpy_docstring = False
 

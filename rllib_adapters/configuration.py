@@ -30,6 +30,7 @@ from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
+from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
 from territorial.nets import PairPolicy
 
@@ -108,8 +109,7 @@ def configure(
 
     """
     for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
-        if given not in known:
-            raise ValueError(f"{name} is {given!r}; it must be one of {', '.join(known)}")
+        one_of(name, given, known)
     check_stack(config)
     check_algorithm(config)
     config = own_config(config)

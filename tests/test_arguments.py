@@ -1,10 +1,12 @@
 """Arguments: whole numbers of a range, True and False, numbers in arrays of size 1, names that are known."""
 
+import dataclasses
 from inspect import signature
 
 import numpy as np
 import pytest
 
+from territorial.config.fields import about, check_values, documents_fields, option, takes_keywords_of
 from territorial.config.validation import (
     check_keywords,
     checked_list,
@@ -13,6 +15,7 @@ from territorial.config.validation import (
     holds_whole_numbers,
     index_of,
     is_whole_number,
+    one_of,
     shown,
     suggests_keywords,
     true_or_false,
@@ -20,39 +23,47 @@ from territorial.config.validation import (
     whole_number_in,
 )
 
+WHOLE = "it must be a whole number from 3 to 7"
+FINITE = "it must be a finite number from 0 to 1"
+BOOLEAN = "it must be True or False"
+REFUSED = [
+    *((whole_number, (value, 3, 7), ValueError, WHOLE) for value in (2, 8, -(10**30), 10**30, np.int64(8))),
+    *(
+        (whole_number, (value, 3, 7), TypeError, WHOLE)
+        for value in (4.0, "4", None, True, np.True_, [4], np.float32(4), 4j)
+    ),
+    (whole_number, (-1, 0), ValueError, "it must be a whole number of at least 0"),
+    *((true_or_false, (value,), TypeError, BOOLEAN) for value in (1, 0, None, "yes", np.int8(1))),
+    *((finite_number, (value, 0, 1), TypeError, FINITE) for value in (None, True, np.True_, "1", [1], 1j)),
+    *(
+        (finite_number, (value, 0, 1), ValueError, FINITE)
+        for value in (float("nan"), float("inf"), -0.1, 1.1, 10**400)
+    ),
+    (finite_number, (-1.0, 0), ValueError, "it must be a finite number from 0"),
+    (checked_list, ("ab", str), TypeError, "it must be a list"),
+    (one_of, (None, ("left", "right")), ValueError, "it must be one of left, right"),
+    (one_of, ("rihgt", ("left", "right")), ValueError, r"\(did you mean 'right'\?\); it must be one of"),
+]
+
+
+@pytest.mark.parametrize(("check", "arguments", "error", "wanted"), REFUSED)
+def test_what_a_value_must_be_is_said_with_its_name(check, arguments, error, wanted):
+    with pytest.raises(error, match=rf"^x is .*{wanted}"):
+        check("x", *arguments)
+
 
 @pytest.mark.parametrize("value", [3, 7, np.int8(5), np.uint64(4), np.array(6)])
 def test_whole_numbers_of_all_kinds_become_ints(value):
     number = whole_number("size", value, 3, 7)
     assert type(number) is int
     assert number == value
+    assert is_whole_number(value, 3, 7)
 
 
-@pytest.mark.parametrize("value", [2, 8, -(10**30), 10**30, np.int64(8)])
-def test_a_number_out_of_range_is_refused(value):
-    with pytest.raises(ValueError, match=f"^size is {value}; it must be a whole number from 3 to 7$"):
-        whole_number("size", value, 3, 7)
-
-
-@pytest.mark.parametrize("value", [4.0, "4", None, True, np.True_, [4], np.float32(4), 4j])
-def test_what_is_no_whole_number_is_of_the_wrong_type(value):
-    with pytest.raises(TypeError, match=r"^size is .*; it must be a whole number of at least 0$"):
-        whole_number("size", value, 0)
-
-
-def test_without_an_upper_end_any_number_will_do():
-    assert whole_number("size", 10**30, 0) == 10**30
-    with pytest.raises(ValueError, match="size is -1; it must be a whole number of at least 0"):
-        whole_number("size", -1, 0)
-
-
-@pytest.mark.parametrize("value", [3, 7, np.int8(5), 2, 8, 4.0, "4", None, True, np.True_, [4], 10**30])
-def test_whether_a_value_is_a_whole_number_is_whether_it_is_taken(value):
-    try:
-        is_taken = bool(whole_number("size", value, 3, 7) == value)
-    except (TypeError, ValueError):
-        is_taken = False
-    assert is_whole_number(value, 3, 7) is is_taken
+def test_what_is_taken_is_a_whole_number_and_nothing_else_is():
+    taken = [arguments for check, arguments, *_ in REFUSED if check is whole_number]
+    assert not any(is_whole_number(*arguments) for arguments in taken)
+    assert whole_number("size", 10**30, 0) == 10**30, "there is no upper end"
 
 
 @pytest.mark.parametrize("text", ["3", "7", " 5 ", "0_5", "007"])
@@ -76,9 +87,6 @@ def test_arrays_of_whole_numbers_are_those_of_their_types():
 def test_true_and_false_may_be_those_of_numpy():
     for value in (True, False, np.True_, np.False_):
         assert true_or_false("flag", value) is bool(value)
-    for value in (1, 0, None, "yes", np.int8(1)):
-        with pytest.raises(TypeError, match=r"flag is .*; it must be True or False"):
-            true_or_false("flag", value)
 
 
 class Tensor:
@@ -102,20 +110,8 @@ def test_a_whole_number_may_lie_in_an_array_of_size_one(value):
 @pytest.mark.parametrize(
     "value",
     [
-        True,
-        np.True_,
-        np.array([True]),
-        3.0,
-        np.array([3.0]),
-        np.array([3, 3]),
-        np.empty(0, int),
-        [3],
-        "3",
-        None,
-        Tensor(3, 3),
-        Tensor(3.0),
-        np.array([3], object),
-        np.array(["3"]),
+        *(True, np.True_, np.array([True]), 3.0, np.array([3.0]), np.array([3, 3]), np.empty(0, int), [3]),
+        *("3", None, Tensor(3, 3), Tensor(3.0), np.array([3], object), np.array(["3"])),
     ],
 )
 def test_what_is_no_whole_number_has_none(value):
@@ -151,26 +147,10 @@ def test_numbers_of_a_range_become_floats(value):
     assert (type(found), found) == (float, value)
 
 
-@pytest.mark.parametrize(
-    ("value", "error"),
-    [
-        *((value, TypeError) for value in (None, True, np.True_, "1", [1], 1j)),
-        *((value, ValueError) for value in (float("nan"), float("inf"), -0.1, 1.1, 10**400)),
-    ],
-)
-def test_what_is_no_number_of_the_range_is_refused(value, error):
-    with pytest.raises(error, match=r"x is .*; it must be a finite number from 0 to 1$"):
-        finite_number("x", value, 0, 1)
-
-
 def test_lists_have_entries_of_one_kind():
     assert checked_list("x", iter("ab"), str) == ("a", "b")
-    for value, message in (
-        ("ab", "x is 'ab'; it must be a list"),
-        ([1, "a"], r"x\[0\] is 1; it must be of the type str"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            checked_list("x", value, str)
+    with pytest.raises(TypeError, match=r"x\[0\] is 1; it must be of the type str"):
+        checked_list("x", [1, "a"], str)
 
 
 def test_what_is_shown_of_a_value_is_short():
@@ -194,3 +174,55 @@ def test_a_function_of_named_keywords_says_which_of_them_was_meant():
         function(hieght=1)
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'height'"):
         function()
+
+
+# ---- dataclasses of options -----------------------------------------------------------------------
+
+
+@documents_fields
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """Sizes."""
+
+    height: int = dataclasses.field(metadata=about("rows", 1, 9))
+    share: float = option(0.5, "a share", 0, 1)
+    side: str = option("left", '"left" or "right"', choices=("left", "right"))
+    depth: int | None = option(None, "layers", 1, none="all")
+    is_flat: bool = option(False, "whether it is flat")
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+
+def test_fields_check_and_describe_themselves():
+    assert Sizes(np.int8(3), 1, "right", None, np.True_) == Sizes(3, 1.0, "right", None, True)
+    assert type(Sizes(np.int8(3), share=1).share) is float
+    for wrong in ({"height": 10}, {"share": 1.5}, {"side": "up"}, {"depth": 0}):
+        with pytest.raises(ValueError, match=f"^{next(iter(wrong))} is "):
+            Sizes(**{"height": 1} | wrong)
+    for wrong in ({"height": None}, {"share": "1"}, {"depth": 1.0}, {"is_flat": 1}):
+        with pytest.raises(TypeError, match=f"^{next(iter(wrong))} is "):
+            Sizes(**{"height": 1} | wrong)
+    assert Sizes.__doc__.splitlines() == [
+        "Sizes.",
+        "",
+        "Args:",
+        "    height: rows; 1 to 9.",
+        "    share: a share; 0 to 1; default 0.5.",
+        '    side: "left" or "right"; default "left".',
+        "    depth: layers; at least 1; default None: all.",
+        "    is_flat: whether it is flat; default False.",
+    ]
+
+
+def test_keywords_of_another_function_are_in_the_signature_and_no_others_are_known():
+    @takes_keywords_of(Sizes, but=["height"])
+    def function(count, *, side="right", **keywords):
+        return count, side, keywords
+
+    assert str(signature(function)).startswith("(count, *, side='right', share: ")
+    assert list(signature(function).parameters) == ["count", "side", "share", "depth", "is_flat"]
+    assert function(1, depth=2) == (1, "right", {"depth": 2})
+    for unknown in ("heihgt", "height"):
+        with pytest.raises(TypeError, match=rf"function\(\) got an unexpected keyword argument '{unknown}'"):
+            function(1, **{unknown: 3})

@@ -1,18 +1,18 @@
 """GameConfig: ranges, errors that name field, value and range, copies, digests, the numbers for kernels."""
 
 import dataclasses
+import json
 import pickle
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask
-from territorial.config import MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
+from territorial.config import FIELDS, MAP_KINDS, RECIPROCAL_BITS, Params, interest_rates, make_params
 from tests.twin import formulas
 
 LAND = LandMask.from_array(np.ones((20, 24), bool))
-SPECS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
-NUMBERS = [name for name, spec in SPECS.items() if "low" in spec.metadata]
+NUMBERS = [name for name, spec in FIELDS.items() if "low" in spec.metadata]
 
 # A value at the end of a range may need others: the caps, and costs that attacks can always pay.
 COMPANIONS = {
@@ -28,7 +28,7 @@ COMPANIONS = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_both_ends_of_a_range_are_allowed_and_what_lies_beyond_is_not(name):
-    low, high = SPECS[name].metadata["low"], SPECS[name].metadata["high"]
+    low, high = FIELDS[name].metadata["low"], FIELDS[name].metadata["high"]
     for value in (low, high):
         config = GameConfig(**COMPANIONS.get(name, {}) | {name: value})
         assert getattr(config, name) == value
@@ -47,9 +47,9 @@ def test_a_number_must_be_a_whole_number(name, value):
         GameConfig(**{name: value})
 
 
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize("name", FIELDS)
 def test_every_field_says_what_it_means(name):
-    assert len(SPECS[name].metadata["help"]) > 10
+    assert len(FIELDS[name].metadata["help"]) > 10
 
 
 def test_whole_numbers_of_numpy_become_those_of_python():
@@ -242,6 +242,15 @@ def test_equal_configs_are_one_value():
     assert int(a.hexdigest, 16) >= 0
 
 
+def test_all_fields_are_values_that_json_has():
+    config = GameConfig.for_map(LAND, num_players=3, teams=(1, 2, 1), rewards={"kills": 1})
+    values = config.to_dict()
+    assert list(values) == list(FIELDS)
+    assert values == json.loads(json.dumps(values))
+    assert values["map"] == LAND.hexdigest
+    assert GameConfig(**values | {"map": LAND}) == config
+
+
 def test_every_field_has_a_part_in_the_digest():
     base = GameConfig(height=64, width=64, num_players=3, soft_cap=50, min_layers=5)
     others = {
@@ -252,7 +261,7 @@ def test_every_field_has_a_part_in_the_digest():
         "teams": 2,
     } | {name: getattr(base, name) + 1 for name in NUMBERS}
     teams = ({"teams": (1, 1, 2)}, {"teams": 2, "team_deal": "turn"}, {"teams": 2, "team_spawns": "together"})
-    assert {*others, *teams[1], *teams[2]} == set(SPECS) - {"rewards"}
+    assert {*others, *teams[1], *teams[2]} == set(FIELDS) - {"rewards"}
     changes = [*({name: value} for name, value in others.items()), *teams]
     digests = {base.replace(**change).hexdigest for change in changes}
     assert len(digests | {base.hexdigest}) == len(changes) + 1

@@ -13,7 +13,7 @@ from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
-from territorial.config.validation import hint, whole_number
+from territorial.config.validation import hint, one_of, whole_number
 from territorial.engine.seats import AGENT, CustomBot, Seat, with_bots_of_files
 from territorial.envs.options import EnvOptions
 from territorial.evaluation.players import custom_bot
@@ -60,8 +60,7 @@ class EnvConfig:
         _check_seats(self.seats, self.config.num_players)
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
-        if self.end_when not in END_WHEN:
-            raise ValueError(f"end_when is {self.end_when!r}; it must be one of {', '.join(END_WHEN)}")
+        one_of("end_when", self.end_when, END_WHEN)
         if self.max_cycles is not None:
             whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
         self._check_forms()
@@ -111,7 +110,7 @@ class EnvConfig:
 
         Where snapshots are is left out: ``configure`` takes it by itself.
         """
-        entries: dict[str, Any] = {"config": _fields(self.config)}
+        entries: dict[str, Any] = {"config": self.config.to_dict()}
         if self.league is not None:
             entries["league"] = self.league.to_dict()
         if self.seats is not None:
@@ -224,13 +223,6 @@ def _bot(given: Any) -> CustomBot:
             "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'"
         )
     return bot
-
-
-def _fields(config: GameConfig) -> dict[str, Any]:
-    """Return the fields of a config as values that JSON has; a custom mask is named alone."""
-    values = {spec.name: getattr(config, spec.name) for spec in dataclasses.fields(config)}
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    return {**plain, "map": config.map_name, "rewards": dict(config.rewards)}
 
 
 def _player(seat: Seat) -> Any:

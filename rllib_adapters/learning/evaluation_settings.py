@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from territorial.config.validation import hint
+from territorial.config.validation import hint, one_of
 
 UNITS = ("episodes", "timesteps")
 
@@ -17,8 +17,7 @@ def check_evaluation(config: Any) -> None:
     if config.num_offline_eval_runners:
         raise ValueError(_of_records("num_offline_eval_runners", config.num_offline_eval_runners, 0))
     unit, function = config.evaluation_duration_unit, config.custom_evaluation_function
-    if unit not in UNITS:
-        raise ValueError(f"evaluation_duration_unit is {unit!r}; it must be one of {', '.join(UNITS)}")
+    one_of("evaluation_duration_unit", unit, UNITS)
     if function is not None and not callable(function):
         raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
     if isinstance(config.evaluation_config, Mapping):

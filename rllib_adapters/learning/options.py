@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from territorial.config.validation import shown
+from territorial.config.fields import check_values, option
 
 
 @dataclass(frozen=True)
 class LearningOptions:
     """The options of ``TerritorialConfig.learning``, which says what they mean."""
 
-    share: float = 1.0
-    averaged_weights: float = 0.0
+    share: float = option(1.0, "part of the rows that is learned from", 0, 1)
+    averaged_weights: float = option(0.0, "part of themselves that averages of the weights keep", 0, 1)
     bf16: bool = False
     sampled_values: bool = True
     fused_adam: bool = True
     held_rows: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("share", "averaged_weights"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise TypeError(f"{name} is {shown(value)}; it must be a number")
-        for name in ("bf16", "sampled_values", "fused_adam", "held_rows"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be True or False")
-        if not 0 < self.share <= 1:
+        check_values(self)
+        if self.share == 0:
             raise ValueError(f"share is {self.share!r}; it must be above 0 and at most 1, which is all rows")
-        if not 0 <= self.averaged_weights < 1:
+        if self.averaged_weights == 1:
             raise ValueError(
                 f"averaged_weights is {self.averaged_weights!r}; it must be at least 0, which keeps none, "
                 "and below 1, such as 0.999"

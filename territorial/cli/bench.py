@@ -211,7 +211,7 @@ def measure(setting: BenchSetting, seconds: float, *, is_cold: bool = False) -> 
         "versions": versions(),
         "rules_version": RULES_VERSION,
         "machine": machine(),
-        "config": options.config_values(setting.config),
+        "config": setting.config.to_dict(),
         "config_digest": setting.config.hexdigest,
         "line_up": options.lineup_name(setting.seats),
         "seats": [name_of(seat) for seat in setting.seats],

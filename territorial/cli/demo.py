@@ -295,7 +295,7 @@ def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[
     return {
         "seed": seed,
         "line_up": lineup,
-        "config": options.config_values(game.config),
+        "config": game.config.to_dict(),
         "config_digest": game.config.hexdigest,
         "game_digest": game.digest(0).hex(),
         "seats": list(game.seats_of(0)),

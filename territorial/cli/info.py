@@ -56,7 +56,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "cache_dir": str(CACHE_DIR),
         "is_compiled": is_compiled(config),
         "jit_enabled": JIT_ENABLED,
-        "config": options.config_values(config),
+        "config": config.to_dict(),
         "config_digest": config.hexdigest,
         "env_options": {spec.name: spec.default for spec in fields(EnvOptions)},
         "bots": {name: bots.make(name).idea for name in bots.NAMES}

@@ -164,7 +164,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
         "rules_version": RULES_VERSION,
         "obs_version": replay.obs_version,
         "map_kind": replay.map_kind,
-        "config": options.config_values(config),
+        "config": config.to_dict(),
         "seed": replay.seed,
         "seats": list(replay.seats),
         "names": list(replay.names),
@@ -280,9 +280,9 @@ def _terrain(replay: Replay) -> Any:
 
 def _differences(config: GameConfig) -> str:
     """Return the fields of rules that are not the defaults; size and map stand elsewhere."""
-    default = options.config_values(GameConfig())
+    default = GameConfig().to_dict()
     shown = {"height", "width", "num_players", "map", "map_seed"}
-    values = options.config_values(config)
+    values = config.to_dict()
     return ", ".join(
         f"{name}={values[name]}" for name in values if name not in shown and values[name] != default[name]
     )

@@ -22,7 +22,6 @@ from territorial.datasets.manifest import (
     DatasetManifest,
     Recipe,
     Shard,
-    config_values,
     current_columns,
     read_manifest,
 )
@@ -106,7 +105,7 @@ def make(
     asked = Asked.checked(_with_names(rows_of), every, num_candidates, discount, None)
     check_fits(config, asked)
     recipe = Recipe(
-        config=config_values(config),
+        config=config.to_dict(),
         config_digest=config.hexdigest,
         seats=[name_of(seat) for seat in seats],
         seed=whole_number("seed", seed, 0, LARGEST_SEED),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import holds_whole_numbers, whole_number
+from territorial.config.validation import holds_whole_numbers, one_of, whole_number
 from territorial.decode.blocks import (
     AGE_LIMIT,
     CUT,
@@ -281,8 +281,7 @@ class FrameStore:
         these games at these times, which the store does not keep.
         ``convert``: makes of the planes what the decoder takes, such as ``torch.from_numpy``.
         """
-        if form not in FORMS:
-            raise ValueError(f"form is {form!r}; it must be one of {', '.join(FORMS)}")
+        one_of("form", form, FORMS)
         if not hasattr(decoder, form):
             raise TypeError(
                 f"decoder is {decoder!r}; it must be a Decoder of territorial.decode.numpy or "

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.config.validation import (
-    hint,
     holds_whole_numbers,
+    one_of,
     true_or_false,
     whole_number,
     whole_or_none,
@@ -31,16 +31,10 @@ END_WHEN = ("game", "no_agents")
 def checked_options(autoreset: object, end_when: object, observe: object) -> Options:
     """Return how a batch runs, for options of ``VecGame``."""
     return Options(
-        autoreset=AUTORESETS.index(_one_of("autoreset", autoreset, AUTORESETS)),
-        ends_without_agents=END_WHEN.index(_one_of("end_when", end_when, END_WHEN)),
+        autoreset=AUTORESETS.index(one_of("autoreset", autoreset, AUTORESETS)),
+        ends_without_agents=END_WHEN.index(one_of("end_when", end_when, END_WHEN)),
         is_observed=int(true_or_false("observe", observe)),
     )
-
-
-def _one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be one of {', '.join(choices)}")
-    return value
 
 
 def checked_game(k: Any, num_games: int) -> int:

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
-from territorial.config import FIELD_NAMES, ConfigKeywords, GameConfig
-from territorial.config.fields import check_numbers, documents_fields, option
+from territorial.config import FIELDS, ConfigKeywords, GameConfig
+from territorial.config.fields import check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import hint, true_or_false
 from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
@@ -23,16 +22,6 @@ from territorial.envs.custom_rewards import RewardFunction, checked_function
 from territorial.envs.observation_modes import MODES, Mode
 from territorial.envs.spaces import KEYS, of_masks
 from territorial.observation.layout import MAX_FRAMES
-
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "obs": tuple(MODES),
-    "obs_key": KEYS,
-    "agent_death": ("remove", "keep"),
-    "action_mask": ("obs", "info", "both", "none"),
-    "action_format": tuple(FORMATS),
-    "end_when": ("game", "no_agents"),
-}
-"""What the options that have a name for a value may be; the first is the default."""
 
 
 class EnvKeywords(TypedDict, total=False):
@@ -78,12 +67,14 @@ class EnvOptions:
         'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
         'the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs": numbers of '
         "an agent and of each owner that it can attack. See docs/observation.md",
+        choices=tuple(MODES),
     )
     obs_key: str = option(
         KEYS[0],
         'the key beside "action_mask" under which an agent sees one array: "observation", as PettingZoo has '
         'it, or "observations", as RLlib\'s example of masks has it, which reads masks of float32; for '
         '"features", "pooled" and "onehot" only',
+        choices=KEYS,
     )
     frames: int = option(
         4,
@@ -118,20 +109,25 @@ class EnvOptions:
         "remove",
         'when the episode of an agent ends: "remove", at its death, or with teams when its team is out; '
         '"keep", with the game; see docs/agent_life.md',
+        choices=("remove", "keep"),
     )
     action_mask: str = option(
-        "obs", 'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)'
+        "obs",
+        'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)',
+        choices=("obs", "info", "both", "none"),
     )
     action_format: str = option(
         "discrete",
         '"discrete": one number for target and amount; "multi_discrete": one number for each; "pairs" and '
         '"pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target',
+        choices=tuple(FORMATS),
     )
     max_cycles: int | None = option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = option(
         "game",
         '"game": a game is played to its end; "no_agents": it also ends when no agent is alive, or '
         "with teams no team with an agent",
+        choices=("game", "no_agents"),
     )
     reward_fn: RewardFunction | None = option(
         None,
@@ -151,10 +147,8 @@ class EnvOptions:
     )
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
         checked_function(self.reward_fn)
-        check_numbers(self)
+        check_values(self)
         if self.obs_key != KEYS[0]:
             self._check_goes_with_obs("obs_key")
         if self.pool_factor is not None:
@@ -165,8 +159,7 @@ class EnvOptions:
                     f"{name} is {getattr(self, name)} and obs is {self.obs!r}; this option works only with "
                     'obs = "pairs" or an action_format of pairs'
                 )
-        true_or_false("launches", self.launches)
-        if true_or_false("zero_copy", self.zero_copy):
+        if self.zero_copy:
             self._check_goes_with_obs("zero_copy")
 
     @property
@@ -224,14 +217,11 @@ class EnvOptions:
             )
 
 
-OPTION_NAMES = frozenset(field.name for field in fields(EnvOptions))
-
-
-def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
-    """Raise ValueError unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        wanted = " or ".join(map(repr, choices))
-        raise ValueError(f"{name} is {value!r}{hint(value, choices)}; it must be {wanted}")
+OPTION_NAMES = frozenset(spec.name for spec in fields(EnvOptions))
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    spec.name: spec.metadata["choices"] for spec in fields(EnvOptions) if "choices" in spec.metadata
+}
+"""What the options that have a name for a value may be; the first is the default."""
 
 
 def options_in(keywords: Mapping[str, Any]) -> EnvKeywords:
@@ -245,7 +235,7 @@ def config_of(config: GameConfig | None, keywords: Mapping[str, Any]) -> GameCon
     base = GameConfig() if config is None else config
     if not isinstance(base, GameConfig):
         raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
-    changes = {name: value for name, value in keywords.items() if name in FIELD_NAMES}
+    changes = {name: value for name, value in keywords.items() if name in FIELDS}
     return base.replace(**cast(ConfigKeywords, changes))
 
 

@@ -14,7 +14,7 @@ from territorial.actions.formats import CandidateFormat, KeptMasks
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import holds_whole_numbers, suggests_keywords
+from territorial.config.validation import holds_whole_numbers, one_of, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates
@@ -28,7 +28,6 @@ from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
     agent_seats,
-    check_choice,
     config_of,
     options_in,
 )
@@ -158,8 +157,9 @@ class TerritorialVec(WritableArrays):
         options: EnvOptions | None = None,
         render_mode: str | None = None,
     ) -> None:
-        check_choice("autoreset", autoreset, AUTORESETS)
-        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        one_of("autoreset", autoreset, AUTORESETS)
+        if render_mode is not None:
+            one_of("render_mode", render_mode, RENDER_MODES)
         self.options = EnvOptions() if options is None else options
         self.render_mode = render_mode
         self._drawers = Drawers(render_mode)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.bots.bot_files import is_bot_file
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
 from territorial.evaluation.game_loop import SIDE_BY_SIDE
@@ -71,8 +71,7 @@ class Evaluation:
 
     def matrix(self, metric: str = "score") -> Matrix:
         """Return a metric of every pair, means over games with intervals (Student's t); see ``METRICS``."""
-        if metric not in METRICS:
-            raise ValueError(f"metric is {metric!r}; it must be one of {', '.join(METRICS)}")
+        one_of("metric", metric, METRICS)
         shape = len(self.policies), len(self.settings)
         found: dict[tuple[str, str], list[float]] = {}
         for one in self.records:

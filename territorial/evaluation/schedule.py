@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from territorial._version import __version__
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.evaluation.teams import Teams, teams_by_seat
 
@@ -63,8 +63,7 @@ class Contest:
         object.__setattr__(self, "games", whole_number("games", self.games, 1, MOST_GAMES))
         last = LARGEST_SEED - self.games
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, last))
-        if self.draw not in get_args(Draw):
-            raise ValueError(f"draw is {self.draw!r}; it must be one of {', '.join(get_args(Draw))}")
+        one_of("draw", self.draw, get_args(Draw))
         if not self.players:
             raise ValueError("there are no players; name at least one")
         if self.draw in ("fixed", "fixed_teams") and len(self.players) != self._parts:
@@ -90,11 +89,9 @@ class Contest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what names this contest, as values that JSON has; the number of games may grow later."""
-        settings = {f.name: getattr(self.config, f.name) for f in fields(self.config)}
-        settings |= {"map": self.config.map_name, "cadence_land": list(self.config.cadence_land)}
         return {
             "config": self.config.hexdigest,
-            "settings": settings,
+            "settings": self.config.to_dict(),
             "rules": RULES_VERSION,
             "players": list(self.players),
             "seed": self.seed,

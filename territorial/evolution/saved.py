@@ -10,7 +10,6 @@ from typing import Any
 
 from territorial.config.validation import shown
 from territorial.constants import RULES_VERSION
-from territorial.datasets.manifest import config_values
 from territorial.evolution.population import Candidate, Evolution, Generation
 from territorial.evolution.settings import EvolutionSettings
 from territorial.files.atomic import write_file
@@ -70,7 +69,7 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
 def settings_values(settings: EvolutionSettings) -> dict[str, Any]:
     """Return settings as JSON gives them back."""
     values = {part.name: getattr(settings, part.name) for part in fields(settings)}
-    return values | {"config": config_values(settings.config), "opponents": list(settings.opponents)}
+    return values | {"config": settings.config.to_dict(), "opponents": list(settings.opponents)}
 
 
 def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

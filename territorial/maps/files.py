@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.land_mask import LandMask, check_is_mask
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE, PngError, png_file, read_png
@@ -58,8 +58,7 @@ def load(
         threshold = whole_number("threshold", threshold, 1, 255)
     if num_players is not None:
         num_players = whole_number("num_players", num_players, MIN_PLAYERS, MAX_PLAYERS)
-    if unreachable not in ("refuse", "block"):
-        raise ValueError(f"unreachable is {unreachable!r}; it must be one of refuse, block")
+    one_of("unreachable", unreachable, ("refuse", "block"))
     with open(path, "rb") as file:
         data = file.read(MAX_FILE_BYTES + 1)
     try:

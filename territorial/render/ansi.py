@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.map_names import Terrain
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
 from territorial.render.board import Owners, check_owner
 from territorial.render.figures import Standing, num_living, standings
@@ -215,8 +215,7 @@ class _Paint:
     """Turns owner codes into what a terminal understands."""
 
     def __init__(self, num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> None:
-        if depth not in COLOR_DEPTHS:
-            raise ValueError(f"colors is {depth!r}; it must be one of {', '.join(COLOR_DEPTHS)}")
+        one_of("colors", depth, COLOR_DEPTHS)
         self.has_colors = depth != "none"
         rgb = owner_colors(num_players, terrain, teams)
         rgb[_WHITE] = 255

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.map_names import Terrain
+from territorial.config.validation import one_of
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
 from territorial.render.color_vision import LUMA
 from territorial.render.team_colors import Colors, checked_teams, team_colors
@@ -64,8 +65,7 @@ def owner_colors(num_players: int, terrain: Terrain = "water", teams: Sequence[i
 
     ``teams`` as in ``player_colors``.
     """
-    if terrain not in TERRAIN_COLORS:
-        raise ValueError(f"terrain is {terrain!r}; it must be one of {', '.join(TERRAIN_COLORS)}")
+    one_of("terrain", terrain, TERRAIN_COLORS)
     colors = np.zeros((256, 3), np.uint8)
     colors[NEUTRAL] = NEUTRAL_COLOR
     colors[1 : num_players + 1] = player_colors(num_players, teams)

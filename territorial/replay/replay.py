@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
 from territorial._version import __version__
-from territorial.config import NOT_OF_THE_GAME, GameConfig
+from territorial.config import FIELDS, NOT_OF_THE_GAME, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import checked_list, true_or_false, whole_number
+from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
@@ -45,6 +44,8 @@ from territorial.replay.player import ReplayPlayer, begin, play_to
 
 SUFFIX = ".replay"
 LONGEST_NAME = 64
+LEFT_OUT = {"map", *NOT_OF_THE_GAME}
+"""Fields of a config that a header does not have: the map stands elsewhere, and on others no game depends."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,8 +120,7 @@ class Replay(ShownInNotebooks):
         if self.starting_troops is not None:
             checked = _checked_troops(self.starting_troops, self.config.num_players)
             object.__setattr__(self, "starting_troops", checked)
-        if self.terrain not in get_args(Terrain):
-            raise ValueError(f"terrain is {self.terrain!r}; it must be one of {', '.join(get_args(Terrain))}")
+        one_of("terrain", self.terrain, get_args(Terrain))
         object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
         _check_checkpoints(self.checkpoints, self.num_ticks)
 
@@ -277,8 +277,8 @@ class Replay(ShownInNotebooks):
 
 
 def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return all fields but the map, as JSON has them."""
-    return {name: getattr(config, name) for name in _names_of_fields()}
+    """Return the fields that the game depends on, but the map, which stands elsewhere."""
+    return {name: value for name, value in config.to_dict().items() if name not in LEFT_OUT}
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:
@@ -334,17 +334,11 @@ def _config_of(values: Any) -> GameConfig:
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
-    wanted = set(_names_of_fields())
+    wanted = FIELDS.keys() - LEFT_OUT
     if fields.keys() != wanted:
         names = ", ".join(sorted(fields.keys() ^ wanted))
         raise ValueError(f"the config and GameConfig do not have the same fields: {names[:200]}")
     return GameConfig(map="open", **fields)
-
-
-def _names_of_fields() -> list[str]:
-    """Return the fields of a config that a replay holds: what the game depends on, the map elsewhere."""
-    left_out = {"map", *NOT_OF_THE_GAME}
-    return [spec.name for spec in dataclasses.fields(GameConfig) if spec.name not in left_out]
 
 
 def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:

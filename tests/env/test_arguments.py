@@ -61,7 +61,7 @@ def test_classes_say_which_keyword_was_meant(made):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"obs": "feature"}, r"obs is 'feature' \(did you mean 'features'\?\); it must be 'packed' or"),
+        ({"obs": "feature"}, r"obs is 'feature' \(did you mean 'features'\?\); it must be one of packed,"),
         ({"map": "lake"}, r"map is 'lake' \(did you mean 'lakes'\?\); it must be one of open, lakes"),
         ({"map": "islands:cuont=3"}, r"has no option 'cuont' \(did you mean 'count'\?\); it has count"),
         ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),

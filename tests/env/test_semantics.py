@@ -437,7 +437,7 @@ def test_copies_draw_the_same(render_mode):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"obs": "raw"}, "obs is 'raw'; it must be 'packed' or 'features' or 'pooled' or 'onehot'"),
+        ({"obs": "raw"}, "obs is 'raw'; it must be one of packed, features, pooled, onehot"),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"frames": 17, "obs": "features"}, "frames is 17; it must be a whole number from 1 to 16"),
         ({"frames": 0, "obs": "onehot"}, "frames is 0; it must be a whole number from 1 to 16"),
@@ -452,13 +452,13 @@ def test_copies_draw_the_same(render_mode):
             {"zero_copy": True, "obs": "features"},
             "zero_copy is True and obs is 'features'; this option works only with obs = 'packed'",
         ),
-        ({"agent_death": "stay"}, "agent_death is 'stay'; it must be 'remove' or 'keep'"),
-        ({"action_mask": True}, "action_mask is True; it must be 'obs' or 'info' or 'both' or 'none'"),
-        ({"action_format": "box"}, "action_format is 'box'; it must be 'discrete' or 'multi_discrete'"),
-        ({"end_when": "never"}, "end_when is 'never'; it must be 'game' or 'no_agents'"),
+        ({"agent_death": "stay"}, "agent_death is 'stay'; it must be one of remove, keep"),
+        ({"action_mask": True}, "action_mask is True; it must be one of obs, info, both, none"),
+        ({"action_format": "box"}, "action_format is 'box'; it must be one of discrete, multi_discrete"),
+        ({"end_when": "never"}, "end_when is 'never'; it must be one of game, no_agents"),
         (
             {"render_mode": "rgb"},
-            "render_mode is 'rgb'; it must be None or 'ansi' or 'human' or 'rgb_array'",
+            "render_mode is 'rgb'; it must be one of ansi, human, rgb_array",
         ),
         ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number of at least 1"),
         ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number of at least 1"),

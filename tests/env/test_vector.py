@@ -327,7 +327,7 @@ def test_bad_actions_are_errors_that_name_them_and_change_nothing(actions, messa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"autoreset": "later"}, "autoreset is 'later'; it must be 'same_step' or 'next_step' or 'disabled'"),
+        ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
         ({"obs": "raw"}, "obs is 'raw'"),
         (
             {"hieght": 3},

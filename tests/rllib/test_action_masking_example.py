@@ -63,5 +63,5 @@ def test_forms_of_several_arrays_have_no_such_key():
         ValueError, match="obs_key is 'observations' and obs is 'packed'; this option works only"
     ):
         territorial.parallel_env(obs_key="observations")
-    with pytest.raises(ValueError, match="obs_key is 'obs'; it must be 'observation' or 'observations'"):
+    with pytest.raises(ValueError, match="obs_key is 'obs'; it must be one of observation, observations"):
         territorial.parallel_env(obs="features", obs_key="obs")
