@@ -75,7 +75,11 @@ def _explained(spec: dataclasses.Field[Any]) -> str:
 
 def run(parsed: argparse.Namespace) -> int:
     """Train, and return the exit code."""
-    given = {name: getattr(parsed, name) for name in Training.describe() if getattr(parsed, name) is not None}
+    given = {
+        name: getattr(parsed, name)
+        for name in Training.__dataclass_fields__
+        if getattr(parsed, name) is not None
+    }
     training = None if parsed.resume else _training(parsed.preset, given)
     if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
         raise UsageError(
@@ -203,7 +207,7 @@ def _training(preset: str, given: dict[str, Any]) -> Training:
 def _with_option(text: str) -> str:
     """Return the text of an error with the option in front, where it begins with the field it is about."""
     field = text.partition(" is ")[0]
-    return f"argument {options.option_of(field)}: {text}" if field in Training.describe() else text
+    return f"argument {options.option_of(field)}: {text}" if field in Training.__dataclass_fields__ else text
 
 
 def _about(training: Training) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from rllib_adapters.learning.options import LearningOptions
 from territorial import bots
 from territorial.config import FIELDS, GameConfig
-from territorial.config.fields import check_values, like, option
+from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import shown
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
@@ -43,9 +43,10 @@ HARD_POWER = 2.5
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
+@documents_fields
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """The options of a run; ``describe`` says what they mean."""
+    """The options of a run."""
 
     height: int = like(FIELDS["height"], 96)
     width: int = like(FIELDS["width"], 96)
@@ -125,11 +126,6 @@ class Training:
                 f"in an iteration ({part}{self.iteration_steps} steps of {self.agent_seats} seats)"
             )
         self.league_config()
-
-    @classmethod
-    def describe(cls) -> dict[str, str]:
-        """Return what every option means."""
-        return {spec.name: spec.metadata["help"] for spec in dataclasses.fields(cls)}
 
     @property
     def num_players(self) -> int:
@@ -211,7 +207,7 @@ class Training:
         """Return the options in a file; ValueError if it holds something else."""
         try:
             values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-            check_fields("it", values, cls.describe())
+            check_fields("it", values, cls.__dataclass_fields__)
             return cls(**values)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None

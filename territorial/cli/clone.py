@@ -53,21 +53,21 @@ def add_parser(verbs: Any) -> None:
         type=options.whole(1, 2**24),
         default=1024,
         metavar="N",
-        help=explained("--minibatch", "1 or more", default=1024),
+        help=explained("--minibatch", "at least 1", default=1024),
     )
     parser.add_argument(
         "--learning-rate",
         type=float,
         default=0.001,
         metavar="X",
-        help="learning rate of Adam as training begins; it falls to 0; 1e-9 or more (default %(default)s)",
+        help="learning rate of Adam as training begins; it falls to 0; at least 1e-9 (default %(default)s)",
     )
     parser.add_argument(
         "--value-weight",
         type=float,
         default=0.5,
         metavar="X",
-        help="weight of the squared error of values in the loss; 0 or more (default %(default)s)",
+        help="weight of the squared error of values in the loss; at least 0 (default %(default)s)",
     )
     options.add_seed_option(parser, "of the first weights and of the order of rows")
     options.add_json_option(parser)

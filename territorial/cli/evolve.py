@@ -15,12 +15,13 @@ from territorial.cli import options
 from territorial.cli.machine import machine, revision, versions
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
+from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.evaluation.time_left import time_left
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS
 from territorial.evolution.saved import STYLE, settings_values
-from territorial.evolution.settings import MAPS, RANGES, TRAINING_MAPS
+from territorial.evolution.settings import MAPS, TRAINING_MAPS
 from territorial.files.cores import usable_cores
 from territorial.files.locks import InUseError
 
@@ -31,12 +32,8 @@ EXAMPLES = """\
   territorial evolve small --height 96 --width 96 --num-players 12 --minutes 2
 """
 DEFAULTS = EvolutionSettings()
-POPULATION = {
-    "population": ("--population", "styles of a generation", f"{DEFAULTS.population}"),
-    "games": ("--games-per-style", "games that each style plays", f"{DEFAULTS.games}"),
-    "seats": ("--style-seats", "seats of a game that styles of the population have", "a fifth of all"),
-}
-"""By field of EvolutionSettings: its option, what it is, and its default in words."""
+POPULATION = ("population", "games_per_style", "style_seats")
+"""Fields of EvolutionSettings that have an option."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -96,14 +93,14 @@ def _add_population_options(parser: argparse.ArgumentParser) -> None:
         metavar="BOT,BOT,...",
         help="who plays against the styles: bots, style:FILE or net:FILE (default: all bots)",
     )
-    for field, (option, what, default) in POPULATION.items():
+    for field in POPULATION:
+        spec = EvolutionSettings.__dataclass_fields__[field]
         group.add_argument(
-            option,
-            type=options.whole(*RANGES[field]),
-            default=EvolutionSettings.__dataclass_fields__[field].default,
-            dest=field,
+            options.option_of(field),
+            type=options.whole(spec.metadata["low"], spec.metadata["high"]),
+            default=spec.default,
             metavar="N",
-            help=f"{what}; {RANGES[field][0]} to {RANGES[field][1]} (default {default})",
+            help=f"{describe(spec)} (default {spec.default})",
         )
 
 

@@ -93,7 +93,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 def setup_of(parsed: argparse.Namespace) -> Setup:
     """Return the setup of the file, if one is given, with the options in place of its fields."""
-    given = {name: getattr(parsed, name) for name in Setup.describe()}
+    given = {name: getattr(parsed, name) for name in Setup.__dataclass_fields__}
     changes = {name: value for name, value in given.items() if value is not None}
     try:
         base = Setup.read(parsed.config) if parsed.config else Setup()

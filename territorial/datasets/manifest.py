@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +12,15 @@ from territorial._version import __version__
 from territorial.config.validation import is_whole_number, shown
 from territorial.constants import FRACTIONS, RULES_VERSION
 from territorial.files.atomic import write_file
-from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.bounded import read_file
+from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import own_file
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 
 FORMAT = 1
 FILE = "manifest.json"
+NOT_KEPT = ("format", "is_complete", "rows")
+"""What a file has beside the fields of a manifest."""
 BOUNDS = Bounds(nbytes=64 * 2**20, values=2**22)
 """Room for a hundred thousand shards."""
 
@@ -94,7 +97,7 @@ class DatasetManifest:
     def with_shards(self, shards: Mapping[str, Shard]) -> DatasetManifest:
         """Return this manifest with ``shards``, by the names of their files."""
         listed = tuple(sorted(shards.values(), key=lambda shard: shard.first_game))
-        return DatasetManifest(**{**_plain(self), "shards": listed})
+        return replace(self, shards=listed)
 
     def write(self, folder: Path) -> None:
         """Write it into ``folder``: wholly or, if that fails, not at all."""
@@ -102,15 +105,11 @@ class DatasetManifest:
             "format": FORMAT,
             "is_complete": self.is_complete,
             "rows": self.rows,
-            **_plain(self),
+            **vars(self),
             "recipe": asdict(self.recipe),
             "shards": [shard._asdict() for shard in self.shards],
         }
         write_file(own_file(folder / FILE), (json.dumps(values, indent=1) + "\n").encode())
-
-
-def _plain(manifest: DatasetManifest) -> dict[str, Any]:
-    return {field.name: getattr(manifest, field.name) for field in fields(manifest)}
 
 
 def current_columns(*, teams: bool) -> dict[str, dict[str, int]]:
@@ -122,31 +121,26 @@ def current_columns(*, teams: bool) -> dict[str, dict[str, int]]:
 def read_manifest(folder: Path) -> DatasetManifest:
     """Return the manifest in ``folder``; DatasetError if it is none, OSError if it cannot be read."""
     path = folder / FILE
-    with open(path, "rb") as file:
-        text = file.read(BOUNDS.nbytes + 1)
     try:
-        return _manifest_of(parse_object(text, BOUNDS))
-    except KeyError as error:
-        raise DatasetError(f"{str(path)!r} has no {error}") from None
+        return _manifest_of(parse_object(read_file(path, BOUNDS.nbytes), BOUNDS))
     except (TypeError, ValueError) as error:
         raise DatasetError(f"{str(path)!r} is no manifest of a data set: {error}") from None
 
 
 def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:
-    if values["format"] != FORMAT:
-        raise ValueError(f"it has format {shown(values['format'])}; this release reads format {FORMAT}")
+    if values.get("format") != FORMAT:
+        raise ValueError(f"it has format {shown(values.get('format'))}; this release reads format {FORMAT}")
+    check_fields("it", values, {*NOT_KEPT, *(spec.name for spec in fields(DatasetManifest))})
     recipe = Recipe(**values["recipe"])
     if not isinstance(recipe.code, dict):
         raise TypeError(f"code is {shown(recipe.code)}; it must be an object with names")
-    return DatasetManifest(
-        recipe=recipe,
-        columns=values["columns"],
-        shards=tuple(_shard_of(one) for one in values["shards"]),
-        library=values["library"],
-        rules=values["rules"],
-        unit=values["unit"],
-        fractions=tuple(values["fractions"]),
-    )
+    parts = {
+        "recipe": recipe,
+        "shards": tuple(_shard_of(one) for one in values["shards"]),
+        "fractions": tuple(values["fractions"]),
+    }
+    kept = {name: value for name, value in values.items() if name not in NOT_KEPT}
+    return DatasetManifest(**{**kept, **parts})
 
 
 def _shard_of(values: Mapping[str, Any]) -> Shard:

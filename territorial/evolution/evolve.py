@@ -48,7 +48,7 @@ def evolve(
         >>> from territorial import GameConfig
         >>> from territorial.evolution import EvolutionSettings, evolve
         >>> config = GameConfig(height=32, width=32, num_players=4, max_ticks=300)
-        >>> few = EvolutionSettings(config=config, population=12, games=1)
+        >>> few = EvolutionSettings(config=config, population=12, games_per_style=1)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     found = evolve(folder, few, generations=1)
         >>> found.best.name

@@ -34,9 +34,9 @@ class Matchup(NamedTuple):
 
 
 def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.Generator) -> list[Matchup]:
-    """Return games in which every style plays ``settings.games`` times, or once more, against bots."""
-    players, seats = settings.config.num_players, settings.seats
-    order = np.concatenate([rng.permutation(len(styles)) for _ in range(settings.games)])
+    """Return games in which every style plays ``settings.games_per_style`` times or once more."""
+    players, seats = settings.config.num_players, settings.style_seats
+    order = np.concatenate([rng.permutation(len(styles)) for _ in range(settings.games_per_style)])
     matchups = []
     for own in np.resize(order, (-(-len(order) // seats), seats)):
         opponents = rng.integers(len(settings.opponents), size=players - seats)

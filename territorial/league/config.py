@@ -112,9 +112,8 @@ class LeagueConfig:
     )
     capacity: int = option(
         1000,
-        "snapshots that are kept, more than there are learners. Beyond that, each new one evicts another",
-        1,
-        MAX_CAPACITY,
+        "snapshots that are kept, more than there are learners and at most 2,000. Beyond that, each new one "
+        "evicts another",
     )
     eviction: Eviction = option(
         "similar",
@@ -138,7 +137,8 @@ class LeagueConfig:
         self._check_learners()
         if len(self.bots) > MAX_BOTS:
             raise ValueError(f"bots has {len(self.bots):,} entries; it must have at most {MAX_BOTS:,}")
-        whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
+        capacity = whole_number("capacity", self.capacity, len(self.learners) + 1, MAX_CAPACITY)
+        object.__setattr__(self, "capacity", capacity)
         if self.fading == 0:
             raise ValueError(f"fading is {self.fading!r}; it must be a number above 0, at most 1")
 

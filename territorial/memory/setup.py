@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial.config import FIELDS
-from territorial.config.fields import check_values, like, option
+from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import hint, shown
 from territorial.constants import MAX_PLAYERS
 from territorial.files.bounded import read_file
@@ -21,9 +20,10 @@ BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file."""
 
 
+@documents_fields
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A league and how it is trained; whole numbers all, ``describe`` says what they mean.
+    """A league and how it is trained; whole numbers all.
 
     Errors name the field, its value and its range.
     """
@@ -68,14 +68,9 @@ class Setup:
             )
 
     @classmethod
-    def describe(cls) -> dict[str, str]:
-        """Return what every field means."""
-        return {spec.name: spec.metadata["help"] for spec in dataclasses.fields(cls)}
-
-    @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Setup:
         """Return the setup with these fields, the others at their defaults; ValueError for unknown ones."""
-        fields = cls.describe()
+        fields = cls.__dataclass_fields__
         if unknown := sorted(set(values) - set(fields)):
             meant = hint(unknown[0], fields)
             raise ValueError(

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from territorial.config.validation import finite_number, whole_number
+from territorial.config.fields import check_values, documents_fields, option
 from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
 from territorial.files.atomic import write_file
@@ -38,18 +38,10 @@ BOUNDS = Bounds(nbytes=2**16, values=100)
 """Of the file of settings."""
 
 
+@documents_fields
 @dataclass(frozen=True)
 class CloneSettings:
     """How a policy is cloned.
-
-    Args:
-        size: of the policy, "small" or "standard"; default "standard".
-        epochs: passes over the data set, 1 to 10,000; default 8.
-        minibatch: rows of a minibatch, from 1 on; default 1024.
-        learning_rate: that of Adam as it begins, above 0; it falls to 0; default 0.001.
-        value_weight: weight of the squared error of values against the returns of the data set, 0 or more;
-            default 0.5.
-        seed: 0 to 2**63 - 1; default 0.
 
     Raises:
         TypeError: for a value of another type.
@@ -57,19 +49,17 @@ class CloneSettings:
 
     """
 
-    size: str = "standard"
-    epochs: int = 8
-    minibatch: int = 1024
-    learning_rate: float = 1e-3
-    value_weight: float = 0.5
-    seed: int = 0
+    size: str = option("standard", 'of the policy, "small" or "standard"')
+    epochs: int = option(8, "passes over the data set", 1, 10_000)
+    minibatch: int = option(1024, "rows of a minibatch", 1)
+    learning_rate: float = option(1e-3, "that of Adam as it begins; it falls to 0", 1e-9)
+    value_weight: float = option(
+        0.5, "weight of the squared error of values against the returns of the data set", 0
+    )
+    seed: int = option(0, "of the first weights and of the order of rows", 0, 2**63 - 1)
 
     def __post_init__(self) -> None:
-        whole_number("epochs", self.epochs, 1, 10_000)
-        whole_number("minibatch", self.minibatch, 1)
-        finite_number("learning_rate", self.learning_rate, 1e-9)
-        finite_number("value_weight", self.value_weight, 0)
-        whole_number("seed", self.seed, 0, 2**63 - 1)
+        check_values(self)
 
 
 class CloneAgreement(NamedTuple):

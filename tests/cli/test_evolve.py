@@ -87,7 +87,7 @@ def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
     for options, message in (
         (("--opponents", "bankr"), "did you mean 'banker"),
         (("--opponents", "style:none.json"), "style:none.json"),
-        (("--style-seats", "9"), "seats is 9; it must be a whole number from 2 to 3"),
+        (("--style-seats", "9"), "style_seats is 9; it must be a whole number from 2 to 3"),
         (("--population", "5"), "'5' is not a whole number from 6 to 10000"),
         (("--minutes", "0"), "'0' is not a number of minutes from 0.001 to 100000"),
         (("--minutes", "nan"), "'nan' is not a number of minutes from 0.001 to 100000"),

@@ -21,7 +21,7 @@ from territorial.files.locks import one_writer
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)
 FEW = EvolutionSettings(
-    config=CONFIG, population=12, games=2, seats=2, opponents=("novice", "banker"), seed=1
+    config=CONFIG, population=12, games_per_style=2, style_seats=2, opponents=("novice", "banker"), seed=1
 )
 
 
@@ -47,7 +47,7 @@ def test_another_seed_gives_another_style(tmp_path: Path) -> None:
 
 
 def test_a_generation_wins_more_than_the_first(tmp_path: Path) -> None:
-    settings = replace(FEW, population=24, games=6, opponents=("turtle", "banker", "hard"), seed=0)
+    settings = replace(FEW, population=24, games_per_style=6, opponents=("turtle", "banker", "hard"), seed=0)
     history = evolve(tmp_path, settings, generations=12).history
     first, last = history[0], np.mean([done.wins for done in history[-3:]])
     assert last > 1.3 * first.wins
@@ -71,10 +71,9 @@ def test_what_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
 def test_an_option_that_only_the_file_has_is_refused(tmp_path: Path) -> None:
     evolve(tmp_path, FEW, generations=1)
     values = json.loads((tmp_path / FILE).read_bytes())
-    assert "teams" not in values["settings"]["config"], "files without teams are what they were"
-    values["settings"]["config"]["teams"] = 3
+    values["settings"]["config"]["fog"] = 3
     (tmp_path / FILE).write_text(json.dumps(values))
-    with pytest.raises(ValueError, match="it has teams 3; None is asked for"):
+    with pytest.raises(ValueError, match="it has fog 3; None is asked for"):
         evolve(tmp_path, FEW, generations=2)
 
 
@@ -101,8 +100,8 @@ def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
     ("field", "value", "message"),
     [
         ("population", 5, "population is 5; it must be a whole number from 6 to 10000"),
-        ("games", 0, "games is 0"),
-        ("seats", 6, "seats is 6; it must be a whole number from 2 to 5"),
+        ("games_per_style", 0, "games_per_style is 0"),
+        ("style_seats", 6, "style_seats is 6; it must be a whole number from 2 to 5"),
         ("seed", -1, "seed is -1"),
         ("name", "turtle-1", "a bot of the library; choose another one"),
         ("opponents", (), "opponents is empty"),
@@ -130,7 +129,7 @@ def test_every_style_plays_as_often_on_seats_that_are_its_own() -> None:
 def test_games_that_are_fewer_than_those_side_by_side_come_out_the_same() -> None:
     rng = np.random.default_rng(0)
     styles = [random_style(f"s{i}", rng) for i in range(34)]
-    matchups = dealt(replace(FEW, games=1), styles, rng)
+    matchups = dealt(replace(FEW, games_per_style=1), styles, rng)
     assert len(matchups) == 17  # one more than a thread plays at once
     together = Arena(CONFIG).play(matchups).tolist()
     arena = Arena(CONFIG)

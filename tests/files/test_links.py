@@ -21,7 +21,7 @@ from territorial.replay import Decisions
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
 
 CONFIG = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
-EVOLUTION = Evolution.begun(EvolutionSettings(config=CONFIG, population=12, games=1))
+EVOLUTION = Evolution.begun(EvolutionSettings(config=CONFIG, population=12, games_per_style=1))
 ROWS = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
 PICTURE = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
 PLOTS = SimpleNamespace(close=lambda _: None)

@@ -24,7 +24,7 @@ from tests.league.support import manifest
 fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
 FEW = EvolutionSettings(
-    config=SMALL.replace(num_players=4), population=6, games=1, seats=2, opponents=("novice",)
+    config=SMALL.replace(num_players=4), population=6, games_per_style=1, style_seats=2, opponents=("novice",)
 )
 NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
 

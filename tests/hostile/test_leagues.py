@@ -156,9 +156,10 @@ FORGED = [
     ("config.learners", 5, "learners is 5; it must be a list"),
     ("config.learners.0.name", "../x", "learners[0]: name is '../x'"),
     (
-        "config.learners.0.gate", {"beats": None},
+        "config.learners.0.gate.beats", None,
         "learners[0]: gate: beats is None; it must be a finite number",
     ),
+    ("config.learners.0.gate", {"beats": 0.5}, "learners[0]: gate has no 'against'"),
     ("config.learners.0.gate.against", "all", "learners[0]: gate: against is 'all'; it must be a list"),
     ("config.learners.0.opponents.0.among", 5, "learners[0]: opponents[0]: among is 5; it must be a list"),
     ("config.learners.0.opponents.0.power", [1], "opponents[0]: power is [1]; it must be a finite number"),

@@ -117,8 +117,9 @@ def test_an_environment_may_be_configured_by_a_file():
     bots: ["tests.rllib.support:Patient"]
     league:
       groups:
-        - {seats: 2, players: {"trainable:main": 1}}
-        - {seats: 4, players: {"bot:patient-1": 2, "bot:novice": 1}}
+        - {seats: 2, players: {"trainable:main": 1}, together: false}
+        - {seats: 4, players: {"bot:patient-1": 2, "bot:novice": 1}, together: false}
+      shuffle: false
     max_cycles: 12
     """
     config = configure(PPOConfig(), yaml.safe_load(text), module=SmallModule)
