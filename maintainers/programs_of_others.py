@@ -180,7 +180,7 @@ PROGRAMS = {
     "stable_baselines3": tests_of_stable_baselines,
     "ray": examples_of_rllib,
 }
-"""By package. The wheel of SuperSuit has no programs."""
+"""By package. SuperSuit has none, and what source distributions add are tests of their own environments."""
 
 
 def outcome_of(name: str) -> tuple[str, float]:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from territorial._version import __version__
 from territorial.config import GameConfig
-from territorial.config.teams import TEAM_OPTIONS
 from territorial.config.validation import is_whole_number, shown
 from territorial.constants import FRACTIONS, RULES_VERSION
 from territorial.files.atomic import write_file
@@ -122,12 +121,8 @@ def current_columns(*, teams: bool) -> dict[str, dict[str, int]]:
 
 
 def config_values(config: GameConfig) -> dict[str, Any]:
-    """Return the fields of ``config`` as JSON gives them back: lists for tuples, its map by name.
-
-    Without teams their options are left out, as they are in files that are older than teams.
-    """
-    names = [field.name for field in fields(config)]
-    values = {name: getattr(config, name) for name in names if config.teams or name not in TEAM_OPTIONS}
+    """Return the fields of ``config`` as JSON gives them back: lists for tuples, its map by name."""
+    values = {field.name: getattr(config, field.name) for field in fields(config)}
     values |= {"map": config.map_name, "rewards": dict(config.rewards)}
     restored: dict[str, Any] = json.loads(json.dumps(values))
     return restored
