@@ -73,7 +73,7 @@ def test_an_unknown_option_in_the_file_is_refused(tmp_path: Path) -> None:
     values = json.loads((tmp_path / FILE).read_bytes())
     values["settings"]["config"]["gravity"] = 3
     (tmp_path / FILE).write_text(json.dumps(values))
-    with pytest.raises(ValueError, match="its config has .*gravity"):
+    with pytest.raises(ValueError, match=r"its config has .*gravity"):
         evolve(tmp_path, FEW, generations=2)
 
 
