@@ -22,7 +22,8 @@ PARTS = (
     Part("land", "the change of the player's share of all land, -1 to 1"),
     Part(
         "placement",
-        "once, when the player dies (its team is out) or the game ends: 1 for the first place, -1 for the last",
+        "once, when the player dies (its team is out) or the game ends: 1 for the first place, -1 for the "
+        "last",
     ),
     Part("survival", "the ticks that the player lived, as a share of max_ticks: at most 1 a game"),
     Part("taken", "the cells that the player took from neutral land and others, as a share of all land"),
