@@ -24,7 +24,7 @@ from typing import Any
 import territorial
 
 SMALL: dict[str, Any] = {"height": 32, "width": 32, "num_players": 3, "max_ticks": 600}
-LIMIT = 1200
+LIMIT = 3600
 """Seconds that a program may take; it is against hanging."""
 SHOWN = 70
 """Letters of an error in the table."""
@@ -180,7 +180,7 @@ PROGRAMS = {
     "stable_baselines3": tests_of_stable_baselines,
     "ray": examples_of_rllib,
 }
-"""By package. The wheel of SuperSuit has no programs."""
+"""By package. SuperSuit has none, and what source distributions add are tests of their own environments."""
 
 
 def outcome_of(name: str) -> tuple[str, float]:

@@ -233,8 +233,8 @@ _SHARED: dict[tuple[Column, ...], tuple[Column, ...]] = {}
 def _description_text(metadata: Mapping[str, str]) -> dict[str, Any]:
     if METADATA not in metadata:
         raise ValueError(
-            f"its header has no metadata {METADATA!r}, so it is no network for the engine; "
-            "PairPolicy.export writes one"
+            f"its header has no metadata {METADATA!r}, so it is no network for the engine. From the weights "
+            "of a PairPolicy, PairPolicy.load(FILE).export(NETWORK) of territorial.nets writes one"
         )
     try:
         return parse_object(metadata[METADATA].encode("utf-8", "replace"), _DESCRIPTION_BOUNDS)

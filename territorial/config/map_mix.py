@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import ALL_MAPS, MapName, parse_map_name
-from territorial.config.validation import whole_number, whole_number_in
+from territorial.config.validation import shown, whole_number, whole_number_in
 
 MAX_MAPS = 100
 MAX_WEIGHT = 100
@@ -79,7 +79,10 @@ def _checked_map(one: object) -> OneMap:
     if isinstance(one, LandMask):
         return one
     if not isinstance(one, str):
-        raise TypeError(f"map is {one!r}; it must be one of {', '.join(ALL_MAPS)}, a LandMask or a MapMix")
+        raise TypeError(
+            f"map is {shown(one)}; it must be one of {', '.join(ALL_MAPS)}, a MapMix, or a LandMask, which "
+            "LandMask.from_array(...) makes from an array"
+        )
     return str(parse_map_name(one))
 
 

@@ -20,7 +20,11 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("land", "the change of the player's share of all land, -1 to 1"),
-    Part("placement", "once, when the player dies or the game ends: 1 for the first place, -1 for the last"),
+    Part(
+        "placement",
+        "once, when the player dies (its team is out) or the game ends: 1 for the first place, -1 for the "
+        "last",
+    ),
     Part("survival", "the ticks that the player lived, as a share of max_ticks: at most 1 a game"),
     Part("taken", "the cells that the player took from neutral land and others, as a share of all land"),
     Part(
@@ -67,7 +71,7 @@ def checked_rewards(rewards: Any) -> Weights:
 def _pairs_of(rewards: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(rewards, str):
         parts = [part.partition("=") for part in rewards.split(",")] if rewards.strip() else []
-        return [(name.strip(), weight.strip() if sign else 1.0) for name, sign, weight in parts]
+        return [(name.strip(), _read_weight(weight.strip()) if sign else 1.0) for name, sign, weight in parts]
     if isinstance(rewards, Mapping):
         return list(rewards.items())
     try:
@@ -77,12 +81,19 @@ def _pairs_of(rewards: Any) -> Iterable[tuple[Any, Any]]:
         raise TypeError(f"rewards is {rewards!r}; {wanted}") from None
 
 
+def _read_weight(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _checked_weight(name: str, weight: Any) -> float:
     message = (
         f"the weight of {name!r} in rewards is {weight!r}; it must be a number from -{LARGEST_WEIGHT:g} to "
         f"{LARGEST_WEIGHT:g}"
     )
-    if isinstance(weight, bool):
+    if isinstance(weight, (bool, str)):
         raise TypeError(message)
     try:
         number = float(weight)

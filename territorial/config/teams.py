@@ -12,8 +12,6 @@ DEALS = ("blocks", "turn", RANDOM)
 """How seats are dealt to a number of teams; :class:`~territorial.GameConfig` says what each way does."""
 SPAWNS = ("mixed", TOGETHER)
 """Where teams start."""
-TEAM_OPTIONS = ("teams", "team_deal", "team_spawns")
-"""The fields of a config that say something about teams."""
 
 MIN_TEAMS = 2
 FEWEST = f"a number of teams from {MIN_TEAMS} to num_players"

@@ -18,6 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 CLOSE = 0.7
 """How alike two names are, from 0 to 1, of which one may have been meant by the other."""
+FEW_NUMBERS = 8
+"""Numbers of an array that an error shows; of larger ones it shows the shape."""
 MOST_DIGITS = 40
 """The longest text that is read as a whole number: no number here has more digits."""
 _DIGITS = re.compile("[0-9]+(_[0-9]+)*")
@@ -27,6 +29,8 @@ _short.maxstring = _short.maxother = _short.maxlong = 100
 
 def shown(value: object) -> str:
     """Return ``repr(value)`` for an error, cut where it is long: what was given may be a whole file."""
+    if isinstance(value, np.ndarray) and value.size > FEW_NUMBERS:
+        return f"an array of {value.dtype}, shape {value.shape}"
     text = _short.repr(value)
     return text if len(text) <= 300 else f"{text[:300]} ..."
 

@@ -17,7 +17,7 @@ from territorial.bots.python import PythonBot
 from territorial.bots.style import WHOLE_START, Style
 from territorial.bots.style_checks import MOST_TICKS, check_name
 from territorial.config import GameConfig
-from territorial.config.validation import hint, whole_number
+from territorial.config.validation import hint, shown, whole_number
 from territorial.constants import AGENT_CODE
 
 AGENT = "agent"
@@ -179,7 +179,9 @@ def seat_codes(
     names = [name_of(seat) for seat in seats]
     for i, name in enumerate(names):
         if not isinstance(name, str):
-            raise TypeError(f"seats[{i}] is {name!r}; {_WANTED}")
+            is_class = isinstance(name, type)
+            wanted = f"it must be an object of this class: {name.__name__}()" if is_class else _WANTED
+            raise TypeError(f"seats[{i}] is {shown(name)}; {wanted}")
         if name not in codes:
             raise ValueError(f"seats[{i}] is {str(name)!r}{hint(name, _CHOICES)}; {_WANTED}")
     return np.array([codes[name] for name in names], np.int64)

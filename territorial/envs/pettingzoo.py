@@ -15,6 +15,7 @@ from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untype
 from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
+from territorial.config.validation import shown
 from territorial.decode import FeatureDecoder
 from territorial.engine.last_launches import Launches
 from territorial.engine.seats import Seat
@@ -363,6 +364,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
+        if not isinstance(actions, Mapping):
+            raise TypeError(
+                f"actions is {shown(actions)}; it must be a dict with the action of each agent, such as "
+                f"{{{self.agents[0]!r}: 0}}"
+            )
         unknown = actions.keys() - self._seat.keys()
         if unknown:
             first = next(agent for agent in actions if agent in unknown)

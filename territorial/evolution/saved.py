@@ -54,9 +54,8 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
     try:
         values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
         check_fields("it", values, ("format", "rules", "settings", "candidates", "history"))
-        wanted = {"format": FORMAT, "rules": RULES_VERSION, **settings_values(settings)}
-        check_fields("its settings", values["settings"], settings_values(settings))
-        _check_same({**values, **values["settings"]}, wanted)
+        wanted = {"format": FORMAT, "rules": RULES_VERSION, "settings": settings_values(settings)}
+        _check_same(values, wanted)
         candidates = [Candidate.from_dict(one) for one in values["candidates"]]
         if len(candidates) != settings.population:
             raise ValueError(f"it has {len(candidates)} candidates; there must be {settings.population}")
@@ -77,7 +76,8 @@ def _check_same(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     for name, value in wanted.items():
         was = found.get(name)
         if isinstance(was, Mapping) and isinstance(value, Mapping):
-            _check_same(was, {**dict.fromkeys(was), **value})  # options that only one of the two has
+            check_fields(f"its {name}", was, value)
+            _check_same(was, value)
         elif was != value:
             raise ValueError(
                 f"it has {name} {shown(was)}; {shown(value)} is asked for. Choose another folder"

@@ -18,7 +18,7 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.attention_kernels import write_between, write_biases, write_targets
-from territorial.nets.layers import are_plain, has_hooks, is_plain_mlp
+from territorial.nets.layers import are_plain, is_plain_mlp
 from territorial.nets.painting_kernels import (
     count_cells,
     list_packed_shares,
@@ -27,24 +27,12 @@ from territorial.nets.painting_kernels import (
     spread_shares,
 )
 from territorial.nets.policy import GAMES, Policy
-from territorial.nets.seat_rows import (
-    LegalLaunches,
-    SeatRows,
-    can_be_rows,
-    heard_in_games,
-    heard_of,
-    launches_of,
-    scale_of,
-    seat_rows,
-)
 from territorial.nets.side_by_side import by_network
 from territorial.observation.layout import PLAYERS, Column, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""
 
-FEW_SEATS = 16
-"""Up to which the kernel for attention takes less time than PyTorch's."""
 SIDE_OF_WORD = 8
 """Cells a side of squares whose cells are the bits of a word."""
 LISTED = "square_starts", "square_owners", "square_shares"
@@ -85,16 +73,6 @@ class Encoded(NamedTuple):
     """float32 (G, P, width)"""
     between: Tensor
     """float32 (E, P, P + 1, 2 * K): the borders from every seat to every owner, then in return."""
-
-
-class RowsRead(NamedTuple):
-    """What a network has made of what rows see, on the processor."""
-
-    seats: Tensor
-    """float32 (A, width): seats of games, those alone from which anything follows."""
-    own: Tensor
-    """float32 (N, width): the seat of each row."""
-    launches: LegalLaunches
 
 
 class GameViews(NamedTuple):
@@ -215,20 +193,14 @@ class EncodeOncePolicy(Policy):
 
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, width): the seat of every row, as its game was understood."""
-        if self._reads_rows(seen):
-            return self._rows_read(seen).own
         encoded, views, seats = self._encode_rows(seen)
         return encoded.seats[views.of_row, seats - 1]
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the logits, (N, P + 12), and the embedding of every row."""
-        if self._reads_rows(seen):
-            read = self._rows_read(seen)
-            own, targets = read.own, self._targets_of_rows(read)
-        else:
-            encoded, views, seats = self._encode_rows(seen)
-            own = encoded.seats[views.of_row, seats - 1]
-            targets = self._targets(encoded, own, views, seats, seen["action_mask"])
+        encoded, views, seats = self._encode_rows(seen)
+        own = encoded.seats[views.of_row, seats - 1]
+        targets = self._targets(encoded, own, views, seats, seen["action_mask"])
         rest = self.seat_head(own)
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
         return self.masked(raw, seen["action_mask"]), own
@@ -281,40 +253,6 @@ class EncodeOncePolicy(Policy):
             "square_form": form,
         }
 
-    def _reads_rows(self, seen: Mapping[str, Tensor]) -> bool:
-        """Return whether seats are rows, of which those are left out from which nothing follows.
-
-        Without gradients, other kernels read whole games in less time.
-        """
-        return torch.is_grad_enabled() and can_be_rows(seen) and not any(map(has_hooks, self.attention))
-
-    def _rows_read(self, seen: Mapping[str, Tensor]) -> RowsRead:
-        """Return what rows see, every game encoded once; as :meth:`_encode_rows`, in fewer steps."""
-        seen = self._with_board(_of_used_games(seen))
-        count, device = len(seen["seat"]), seen["seat"].device
-        of_row = seen["frame"].flatten() if "frame" in seen else torch.arange(count)
-        scales = {name: self._scale(name, device) for name in ("players", "borders", "globals")}
-        known = seat_rows(seen, scales, of_row, every=self.size.grid > 0)
-        seats = self.read_seat(known.tables)
-        if self.size.grid:
-            views = GameViews(torch.arange(len(seen["players"])), None)
-            of_games = seats.unflatten(0, known.numbers.shape)
-            seats = (of_games + self._look(seen, of_games, views)).flatten(0, 1)
-        for attend in self.attention:
-            seats = attend.rows(seats, known)
-        seats = self.last_norm(seats)
-        own = functional.embedding(known.numbers[of_row, seen["seat"].flatten().long() - 1], seats)
-        return RowsRead(seats, own, launches_of(seen, scales, of_row, known.numbers))
-
-    def _targets_of_rows(self, read: RowsRead) -> Tensor:
-        """Return :meth:`_targets` where launches are legal, and zeros elsewhere."""
-        rows, targets, whom, pairs = read.launches
-        there = torch.cat([self.to_seat(read.seats), self.to_neutral[None]])
-        mine = functional.embedding(rows, self.from_seat(read.own))
-        hidden = mine + functional.embedding(whom, there) + self.between(pairs)
-        scores = self.target_head(functional.relu(hidden)).squeeze(-1)
-        return scores.new_zeros(len(read.own), self.layout.num_players + 1).index_put((rows, targets), scores)
-
     def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, GameViews, Tensor]:
         """Return the games that rows are of, each encoded once, and by row its view and its seat."""
         check_recordable("an EncodeOncePolicy", *seen.values())
@@ -334,8 +272,10 @@ class EncodeOncePolicy(Policy):
         Those that are not legal may be 0.
         """
         if self._is_plain(own, legal, torch.int8) and are_plain(self.between, self.target_head):
-            return self._legal_targets(encoded, own, views, seats, legal)
+            return self._targets_by_kernel(encoded, own, views, seats, legal)
         players = self.layout.num_players
+        if _is_learning(own):
+            return self._legal_targets(encoded, own, views, seats, legal[:, 1 : players + 2] > 0)
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
         there = _picked(self.to_seat(encoded.seats).flatten(0, 1), views.of_row[:, None] * players + others)
         owners = functional.pad(others + 1, (1, 0))
@@ -346,6 +286,21 @@ class EncodeOncePolicy(Policy):
         return self.target_head(functional.relu(hidden)).squeeze(-1)
 
     def _legal_targets(
+        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, is_legal: Tensor
+    ) -> Tensor:
+        """Return the same where attacks are legal, bool (N, P + 1), and 0 elsewhere."""
+        players = self.layout.num_players
+        rows, targets = is_legal.nonzero(as_tuple=True)
+        owners = torch.where(targets > 0, (seats[rows] + targets - 2) % players + 1, 0)
+        there = torch.cat([self.to_neutral[None], self.to_seat(encoded.seats).flatten(0, 1)])
+        whom = torch.where(owners > 0, views.of_row[rows] * players + owners, 0)
+        pairs = (views.game_of_row[rows] * players + seats[rows] - 1) * (players + 1) + owners
+        between = self.between(_picked(encoded.between.flatten(0, 2), pairs))
+        hidden = _picked(self.from_seat(own), rows) + _picked(there, whom) + between
+        scores = self.target_head(functional.relu(hidden)).squeeze(-1)
+        return scores.new_zeros(is_legal.shape).index_put((rows, targets), scores)
+
+    def _targets_by_kernel(
         self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
     ) -> Tensor:
         """Return the same by a kernel, which scores those alone that are legal."""
@@ -501,7 +456,14 @@ class SeatAttention(nn.Module):
             return self._listed_biases(seen, alive, views)
         among = views.of(seen["between"][:, :, 1:])
         seeing = alive[:, None] | torch.eye(alive.shape[1], dtype=torch.bool, device=alive.device)
-        return self.bias(among).movedim(-1, 1).masked_fill(~seeing[:, None], -torch.inf)
+        biases = self._biases_of_few(among) if _is_learning(among) else self.bias(among)
+        return biases.movedim(-1, 1).masked_fill(~seeing[:, None], -torch.inf)
+
+    def _biases_of_few(self, among: Tensor) -> Tensor:
+        """Return what ``bias`` makes of ``among``, (G, P, P, 2 * K), most of which is 0: that once."""
+        places = among.any(-1).nonzero(as_tuple=True)
+        usual = self.bias(among.new_zeros(1, among.shape[-1]))
+        return usual.expand(*among.shape[:3], -1).index_put(places, self.bias(among[places]))
 
     def _listed_biases(self, seen: Mapping[str, Tensor], alive: Tensor, views: GameViews) -> Tensor:
         """Return the same by a kernel, which reads those pairs alone that have anything between them."""
@@ -532,20 +494,13 @@ class SeatAttention(nn.Module):
 
     def _heard(self, asks: Tensor, biases: Tensor) -> Tensor:
         """Return (G, P, width): what seats hear of those to whom they attend; ``asks``: (G, P, 3 * width)."""
-        if asks.shape[1] <= FEW_SEATS and Policy._is_plain(asks, biases, torch.float32):
-            return heard_in_games(asks, biases)
         parts = asks.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         if is_transformed():  # forward gradients do not go through PyTorch's own attention
-            scores = parts[0] @ parts[1].mT * float(scale_of(asks.shape[2] // 3, self.heads)) + biases
+            scores = parts[0] @ parts[1].mT * parts.shape[-1] ** -0.5 + biases
             heard = scores.softmax(-1) @ parts[2]
         else:
             heard = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=biases)
         return heard.transpose(1, 2).flatten(2)
-
-    def rows(self, seats: Tensor, known: SeatRows) -> Tensor:
-        """Return (A, width): what :meth:`forward` does, of seats that are rows."""
-        seats = seats + self.joins(heard_of(self.asks(self.norm(seats)), self.bias(known.pairs), known))
-        return seats + self.thinks(self.second_norm(seats))
 
 
 def _of_used_games(seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
@@ -586,6 +541,11 @@ def _parts(land: Tensor) -> Tensor:
     """Return float32 (E, P, cells): the part of a seat's ``land`` (E, P, rows, columns) that a cell has."""
     cells = land.flatten(2)
     return cells / cells.sum(-1, keepdim=True).clamp(min=1e-6)
+
+
+def _is_learning(read: Tensor) -> bool:
+    """Return whether a network on the processor learns: few pairs of seats have borders, and count."""
+    return read.device.type == "cpu" and torch.is_grad_enabled() and not is_recorded()
 
 
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:

@@ -299,7 +299,7 @@ def test_truncated_files_are_refused(tmp_path, size):
 def test_other_files_of_tensors_are_refused(tmp_path):
     (tmp_path / "weights").write_bytes(b"".join(safetensors.pieces({"w": np.zeros(3)})))
     with pytest.raises(
-        NetworkError, match=r"has no metadata 'territorial.network'.*PairPolicy.export writes one"
+        NetworkError, match=r"has no metadata 'territorial.network'.*PairPolicy.load\(FILE\).export"
     ):
         read(tmp_path / "weights")
     with pytest.raises(FileNotFoundError):

@@ -19,7 +19,6 @@ from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: 
 from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
 from territorial.nets.policy import MASKED  # noqa: E402
 from territorial.nets.rows import rows_of  # noqa: E402
-from territorial.nets.seat_rows import can_be_rows  # noqa: E402
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS  # noqa: E402
 from territorial.observation.layout import index  # noqa: E402
 from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
@@ -110,23 +109,19 @@ def learned(policy, seen, weights):
 
 
 @pytest.mark.parametrize("size", ["tables", "small"])
-def test_seats_that_nothing_follows_from_are_left_out_and_nothing_changes(size, monkeypatch):
+def test_what_learns_leaves_out_what_counts_nothing_and_learns_the_same(size, monkeypatch):
     config, seen, layout = played(agents=0.5)
-    dead = int((seen["players"][..., 0] == 0).sum())
-    assert dead > 5
     policy = policy_with_opinions(layout, config, size=size)
     torch.nn.init.normal_(policy.to_neutral)
     weights = torch.randn(seen["action_mask"].shape, generator=torch.Generator().manual_seed(1))
     counts = []
-    policy.last_norm.register_forward_hook(lambda _, inputs, __: counts.append(inputs[0][..., 0].numel()))
-    found = []
-    for is_plain in (True, False):
-        monkeypatch.setattr(encode_once, "can_be_rows", can_be_rows if is_plain else lambda *_: False)
-        found.append(learned(policy, seen, weights))
+    policy.between.register_forward_hook(lambda _, inputs, __: counts.append(inputs[0][..., 0].numel()))
+    found = [learned(policy, seen, weights)]
+    monkeypatch.setattr(encode_once, "_is_learning", lambda _: False)
+    found.append(learned(policy, seen, weights))
     mine, theirs = found
-    every = seen["players"][..., 0].numel()
-    assert counts[1] == every
-    assert counts[0] == every if size == "small" else every - dead <= counts[0] < every
+    legal = seen["action_mask"][:, 1 : config.num_players + 2]
+    assert counts == [int((legal > 0).sum()), legal.numel()]
     for one, other in ((mine[0], theirs[0]), (mine[1], theirs[1])):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
     for one, other in zip(mine[2], theirs[2], strict=True):

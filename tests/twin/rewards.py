@@ -43,7 +43,7 @@ def _team_land(game: Any, before: Before) -> Amounts:
 
 
 def _gained_share(game: Any, land: int, before: int) -> float:
-    gained: float = land / game.num_land - before / game.num_land
+    gained: float = (land - before) / game.num_land
     return gained
 
 
