@@ -40,7 +40,6 @@ from territorial.cli import (
     obs,
     play,
     replay,
-    tournament,
     unavailable,
     warm,
     watch,
@@ -55,7 +54,7 @@ TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 
 GROUPS: Mapping[str, Mapping[str, Any]] = {
     "games": {"play": play, "demo": demo, "watch": watch, "replay": replay, "maps": maps},
-    "players and contests": {"match": match, "tournament": tournament, "evolve": evolve},
+    "players and contests": {"match": match, "evolve": evolve},
     "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
     "environments": {"obs": obs, "memory": memory},
     "this machine": {"info": info, "bench": bench, "warmup": warm, "completion": completion},

@@ -26,7 +26,6 @@ ARGUMENTS = {
     "evolve": ["evolved", "--generations", "1", *TINY_POPULATION, *SMALL, "--num-players", "4"],
     "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
-    "tournament": ["--players", "banker,turtle", *CONTEST],
     "league": ["show", "run"],
     "maps": ["open"],
     "bench": [],

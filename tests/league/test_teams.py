@@ -7,17 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting, VecGame, evaluate, match, tournament
+from territorial import GameConfig, Setting, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
 from territorial.evaluation.outcome import Outcome, known_places, places_now
 from territorial.evaluation.payoff import PayoffMatrix
-from territorial.evaluation.record import GameRecord, bounds_of
+from territorial.evaluation.record import GameRecord
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
 from territorial.evaluation.teams import team_numbers, team_parts, teams_by_seat
-from territorial.evaluation.trials import TrialRecord
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from tests.league.test_statistics import record
 
@@ -183,16 +182,15 @@ def test_a_league_records_games_of_teams():
 
 
 def test_records_have_teams_where_there_are_any():
-    bounds = bounds_of(SMALL)
     plain, teams = record(0, "aabbcc", (1,) * 6), GAMES[0]
     assert "teams" not in json.loads(plain.to_json()), "files without teams are what they were"
     for one in (plain, teams):
-        assert GameRecord.from_json(one.to_json().encode(), bounds) == one
+        assert GameRecord.from_dict(json.loads(one.to_json())) == one
     wrong = json.loads(teams.to_json()) | {"teams": [1, 1, 1, 2, 3, 9]}
     with pytest.raises(ValueError, match=r"teams\[5\] is 9; it must be"):
-        GameRecord.from_json(json.dumps(wrong).encode(), bounds)
+        GameRecord.from_dict(wrong)
     with pytest.raises(ValueError, match="teams has 5 entries; there are 6 seats"):
-        GameRecord.from_json(json.dumps(wrong | {"teams": [1] * 5}).encode(), bounds)
+        GameRecord.from_dict(wrong | {"teams": [1] * 5})
 
 
 @pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
@@ -200,18 +198,18 @@ def test_players_hold_whole_teams_however_seats_are_dealt(deal):
     config = SMALL.replace(team_deal=deal)
     contest = Contest(config=config, players=("a", "b", "c"), games=20, draw="fixed_teams")
     dealt = Contest(config=config, players=("a", "b", "c", "d"), games=200, draw="balanced_teams")
-    for fixture in contest.fixtures():
+    for fixture in contest.schedule({}).fixtures():
         assert fixture.teams == teams_by_seat(config, fixture.seed)
         assert fixture.seats == tuple("abc"[team - 1] for team in fixture.teams)
     held = dict.fromkeys("abcd", 0)
-    for fixture in dealt.fixtures():
+    for fixture in dealt.schedule({}).fixtures():
         pairs = set(zip(fixture.teams, fixture.seats, strict=True))
         assert len(pairs) == 3, "each team has one player"
         for _, name in pairs:
             held[name] += 1
     assert sum(held.values()) == 600
     assert min(held.values()) > 120
-    assert (len({fixture.teams for fixture in contest.fixtures()}) > 10) == (deal == "random")
+    assert (len({fixture.teams for fixture in contest.schedule({}).fixtures()}) > 10) == (deal == "random")
 
 
 def test_whole_teams_of_one_are_dealt_as_seats_are():
@@ -220,7 +218,7 @@ def test_whole_teams_of_one_are_dealt_as_seats_are():
         names = tuple("abcdef")
         seats = Contest(config=plain, players=names, games=30, draw=fixed)
         teams = Contest(config=ones, players=names, games=30, draw=f"{fixed}_teams")
-        assert list(seats.fixtures()) == list(teams.fixtures())
+        assert list(map(seats.at, range(30))) == list(map(teams.at, range(30)))
 
 
 def test_a_player_is_needed_for_every_team():
@@ -250,7 +248,7 @@ def test_a_match_of_whole_teams(tmp_path):
     assert ranking.to_dict()["mixed_teams"] == 0
     again = match(["banker", "turtle"], SMALL, 6, out=path, **QUIET)
     assert again.records == ranking.records
-    with pytest.raises(ResultsError, match="its team 2 is 'turtle-1', here it is 'novice-1'"):
+    with pytest.raises(ResultsError, match=r"\['players'\]\[1\] is 'turtle-1', here it is 'novice-1'"):
         match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
     game = VecGame(SMALL, 1, seats=list(ranking.records[0].seats), autoreset="disabled", observe=False)
     game.reset(seeds=[0])
@@ -271,20 +269,19 @@ def test_a_match_of_mixed_teams_says_so():
     assert banker.place == turtle.place
 
 
-def test_a_tournament_deals_whole_teams():
-    ranking = tournament(
-        ["banker", "turtle", "novice", "random"], SMALL.replace(team_deal="random"), 8, **QUIET
-    )
+def test_whole_teams_are_dealt():
+    players = ["banker", "turtle", "novice", "random"]
+    ranking = match(players, SMALL.replace(team_deal="random"), 8, deal=True, **QUIET)
     assert ranking.contest.draw == "balanced_teams"
     assert ranking.to_dict()["mixed_teams"] == 0
     assert sum(line.seats for line in ranking.standings) == 48
     assert len({one.teams for one in ranking.records}) > 4
 
 
-def test_a_tournament_without_teams_and_one_of_teams_of_one_have_the_same_games():
+def test_without_teams_and_with_teams_of_one_the_same_games_are_dealt():
     names = ["banker", "turtle", "novice"]
-    plain = tournament(names, SMALL.replace(teams=None), 3, **QUIET)
-    ones = tournament(names, SMALL.replace(teams=6), 3, **QUIET)
+    plain = match(names, SMALL.replace(teams=None), 3, deal=True, **QUIET)
+    ones = match(names, SMALL.replace(teams=6), 3, deal=True, **QUIET)
     assert plain.records == ones.records
     assert plain.standings == ones.standings
     assert "mixed_teams" not in plain.to_dict()
@@ -324,33 +321,20 @@ def test_an_evaluation_is_of_teams(tmp_path):
     setting = {"small": Setting(config=SMALL, seats=seats)}
     found = evaluate(["banker"], setting, 6, out=path, **QUIET)
     for one in found.records:
-        assert (one.num_teams, one.members) == (3, (2, 2))
-        assert one.places[0] == one.places[1]
-        assert METRICS["score"](one) == (3 - one.places[0]) / 2
+        places = one.of_policy(one.places)
+        assert one.last_place == 3
+        assert places[0] == places[1]
+        assert METRICS["score"](one) == (3 - places[0]) / 2
     again = evaluate(["banker"], setting, 6, out=path, **QUIET)
     assert again.records == found.records
-    assert found.matrix("place").value[0, 0] == np.mean([one.places[0] for one in found.records])
+    assert found.matrix("place").value[0, 0] == np.mean([one.place for one in found.records])
 
 
-def test_records_of_trials_have_teams_where_there_are_any():
-    plain = TrialRecord("a", "s", 0, 0, 6, (2.0,), (0.5,), (0.0,), 10, False)
-    teams = replace(
-        plain, places=(1.0, 3.0, 3.0), land=(0.1,) * 3, returns=(0.0,) * 3, num_teams=3, members=(1, 2, 2)
-    )
-    assert not {"num_teams", "members"} & set(plain.to_dict())
-    for one in (plain, teams):
-        assert TrialRecord.from_dict(json.loads(json.dumps(one.to_dict()))) == one
-    assert teams.place == (1 + 3 / 2 + 3 / 2) / 2, "two teams, not three seats"
-    assert METRICS["score"](teams) == pytest.approx(0.5)
+def test_a_policy_has_its_part_of_each_of_its_teams():
+    teams = record(0, "aabbbc", (1, 1, 3, 3, 3, 2), teams=(1, 1, 2, 2, 2, 3), own=(1, 3, 4))
+    assert teams.place == pytest.approx((1 / 2 + 3 / 3 + 3 / 3) / (1 / 2 + 1 / 3 + 1 / 3))
+    assert METRICS["score"](teams) == pytest.approx((3 - teams.place) / 2)
     assert METRICS["win"](teams) == 1
-    values = teams.to_dict()
-    with pytest.raises(ValueError, match="members has 2 entries; there are 3 seats of the policy"):
-        TrialRecord.from_dict(values | {"members": [1, 2]})
-    with pytest.raises(ValueError, match="num_teams is 7; it must be"):
-        TrialRecord.from_dict(values | {"num_teams": 7})
-    del values["members"]
-    with pytest.raises(ValueError, match="a trial of teams has no 'members'"):
-        TrialRecord.from_dict(values)
 
 
 # ---- games that are left ---------------------------------------------------------------------------
