@@ -1,4 +1,4 @@
-"""``territorial obs``: what an observation holds, and what the forms it can be kept in cost."""
+"""``territorial info observation``: what an observation holds, and what the forms it can be kept in cost."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABL
 from territorial.observation.pair_columns import PAIR_TABLES, TEAM_PAIRS
 
 EXAMPLES = """\
-  territorial obs                                print all arrays and columns
-  territorial obs --explain --side 128 --num-players 8 --frames 4
-  territorial obs --memory --frames 4 --num-games 64 --rollout 128
-  territorial obs --memory --changed 1.5 --json  assume that more cells change
+  territorial info observation                   print all arrays and columns
+  territorial info observation --explain --side 128 --num-players 8 --frames 4
+  territorial info observation --memory --frames 4 --num-games 64 --rollout 128
+  territorial info observation --memory --changed 1.5 --json  assume that more cells change
 """
 
 MEMORY_DEFAULTS = {"num_games": 64, "rollout": 128, "changed": CHANGED_PERCENT, "key_every": KEY_EVERY}
 LINE = 100
 
 
-def add_parser(verbs: Any) -> None:
-    """Add this verb to the command line."""
+def add_parser(topics: Any) -> None:
+    """Add this topic to ``info``."""
     summary = "print what an observation holds, and the memory that its forms take"
-    parser = options.new_parser(verbs, "obs", summary, EXAMPLES)
+    parser = options.new_parser(topics, "observation", summary, EXAMPLES)
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--explain",

@@ -73,8 +73,8 @@ KINDS: Mapping[str, Callable[[bytes], bool]] = {
 _FIELDS = {spec.name: spec for spec in dataclasses.fields(GameConfig)}
 _MAP_HELP = (
     "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land (europe), a "
-    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial maps` lists the kinds "
-    f"(default {_FIELDS['map'].default})"
+    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial info maps` lists the "
+    f"kinds (default {_FIELDS['map'].default})"
 )
 
 _TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=_FIELDS["teams"].metadata["none"])

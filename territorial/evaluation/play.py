@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from territorial.bots import short
 from territorial.config import GameConfig
 from territorial.engine.compiling import compile_steps
 from territorial.engine.vec_game import VecGame
@@ -82,11 +83,12 @@ def _prepare(schedule: Schedule, progress: bool) -> None:
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    told = Progress(results.schedule.size, len(results.records), sys.stderr) if progress else None
+    before = len(results.records)
+    told = Progress(results.schedule.size, before, sys.stderr) if progress else None
     try:
-        for record in results.add(games):
+        for done, record in enumerate(results.add(games), start=before + 1):
             if told is not None:
-                told.show(record)
+                told.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
     finally:
         if told is not None:
             told.close()

@@ -1,4 +1,4 @@
-"""``territorial obs``: the layout it explains is that of a game, and its costs are those of real arrays."""
+"""``territorial info observation``: its layout is that of a game, its costs are those of real arrays."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ from territorial.observation.pair_columns import PAIR_TABLES
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(["obs", *arguments])
+    code = cli.main(["info", "observation", *arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -74,10 +74,6 @@ def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):
         assert text in out
     layout = ObsLayout(height=64, width=50, num_players=3, frames=2)
     assert json.loads(out.splitlines()[-1]) == layout.to_dict()
-
-
-def test_explain_is_what_is_done_when_nothing_is_asked_for(capsys):
-    assert run(capsys) == run(capsys, "--explain", "--side", "256", "--num-players", "32", "--frames", "1")
 
 
 def test_explain_in_json_describes_a_layout_that_can_be_read_back(capsys):
@@ -150,14 +146,6 @@ def test_a_frame_store_takes_what_is_said():
     later_games = games * steps * layout.nbytes("planes") / GAME_STEPS  # none here
     kept = pickle.loads(pickle.dumps(store)).nbytes  # without room to spare
     assert kept == pytest.approx(form.total(layout, games, steps) - later_games, rel=0.05)
-
-
-def test_only_deltas_depend_on_what_happens(capsys):
-    usual, quiet = (as_json(capsys, "--memory", *more)["forms"] for more in ((), ("--changed", "0")))
-    assert [a["name"] for a, b in zip(usual, quiet, strict=True) if a != b] == ["delta", "frame store"]
-    assert quiet[0]["bytes_per_game_step"] == 4
-    _, out, _ = run(capsys, "--memory", "--changed", "2")
-    assert "2 % of the cells (1,311) change in a step\n(as given" in out
 
 
 def test_what_is_assumed_is_about_what_happens_in_a_game_of_bots():
@@ -238,10 +226,3 @@ def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, p
     assert (code, out) == (2, "")
     for part in parts:
         assert part in err.splitlines()[-1]
-
-
-def test_the_result_goes_into_a_file_beside_the_text(capsys, tmp_path):
-    code, out, _ = run(capsys, "--memory", "--json", str(tmp_path / "a.json"))
-    assert code == 0
-    assert "packed stack" in out
-    assert len(json.loads((tmp_path / "a.json").read_text())["forms"]) == len(obs_tables.forms())

@@ -110,7 +110,7 @@ FORGED = [
     ("returns", [1.0], "returns has 1 entries; there are"),
     ("seed", 7, "seed is 7, which is not the seed of game 1"),
     ("seats", ["hard-1"] * 3, "game 1 has other seats than its setting says"),
-    ("own", [2], None),
+    ("own", [1], None),
 ]
 
 

@@ -215,15 +215,15 @@ def test_files_that_describe_no_setup_are_errors(tmp_path, capsys, name, text, m
     path.write_text(text, encoding="utf-8")
     with pytest.raises((TypeError, ValueError), match=message):
         Setup.read(path)
-    assert cli.main(["memory", "--config", str(path)]) == 2
+    assert cli.main(["info", "memory", "--config", str(path)]) == 2
     assert "argument --config: " in capsys.readouterr().err
 
 
-# ---- territorial memory ------------------------------------------------------------------------------
+# ---- territorial info memory -------------------------------------------------------------------------
 
 
 def run(capsys, *arguments):
-    code = cli.main(["memory", *arguments])
+    code = cli.main(["info", "memory", *arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
