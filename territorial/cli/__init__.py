@@ -103,7 +103,8 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
-    parser.add_argument("--print-completion", action=PrintCompletion, choices=SHELLS)
+    meaning = "print a script by which a shell completes all this"
+    parser.add_argument("--print-completion", action=PrintCompletion, choices=SHELLS, help=meaning)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     parser.groups, parser.verbs = GROUPS, verbs.choices
     for module in VERBS.values():

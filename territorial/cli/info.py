@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from territorial import bots
-from territorial.cli import maps, memory, obs, options
+from territorial.cli import maps, memory, observation, options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig, describe
 from territorial.config.map_names import LANDS
@@ -39,7 +39,7 @@ def add_parser(verbs: Any) -> None:
     options.add_config_options(parser)
     parser.set_defaults(run=run)
     topics = parser.add_subparsers(title="topics", metavar="TOPIC")
-    for topic in (maps, memory, obs):
+    for topic in (maps, memory, observation):
         topic.add_parser(topics)
 
 

@@ -26,10 +26,10 @@ from territorial.render.figures import percent
 EXAMPLES = """\
   territorial info maps                     list all kinds, options and lands
   territorial info maps lakes europe        show two maps and their land
-  territorial info maps islands:count=6,bridges=4 --num-maps 4 --picture islands.png
+  territorial info maps islands:count=6,bridges=4 --num-maps 4 --picture a.png
   territorial info maps --picture maps.png  draw one map of each kind
-  territorial info maps maze --export my.png     write a file to edit: white is land
-  territorial info maps my.png --num-players 8   check that 8 seats have room
+  territorial info maps maze --export my.png   write a file: white is land
+  territorial info maps my.png --num-players 8     check that 8 seats have room
   territorial demo --map my.png --num-players 8
 """
 

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.obs_tables import aligned
+from territorial.cli.text_tables import aligned
 from territorial.memory.plan import PHASES, BudgetError, Item, Plan, in_mb
 from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup

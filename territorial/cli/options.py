@@ -395,17 +395,6 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_result_option(parser: argparse.ArgumentParser, default: Path) -> None:
-    """Add ``--json FILE`` of a measurement, whose result has a file of its own."""
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=default,
-        help="write the result as JSON to FILE (default %(default)s)",
-    )
-
-
 def new_name(path: str | Path) -> str:
     """Return ``path`` for a file that no option names, with a number if there is a file of that name."""
     first = Path(path)
