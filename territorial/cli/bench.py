@@ -37,7 +37,7 @@ EXAMPLES = """\
   territorial bench --threads 2 --num-games 256
   territorial bench --observe                 include the observations
   territorial bench --set decision_every=1    a decision every tick
-  territorial bench --warmup                  compile, so that the first game need not wait
+  territorial bench --warmup                  compile ahead of the first game
 """
 
 CHUNKS = 7

@@ -358,47 +358,6 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
 
 
 @pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["demo", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
-        (["demo", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
-        (["demo", "--seed", "x"], ["--seed", "'x'"]),
-        (["demo", "--map", "moon"], ["--map", "moon", "lakes"]),
-        (["demo", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
-        (["demo", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
-        (["demo", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
-        (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
-        (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
-        (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
-        (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
-        (["demo", "--set", "teams=two"], ["teams", "'two'", "1 to 250"]),
-        (["demo", "--num-players", "2", "--set", "teams=1,2,2"], ["teams", "3", "2 seats"]),
-        (
-            ["demo", "--set", "teams=2", "--set", "team_deal=odd"],
-            ["team_deal", "'odd'", "blocks, turn, random"],
-        ),
-        (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
-        (["demo", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
-        (["demo", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["demo", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
-        (["demo", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
-        (["demo", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
-        (["demo", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
-        (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
-        (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
-        (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
-        (["fly"], ["VERB", "fly", "play"]),
-    ],
-)
-def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, parts):
-    code, out, err = run(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    for part in parts:
-        assert part in err.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
     ("verb", "option", "size"),
     [("bench", "--num-games", "1,000,000 games"), ("demo", "--height", "256 x 256")],
 )
@@ -514,26 +473,3 @@ def test_the_package_pulls_in_nothing_heavy_and_is_a_command():
     modules, _, result = fresh_python(program).partition("\n")
     assert heavy.isdisjoint(modules.split())
     assert json.loads(result)["versions"]["territorial-env"] == territorial.__version__
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["ply"], "(did you mean 'play'?)"),
-        (["demo", "--hieght", "32"], "unrecognized arguments: --hieght 32 (did you mean '--height'?)"),
-        (["demo", "--map", "lake"], "map is 'lake' (did you mean 'lakes'?)"),
-        (["demo", "--seats", "bankr"], "there is no bot 'bankr' (did you mean 'banker'?)"),
-        (["demo", "--seats", "mixd-1"], "(did you mean 'mixed-1'?)"),
-        (["demo", "--set", "hieght=32"], "GameConfig has no field 'hieght' (did you mean 'height'?)"),
-        (["league", "shwo", "run"], "(did you mean 'show'?)"),
-        (
-            ["league", "show", "run", "--plts", "x"],
-            "unrecognized arguments: --plts x (did you mean '--plots'?)",
-        ),
-        (["demo", "--zebra"], "unrecognized arguments: --zebra\n"),
-    ],
-)
-def test_an_unknown_name_brings_up_the_one_that_was_meant(capsys, arguments, message):
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert message in err

@@ -195,45 +195,6 @@ def test_games_are_played_on_maps_of_all_sorts(capsys, name):
 # ---- refusals ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["info", "maps", "swamp"], ["argument MAP", "'swamp'", "lakes", "europe"]),
-        (["info", "maps", "islands:count=99"], ["argument MAP", "count is '99'", "2 to 64"]),
-        (["info", "maps", "nowhere.png"], ["argument MAP", "'nowhere.png' cannot be read", "No such file"]),
-        (["info", "maps", "maze:symmetry=quarter_turn", *SMALL], ["argument MAP", "square map", "32 x 48"]),
-        (["info", "maps", "lakes", "--height", "15"], ["--height", "'15'", "16 to 1024"]),
-        (["info", "maps", "lakes", "--map-seed", "-1"], ["--map-seed", "'-1'"]),
-        (["info", "maps", "lakes", "--num-maps", "101"], ["--num-maps", "'101'", "1 to 100"]),
-        (
-            ["info", "maps", "iceland", *SMALL, "--num-players", "250"],
-            ["--num-players", "250, but only", "iceland"],
-        ),
-        (["info", "maps", "lakes", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["info", "maps", "lakes", "--picture", "no/such/a.png"], ["--picture", "no such folder"]),
-        (["info", "maps", "lakes", "--export", "a.jpg"], ["--export", "'a.jpg'", ".png, .npy, .txt"]),
-        (["info", "maps", "lakes", "--export", "no/such/a.png"], ["--export", "no such folder"]),
-        (["info", "maps", "lakes", "europe", "--export", "a.png"], ["--export", "one map, and 2"]),
-        (["info", "maps", "--export", "a.png"], ["--export", "one map, and 0"]),
-        (["info", "maps", "lakes", "--threshold", "0"], ["--threshold", "'0'", "1 to 255"]),
-        (["info", "maps", "lakes", "--json", "no/such/a.json"], ["--json", "no such folder"]),
-        (["demo", "--map", "nowhere.png"], ["--map", "'nowhere.png' cannot be read"]),
-        (["demo", "--map", "lakes:count=3"], ["--map", "lakes has no option 'count'"]),
-        (["demo", "--map", "0*lakes + maze"], ["--map", "weight of the map lakes is 0"]),
-        (["demo", "--set", "map=swamp"], ["--set", "map", "'swamp'", "europe"]),
-        (["demo", "--map", "europe", "--set", "num_maps=2"], ["num_maps is 2; it must be 1"]),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_the_argument(capsys, tmp_path, monkeypatch, arguments, parts):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    for part in parts:
-        assert part in err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_of_another_size_than_asked_for_is_refused(capsys, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 20] * 16))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from territorial import LINEUPS, GameConfig, VecGame, cli
+from territorial import LINEUPS, GameConfig, cli, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
 
@@ -35,21 +35,14 @@ def result(capsys, *arguments):
     return json.loads(out)
 
 
-def test_match_plays_the_games_of_the_seeds_it_says(capsys):
+def test_match_tells_json_its_games(capsys):
     found = result(capsys, "match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
     config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=MAPS)
-    seats = ["banker-1", "turtle-1"] * 2
-    game = VecGame(config, 3, seats=seats, autoreset="disabled", observe=False)
-    game.reset(seeds=[5, 6, 7])
-    while not game.state.over.all():
-        game.step()
-    places = game.state.place2[:, 1:] / 2
-    mean = {line["player"]: line["place"]["value"] for line in found["standings"]}
-    assert mean == pytest.approx({"banker-1": places[:, ::2].mean(), "turtle-1": places[:, 1::2].mean()})
+    ranking = match(["banker", "turtle"], config, 3, seed=5, processes=1, progress=False)
+    assert found["standings"] == json.loads(json.dumps(ranking.to_dict()))["standings"]
     assert found["contest"]["config"] == config.hexdigest
-    assert found["contest"]["players"] == seats
+    assert found["contest"]["players"] == ["banker-1", "turtle-1"] * 2
     assert found["contest"]["games"] == found["shape"]["games"] == 3
-    assert found["players"] == ["banker-1", "turtle-1"]
     assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
 
 
@@ -148,31 +141,12 @@ def is_running(pid):
         return False
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--seats", "wizard"], ["no bot 'wizard'; there are random, novice"]),
-        (["--seats", "no_module:Bot"], ["the player 'no_module:Bot' cannot be loaded"]),
-        (["--seats", "banker,banker,banker,banker,banker"], ["5 players; a game of this config has 4 seats"]),
-        (["--games", "0"], ["--games", "'0' is not a whole number from 1"]),
-        (["--processes", "0"], ["--processes", "'0'"]),
-        (["--records", "no/such/folder.jsonl"], ["--records", "there is no such folder"]),
-        (["--records", "."], ["--records", "is a folder"]),
-        (["--records", __file__], ["argument --records: ", "is not a file of games"]),
-        (["--plots", "/dev/null/plots"], ["--plots"]),
-        (["--set", "num_maps=2000"], ["num_maps"]),
-        (["--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' plays"]),
-        (["--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
-        (["--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),
-    ],
-)
-def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, "match", *SMALL, *arguments)
-    assert code == 2
-    for part in parts:
-        assert part in err
-    assert list(tmp_path.iterdir()) == []
+def test_a_file_of_something_else_is_an_error_of_the_option(capsys, tmp_path):
+    file = tmp_path / "a.jsonl"
+    file.write_text("my notes\n")
+    code, _, err = run(capsys, "match", "--records", str(file), *SMALL)
+    assert (code, file.read_text()) == (2, "my notes\n")
+    assert f"argument --records: {str(file)!r} is not a file of games" in err
 
 
 FAILS = """\

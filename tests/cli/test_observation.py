@@ -98,20 +98,3 @@ def test_sizes_have_three_digits(number, text):
 
 
 # ---- errors ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--side", "8"], ["--side", "'8'", "16 to 1024"]),
-        (["--height", "2000"], ["--height", "'2000'", "16 to 1024"]),
-        (["--num-players", "1"], ["--num-players", "'1'", "2 to 250"]),
-        (["--frames", "17"], ["--frames", "'17'", "0 to 16"]),
-        (["--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
-    ],
-)
-def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, parts):
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
-    for part in parts:
-        assert part in err.splitlines()[-1]

@@ -130,25 +130,6 @@ def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
         assert text in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["missing.replay"], ["FILE", "'missing.replay'", "No such file"]),
-        (["territorial-5.replay", "--at", "201"], ["--at", "201", "0 to 200"]),
-        (["territorial-5.replay", "--at", "-1"], ["--at", "-1", "0 to 200"]),
-        (["territorial-5.replay", "--at", "5", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["territorial-5.replay", "--picture", "a.png"], ["--picture", "'a.png'", "--at"]),
-        (["territorial-5.replay", "--json", "no/such/folder"], ["--json", "no such folder"]),
-        ([], ["FILE"]),
-    ],
-)
-def test_a_wrong_argument_is_named(game, capsys, arguments, parts):
-    code, out, err = run(capsys, "replay", *arguments)
-    assert (code, out) == (2, "")
-    for part in parts:
-        assert part in err.splitlines()[-1]
-
-
 def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_path):
     data = (tmp_path / "territorial-5.replay").read_bytes()
     for content, reason in (
@@ -185,23 +166,3 @@ def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
             picture, renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick)
         )
     assert all((picture == pictures[20]).all() for picture in pictures[20:])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--animation", "a.avi"], ["--animation", "a.avi", ".apng, .png, .gif, .mp4"]),
-        (["--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
-        (["--animation", "--fps", "1000"], ["--animation", "fps is 1000", "0.1 to 100"]),
-        (["--animation", "--every", "0"], ["--every", "'0'"]),
-        (["--every", "5"], ["--every", "--animation"]),
-    ],
-)
-def test_animations_that_cannot_be_are_refused_before_anything_is_drawn(
-    game, capsys, tmp_path, arguments, parts
-):
-    code, _, err = run(capsys, "replay", "territorial-5.replay", *arguments)
-    assert code == 2
-    for part in parts:
-        assert part in err
-    assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]

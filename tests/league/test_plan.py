@@ -266,18 +266,3 @@ def test_the_budget_decides_the_exit_code(capsys):
     code, _, err = run(capsys, "--budget", f"{pairs - 1}B", "--form", "pairs")
     assert code == 1
     assert "(pairs)" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--budget", "6"], "'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"),
-        (["--iteration-steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
-        (["--num-players", "4"], "agents is 8; there are num_players = 4 seats"),
-        (["--config", "missing.toml"], "argument --config: 'missing.toml' cannot be read: No such file"),
-    ],
-)
-def test_wrong_arguments_are_named(capsys, arguments, message):
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert message in err
