@@ -141,12 +141,12 @@ one_game(Thrifty(), seed=3)
 # %% [markdown]
 # ## Whom else?
 #
-# Beating turtle is no proof of strength: the ways in which bots beat each other go round in circles. A
-# tournament draws the seats for every game from more players.
+# Beating turtle is no proof of strength: the ways in which bots beat each other go round in circles. With
+# `deal=True` a match draws the seats for every game from more players.
 
 # %%
 players = [Thrifty(), "turtle", "settler", "besieger", "vulture", "metronome", "banker", "upstart"]
-field = territorial.tournament(players, config, games=60, processes=1, progress=False)
+field = territorial.match(players, config, games=60, deal=True, processes=1, progress=False)
 print(field.table())
 
 # %% [markdown]

@@ -170,4 +170,4 @@ replay
 # - `territorial train runs/first --preset quick` is this as a command, with checkpoints, a log and a limit
 #   of memory.
 # - `territorial league show runs/first --plots plots/` draws ratings and payoffs.
-# - `territorial memory` prints the prediction for any league.
+# - `territorial info memory` prints the prediction for any league.

@@ -14,10 +14,10 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
 from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
-from territorial.evaluation.contests import match, tournament
 from territorial.evaluation.evaluate import Evaluation, evaluate
+from territorial.evaluation.match import match
 from territorial.evaluation.ranking import Ranking
-from territorial.evaluation.trials import Setting
+from territorial.evaluation.setting import Setting
 from territorial.observation.layout import OBS_VERSION
 from territorial.render.notebook import show_in_notebooks
 from territorial.replay import Recorder, Replay
@@ -51,7 +51,6 @@ __all__ = [
     "maps",
     "match",
     "parallel_env",
-    "tournament",
 ]
 
 PUBLIC_PACKAGES = ("decode", "league", "render", "replay")

@@ -39,6 +39,11 @@ PARTS = Path(__file__).with_name("parts.py")
 AS_IT_IS = "the files as they are"
 SLOWER = 1.3
 """The ratio of times, new over old, from which on a part is called slower: less may be noise."""
+COMPILE = """
+import territorial
+from territorial.cli import warm
+warm.compile_everything(territorial.GameConfig())
+"""
 FIRST_STEP = """
 import json, time, territorial
 from territorial.constants import RULES_VERSION
@@ -60,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
         else:
             for folder in (old, new):
                 harness.tell(f"compiling {folder}")
-                python(folder, "-m", "territorial", "warmup")
+                python(folder, "-c", COMPILE)
             runs = take_turns(old, new, parsed.rounds, partial(timed_parts, steps=parsed.steps))
     olds, news = ([run["us"] for run in side] for side in runs)
     rows = ratios(olds, news)

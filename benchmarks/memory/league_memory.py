@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a league takes at full size, beside what ``territorial memory`` predicts.
+"""Measures what a league takes at full size, beside what ``territorial info memory`` predicts.
 
     python benchmarks/memory/league_memory.py            half an hour, 8 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only "packed, small"
@@ -126,7 +126,7 @@ from territorial.observation.layout import ObsLayout
 layer = OwnerConv2d(ObsLayout(height=16, width=16, num_players=2, frames=1), 2, 2)
 layer(torch.zeros((1, 1, 16, 16), dtype=torch.uint8)).sum().backward()
 """
-"""Compiles the kernels of OwnerConv2d, which `territorial warmup` leaves out."""
+"""Compiles the kernels of OwnerConv2d, which `territorial bench --warmup` leaves out."""
 
 
 # ---- measuring ---------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def main(argv: list[str] | None = None) -> int:
     if measure([]).measure != PSS:
         print("what processes share can be told on Linux only", file=sys.stderr)
         return 1
-    subprocess.run([sys.executable, "-m", "territorial", "warmup"], check=True)
+    subprocess.run([sys.executable, "-m", "territorial", "bench", "--warmup"], check=True)
     subprocess.run([sys.executable, "-c", COMPILE], check=True)
     found: dict[str, dict[str, Any]] = {}
     for name in parsed.only:

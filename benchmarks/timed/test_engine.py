@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import territorial
-from territorial.cli.bench import BenchSetting, play_out, staggered
+from territorial.cli.bench import BenchSetting, spread_out
 from territorial.constants import NEUTRAL
 from tests.twin import ReferenceGame
 
@@ -25,8 +25,7 @@ TWIN_TICKS = 12
 def full_swing(num_games: int, *, observe: bool = False) -> territorial.VecGame:
     """Return a batch with games at all points of their lives, as in a long run."""
     setting = BenchSetting(CONFIG, SEATS, num_games, num_threads=1, seed=0, frames=4 if observe else None)
-    _, lengths = play_out(setting.game(is_replacing=False), setting.seeds(0))
-    return staggered(setting, lengths)
+    return spread_out(setting.game())
 
 
 def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float | None = None) -> None:

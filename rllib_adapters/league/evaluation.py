@@ -11,7 +11,7 @@ from territorial.evaluation.pool import Make, Portion, Record, Worker, records_o
 
 
 class OnRay:
-    """What plays the games of a match, a tournament or an evaluation on a cluster::
+    """What plays the games of a match or an evaluation on a cluster::
 
         ray.init(address="auto")
         policies = {name: SnapshotPolicy(SharedStore("snapshots/"), name, trunks) for name in names}

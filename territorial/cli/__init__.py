@@ -27,24 +27,19 @@ from territorial._version import __version__
 from territorial.cli import (
     bench,
     clone,
-    completion,
     dataset,
     demo,
     ending,
     evolve,
     info,
     league,
-    maps,
     match,
-    memory,
-    obs,
     play,
     replay,
-    tournament,
     unavailable,
-    warm,
     watch,
 )
+from territorial.cli.completion import SHELLS, PrintCompletion
 from territorial.cli.options import Parser
 from territorial.cli.root_help import RootParser
 
@@ -54,11 +49,10 @@ TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 """A verb of this project that needs the extra "rllib"; named here, so that there is always an answer."""
 
 GROUPS: Mapping[str, Mapping[str, Any]] = {
-    "games": {"play": play, "demo": demo, "watch": watch, "replay": replay, "maps": maps},
-    "players and contests": {"match": match, "tournament": tournament, "evolve": evolve},
+    "games": {"demo": demo, "play": play, "watch": watch, "replay": replay},
+    "players": {"match": match, "evolve": evolve},
     "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
-    "environments": {"obs": obs, "memory": memory},
-    "this machine": {"info": info, "bench": bench, "warmup": warm, "completion": completion},
+    "this machine, and what there is": {"info": info, "bench": bench},
 }
 """The verbs by what they are for; None: that of another package."""
 
@@ -73,7 +67,7 @@ examples:
   territorial demo --replay           play a game and record it
   territorial replay FILE --at 2000   print a recorded game as of tick 2000
   territorial watch FILE              show a recorded game in the browser
-  territorial maps europe             show a map
+  territorial info maps europe        show a map
   territorial bench                   measure the speed of this machine
   territorial info --json             print the versions for a bug report
 
@@ -109,6 +103,8 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
+    meaning = "print a script by which a shell completes all this"
+    parser.add_argument("--print-completion", action=PrintCompletion, choices=SHELLS, help=meaning)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     parser.groups, parser.verbs = GROUPS, verbs.choices
     for module in VERBS.values():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from typing import Any, TextIO
+from typing import Any
 
 from territorial.cli import options
 from territorial.cli.option_names import explained
@@ -14,7 +13,7 @@ from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.datasets.manifest import DatasetManifest
 from territorial.evaluation.pool import PlayingError
-from territorial.evaluation.time_left import time_left
+from territorial.evaluation.progress import Progress
 from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 EXAMPLES = """\
@@ -98,7 +97,7 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
-    progress = Progress(parsed.games, sys.stderr)
+    progress = Progress(parsed.games, None, sys.stderr)
     try:
         with options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"):
             manifest = make(
@@ -113,7 +112,7 @@ def run(parsed: argparse.Namespace) -> int:
                 discount=parsed.discount,
                 games_per_shard=parsed.games_per_shard,
                 processes=parsed.processes,
-                on_shard=progress.show,
+                on_shard=lambda done: progress.show(done.games, f"{done.rows:,} rows"),
             )
     except PlayingError as error:
         print(f"territorial dataset: {error}\nthe same command resumes", file=sys.stderr)
@@ -146,28 +145,3 @@ def _report(parsed: argparse.Namespace, manifest: DatasetManifest) -> None:
         f"{len(manifest.shards):,} files, {size:,} bytes"
     )
     options.report(parsed, text, result)
-
-
-class Progress:
-    """The line that says how far a data set of so many ``games`` is."""
-
-    def __init__(self, games: int, stream: TextIO) -> None:
-        self._games, self._stream, self._is_terminal = games, stream, stream.isatty()
-        self._started = self._shown = time.monotonic()
-        self._before: int | None = None
-
-    def show(self, manifest: DatasetManifest) -> None:
-        """Print the line if it is time to."""
-        now, done = time.monotonic(), manifest.games
-        if self._before is None:  # some of these were there already; an estimate needs two points
-            self._before, self._started = done, now
-        if now - self._shown >= (0.1 if self._is_terminal else 2.0):
-            self._shown = now
-            left = time_left(done - self._before, self._games - done, now - self._started)
-            text = f"{done:,} of {self._games:,} games, {manifest.rows:,} rows  {left}"
-            print(f"{text:80}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
-
-    def close(self) -> None:
-        """End the line."""
-        if self._is_terminal and self._before is not None:
-            print(file=self._stream)

@@ -9,7 +9,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from territorial import bots
-from territorial.cli import options
+from territorial.cli import maps, memory, observation, options
 from territorial.cli.machine import machine, versions
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.config.fields import describe
@@ -26,16 +26,22 @@ EXAMPLES = """\
   territorial info
   territorial info --set launch_delay=0   print a changed config and its digest
   territorial info --json                 print it for a bug report
+  territorial info maps europe            show a map
 """
 
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "print what is installed, the defaults, the bots and the maps"
+    summary = (
+        "print what is installed, defaults and bots; or what there is to know of maps, memory, observations"
+    )
     parser = options.new_parser(verbs, "info", summary, EXAMPLES)
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
+    topics = parser.add_subparsers(title="topics", metavar="TOPIC")
+    for topic in (maps, memory, observation):
+        topic.add_parser(topics)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -69,7 +75,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
-    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial warmup"
+    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
     parts = {
         "versions": {
             **result["versions"],

@@ -1,4 +1,4 @@
-"""What ``territorial maps`` lists: the kinds of map with their options, and the lands of the real world."""
+"""What ``territorial info maps`` lists: kinds of map with their options, and lands of the real world."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def catalogue_text(result: Mapping[str, Any]) -> str:
             f"  {'all of them':13} have an option" + _option_text(result["lands"][0]["options"][0]),
             "",
             "mixes: in 3*lakes + europe, three games of four are on lakes; files: white pixels are land.",
-            "`territorial maps NAME` shows one; docs/maps.md explains all of it.",
+            "`territorial info maps NAME` shows one; docs/maps.md explains all of it.",
         ]
     )
 

@@ -1,4 +1,4 @@
-"""``territorial maps``: the maps there are, how they look, and maps as files."""
+"""``territorial info maps``: the maps there are, how they look, and maps as files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from territorial.render import write_png
 from territorial.render.figures import percent
 
 EXAMPLES = """\
-  territorial maps                          list all kinds, options and lands
-  territorial maps lakes europe             show two maps and their land
-  territorial maps islands:count=6,bridges=4 --num-maps 4 --picture islands.png
-  territorial maps --picture maps.png       draw one map of each kind
-  territorial maps maze --export my.png     write a file to edit: white is land
-  territorial maps my.png --num-players 8   check that 8 seats have room
+  territorial info maps                     list all kinds, options and lands
+  territorial info maps lakes europe        show two maps and their land
+  territorial info maps islands:count=6,bridges=4 --num-maps 4 --picture a.png
+  territorial info maps --picture maps.png  draw one map of each kind
+  territorial info maps maze --export my.png   write a file: white is land
+  territorial info maps my.png --num-players 8     check that 8 seats have room
   territorial demo --map my.png --num-players 8
 """
 
@@ -54,10 +54,10 @@ class Shown(NamedTuple):
     terrain: Terrain
 
 
-def add_parser(verbs: Any) -> None:
-    """Add this verb to the command line."""
+def add_parser(topics: Any) -> None:
+    """Add this topic to ``info``."""
     summary = "list maps, show them on the terminal or as a picture, write and check map files"
-    parser = options.new_parser(verbs, "maps", summary, EXAMPLES)
+    parser = options.new_parser(topics, "maps", summary, EXAMPLES)
     parser.add_argument(
         "maps",
         nargs="*",

@@ -1,4 +1,4 @@
-"""``territorial memory``: what a league will take, before any of it is built."""
+"""``territorial info memory``: what a league will take, before any of it is built."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sys
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.obs_tables import aligned
+from territorial.cli.text_tables import aligned
 from territorial.memory.plan import PHASES, BudgetError, Item, Plan, in_mb
 from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup
 
 EXAMPLES = """\
-  territorial memory                              predict with the defaults
-  territorial memory --capacity 300 --env-runners 4
-  territorial memory --config league.toml --budget 6GB
-  territorial memory --form pairs --json plan.json
+  territorial info memory                         predict with the defaults
+  territorial info memory --capacity 300 --env-runners 4
+  territorial info memory --config league.toml --budget 6GB
+  territorial info memory --form pairs --json plan.json
 
 --config reads whole numbers in TOML or JSON. Fields are named like the options
 above with _ for -:
@@ -38,10 +38,10 @@ JUDGED = "packed"
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
-def add_parser(verbs: Any) -> None:
-    """Add this verb to the command line."""
+def add_parser(topics: Any) -> None:
+    """Add this topic to ``info``."""
     summary = "predict the memory that training a league takes"
-    parser = options.new_parser(verbs, "memory", summary, EXAMPLES)
+    parser = options.new_parser(topics, "memory", summary, EXAMPLES)
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -86,7 +86,7 @@ def run(parsed: argparse.Namespace) -> int:
     try:
         judged.check_budget(parsed.budget)
     except BudgetError as error:
-        print(f"territorial memory: {error}", file=sys.stderr)
+        print(f"territorial info memory: {error}", file=sys.stderr)
         return 1
     return 0
 

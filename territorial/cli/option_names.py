@@ -35,7 +35,6 @@ MEANINGS = {
     "--num-players": _of_field("num_players"),
     "--page": "write an HTML page that shows the game in a browser to FILE",
     "--picture": "write a picture to FILE, which must end in .png",
-    "--players": "players to compare, separated by commas",
     "--plots": "draw plots into FOLDER (needs matplotlib)",
     "--seats": "who plays, by name and separated by commas",
     "--seed": "random seed",

@@ -73,8 +73,8 @@ KINDS: Mapping[str, Callable[[bytes], bool]] = {
 
 _MAP_HELP = (
     "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land (europe), a "
-    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial maps` lists the kinds "
-    f"(default {FIELDS['map'].default})"
+    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial info maps` lists the "
+    f"kinds (default {FIELDS['map'].default})"
 )
 
 _TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=FIELDS["teams"].metadata["none"])
@@ -389,17 +389,6 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
         const=STDOUT,
         metavar="FILE",
         help=explained("--json", "without FILE, print the JSON instead of the text"),
-    )
-
-
-def add_result_option(parser: argparse.ArgumentParser, default: Path) -> None:
-    """Add ``--json FILE`` of a measurement, whose result has a file of its own."""
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=Path,
-        default=default,
-        help="write the result as JSON to FILE (default %(default)s)",
     )
 
 

@@ -31,7 +31,11 @@ class RootParser(Parser):
             lines = [self._line(name, width) for name in names if name in self.verbs]
             if lines:
                 parts.append("\n".join([f"{title}:", *lines, ""]))
-        options = ("-h, --help", "show this help and exit"), ("--version", "show the version and exit")
+        options = (
+            ("-h, --help", "show this help and exit"),
+            ("--version", "show the version and exit"),
+            ("--print-completion SHELL", "print a script by which bash, zsh or fish completes all this"),
+        )
         parts.append("\n".join(["options:", *(_row(*one, width) for one in options), ""]))
         return "\n".join([*parts, f"{self.epilog}"]).rstrip() + "\n"
 

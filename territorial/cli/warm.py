@@ -1,4 +1,4 @@
-"""``territorial warmup``: compiles everything now, so that the first game need not wait for it."""
+"""``territorial bench --warmup``: compiles everything now, so that the first game need not wait for it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,6 @@ from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
-
-EXAMPLES = """\
-  territorial warmup
-  territorial warmup --height 128 --width 128 --num-players 16
-  NUMBA_CACHE_DIR=/shared/cache territorial warmup --json
-"""
-
-
-def add_parser(verbs: Any) -> None:
-    """Add this verb to the command line."""
-    summary = "compile all kernels into the cache, once: over a minute, and 20 s for each further size"
-    parser = options.new_parser(verbs, "warmup", summary, EXAMPLES)
-    options.add_seed_option(parser, "a small game with this seed is played to compile its kernels")
-    options.add_json_option(parser)
-    options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:

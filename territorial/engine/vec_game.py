@@ -106,7 +106,7 @@ class VecGame(ShownInNotebooks):
         specialize: True: steps run machine code for this size of board and number of players alone. That is
             about a tenth faster for games of bots, and takes another 20 s to compile, once per size. False:
             steps run the code for all sizes. Default None: True if that code is in the cache already, from
-            ``territorial warmup`` or ``territorial bench``.
+            ``territorial bench --warmup``.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.

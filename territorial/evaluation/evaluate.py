@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,23 +15,22 @@ from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
-from territorial.evaluation.game_loop import SIDE_BY_SIDE
-from territorial.evaluation.players import Entrants, Player, check_players, sendable
+from territorial.evaluation.play import played
+from territorial.evaluation.players import Entrants, Player, check_players, identity_of
 from territorial.evaluation.pool import Play, play_of
-from territorial.evaluation.progress import EvaluationProgress
-from territorial.evaluation.results import playing_into
+from territorial.evaluation.record import GameRecord
+from territorial.evaluation.schedule import Schedule
+from territorial.evaluation.setting import Setting
 from territorial.evaluation.statistics import mean_of
-from territorial.evaluation.trial_file import TrialFile
-from territorial.evaluation.trials import Portion, Setting, TrialRecord, Tryout
 from territorial.files.atomic import write_file
 from territorial.typing import Floats
 
-METRICS: Mapping[str, Callable[[TrialRecord], float]] = {
+METRICS: Mapping[str, Callable[[GameRecord], float]] = {
     "score": lambda one: (one.last_place - one.place) / (one.last_place - 1),
     "place": lambda one: one.place,
-    "win": lambda one: float(min(one.places) == 1),
-    "land": lambda one: float(np.mean(one.land)),
-    "return": lambda one: float(np.mean(one.returns)),
+    "win": lambda one: float(one.of_policy(one.places).min() == 1),
+    "land": lambda one: float(one.of_policy(one.land[-1]).mean() / one.num_land),
+    "return": lambda one: float(one.of_policy(one.returns).mean()),
     "length": lambda one: float(one.length),
 }
 """What a game says of a policy. First the share of the other seats that one of its own is above, which is the
@@ -62,10 +59,10 @@ class Evaluation:
     """
 
     def __init__(
-        self, policies: Sequence[str], settings: Sequence[str], records: Iterable[TrialRecord]
+        self, policies: Sequence[str], settings: Sequence[str], records: Iterable[GameRecord]
     ) -> None:
         self.policies, self.settings = tuple(policies), tuple(settings)
-        self.records = tuple(sorted(records, key=lambda one: (one.policy, one.setting, one.episode)))
+        self.records = tuple(sorted(records, key=lambda one: one.key))
         self.is_complete = True
         """False if the evaluation was interrupted: not all games have been played."""
 
@@ -97,7 +94,7 @@ class Evaluation:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write every game as a line of JSON."""
-        lines = [json.dumps(one.to_dict()) for one in self.records]
+        lines = [one.to_json() for one in self.records]
         write_file(path, "\n".join([*lines, ""]).encode())
 
 
@@ -141,7 +138,7 @@ def evaluate(
 
     Raises:
         ValueError: for what cannot be evaluated; as ResultsError, for a file of something else.
-        PlayingError: if a policy fails in another process; ``out`` keeps the games before that.
+        StoppedError: if a policy fails while it plays; its ``result`` and ``out`` have the games before that.
 
     Example:
         >>> import territorial
@@ -156,59 +153,26 @@ def evaluate(
     """
     known = _policies(policies)
     wanted = _pairs(known, configs, pairs)
-    tryout = Tryout(*_with_names(known, configs), whole_number("seed", seed, 0, LARGEST_SEED))
-    episodes = whole_number("episodes", episodes, 1, LARGEST_SEED - seed)
-    chosen = play_of(play, processes)
-    with playing_into(out):
-        sheet = TrialFile(tryout, None if out is None else Path(out))
-        portions = [portion for pair in wanted for portion in _portions(pair, episodes, sheet)]
-        told = EvaluationProgress(len(portions), len(known), len(configs)) if progress else None
-        is_complete = _played(chosen, tryout, portions, sheet, told)
-    pairs_played = set(wanted)
-    evaluation = Evaluation(
-        list(dict.fromkeys(policy for policy, _ in wanted)),
-        [name for name in configs if any(name == setting for _, setting in wanted)],
-        [
-            one
-            for one in sheet.records
-            if (one.policy, one.setting) in pairs_played and one.episode < episodes
-        ],
+    players, settings = _with_names(known, configs)
+    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    schedule = Schedule(
+        players=players,
+        settings=settings,
+        pairs=wanted,
+        games=whole_number("episodes", episodes, 1, LARGEST_SEED - seed),
+        seed=seed,
+        code={name: identity_of(player) for name, player in players.items()},
+        apart=False,
     )
-    evaluation.is_complete = is_complete
-    return evaluation
 
+    def summary(records: Sequence[GameRecord]) -> Evaluation:
+        names = dict.fromkeys(policy for policy, _ in wanted)
+        tried = [name for name in configs if any(name == setting for _, setting in wanted)]
+        evaluation = Evaluation(list(names), tried, records)
+        evaluation.is_complete = len(records) == schedule.size
+        return evaluation
 
-def _played(
-    play: Play,
-    tryout: Tryout,
-    portions: Sequence[Portion],
-    sheet: TrialFile,
-    told: EvaluationProgress | None,
-) -> bool:
-    """Play portions into a sheet, and return whether that was not interrupted."""
-    try:
-        for records in play(tryout, portions) if portions else ():
-            sheet.keep(records)
-            if told is not None:
-                told.show()
-    except KeyboardInterrupt:
-        return False
-    finally:
-        if told is not None:
-            told.close()
-    return True
-
-
-def _portions(pair: tuple[str, str], episodes: int, sheet: TrialFile) -> list[Portion]:
-    """Return the portions of a pair of which a game is missing; a portion is always the same games.
-
-    What a network makes of a game may depend, in its last bits, on those that it plays side by side.
-    """
-    done = sheet.episodes(pair)
-    parts = [
-        tuple(range(first, min(first + SIDE_BY_SIDE, episodes))) for first in range(0, episodes, SIDE_BY_SIDE)
-    ]
-    return [Portion(*pair, part) for part in parts if not done.issuperset(part)]
+    return played(schedule, summary, out, play_of(play, processes), progress=progress)
 
 
 # ---- checks ----------------------------------------------------------------------------------------
@@ -263,7 +227,7 @@ def _with_names(
     policies: Mapping[str, Player], settings: Mapping[str, Setting]
 ) -> tuple[dict[str, Player], dict[str, Setting]]:
     """Return the players by their names, custom bots of seats among them, and settings with names alone."""
-    players, named = sendable(policies), {}
+    players, named = dict(policies), {}
     for name, setting in settings.items():
         seats = enumerate(setting.seats or ())
         names = [_entered(f"configs[{name!r}]: seats[{i}]", seat, players) for i, seat in seats]

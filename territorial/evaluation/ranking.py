@@ -1,4 +1,4 @@
-"""The result of a match or a tournament: games, standings, ratings, as text and as values that JSON has."""
+"""The result of a match: games, standings, ratings, as text and as values that JSON has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from territorial.evaluation.charts import draw_charts
 from territorial.evaluation.ratings import NEEDED, Rating, rate
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.schedule import Contest
+from territorial.evaluation.schedule import MATCH, Contest
 from territorial.evaluation.statistics import Estimate, Line, RecordArrays
 from territorial.typing import Floats
 
@@ -22,7 +22,7 @@ MOST_BEATS = 12
 
 
 class Ranking:
-    """The players of a match or a tournament, ranked by the games that have been played.
+    """The players of a match, ranked by the games that have been played.
 
     Args:
         contest: which games there are.
@@ -82,9 +82,9 @@ class Ranking:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything there is to say, as values that JSON has: what ``--json`` writes of the games."""
-        arrays = self._arrays
+        arrays, contest = self._arrays, self.contest.schedule({}).to_dict()
         return {
-            "contest": self.contest.to_dict() | {"games": self.contest.games},
+            "contest": contest | contest.pop("settings")[MATCH] | {"games": self.contest.games},
             "shape": arrays.shape(),
             **({"mixed_teams": arrays.mixed_teams()} if self.contest.config.has_allies else {}),
             "standings": [self._standing(line) for line in self.standings],

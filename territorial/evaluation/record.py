@@ -1,17 +1,21 @@
-"""What is kept of a game of a contest: the players, how it ended, and all players' land on the way."""
+"""What is kept of a game that was played: the players, how it ended, and in a match land on the way."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from territorial.config import GameConfig
-from territorial.config.validation import checked_list, finite_number, true_or_false, whole_number
+import numpy as np
+
+from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
-from territorial.evaluation.schedule import Fixture
-from territorial.evaluation.teams import Teams
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.evaluation.schedule import MATCH, Fixture, Key
+from territorial.evaluation.teams import Teams, team_numbers, team_parts
+from territorial.files.strict_json import Bounds, check_fields
+from territorial.typing import Floats
 
 LAND_EVERY = 250
 """Land is looked at after so many ticks and their multiples, or at the first decision after that."""
@@ -23,14 +27,15 @@ FILLED_PERCENT = 1
 """Neutral land is gone once less than so many per cent of the land are neutral."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GameRecord:
     """One finished game. Lists have an entry a seat, in seat order."""
 
     game: int
-    """Its number in the contest."""
+    """Its number."""
     seed: int
     seats: tuple[str, ...]
+    """Who played each seat."""
     places: tuple[float, ...]
     """1 is the winner; equals share the mean of their places. With teams those of the teams."""
     died: tuple[int, ...]
@@ -38,30 +43,57 @@ class GameRecord:
     length: int
     """Ticks played."""
     is_stopped: bool
-    """The game ended because its time was over."""
+    """Nobody had won: the time of the game was over, or an evaluation left it."""
     filled: int
     """The tick at which neutral land was gone for the first time, -1 if it never was."""
     num_land: int
     """Land cells of the map."""
     ticks: tuple[int, ...]
-    """When land was looked at: at tick 0, every LAND_EVERY ticks while the game went on, and at its end."""
+    """When land was looked at: at its end, and in a match at tick 0 and every LAND_EVERY ticks."""
     land: tuple[tuple[int, ...], ...]
     """All players' cells at each of these ticks."""
     teams: Teams = ()
-    """The team 1..N of each seat; empty without teams, and not in the file then."""
+    """The team 1..N of each seat; empty without teams."""
+    policy: str = ""
+    """The policy that an evaluation tried; empty in a match."""
+    setting: str = MATCH
+    """The setting in which it did."""
+    own: tuple[int, ...] = ()
+    """The seats 1..P of this policy."""
+    returns: tuple[float, ...] = ()
+    """Sums of rewards, in an evaluation."""
+
+    @property
+    def key(self) -> Key:
+        """What tells the game from the others of its file."""
+        return self.policy, self.setting, self.game
+
+    @property
+    def last_place(self) -> int:
+        """The last place that there is."""
+        return len(set(self.teams) or self.seats)
+
+    @property
+    def place(self) -> float:
+        """The mean place of the policy; with teams over its teams, each as far as the seats are its own."""
+        parts = team_parts(team_numbers(self.teams, len(self.seats)))
+        return float(np.average(self.of_policy(self.places), weights=self.of_policy(parts)))
+
+    def of_policy(self, values: Sequence[float] | Floats) -> Floats:
+        """Return those of values, one a seat, that are of the policy's seats."""
+        chosen: Floats = np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
+        return chosen
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON."""
+        """Return the record as one line of JSON, without what is as in every match."""
         values = asdict(self)
-        if not self.teams:
-            del values["teams"]
-        return json.dumps(values, separators=(",", ":"))
+        lean = {name: value for name, value in values.items() if value != OPTIONAL.get(name)}
+        return json.dumps(lean, separators=(",", ":"))
 
     @classmethod
-    def from_json(cls, line: bytes, bounds: Bounds) -> GameRecord:
-        """Return the record in a line of JSON, see ``bounds_of``; ValueError if there is none."""
-        values = parse_object(line, bounds)
-        check_fields("a game", values, {spec.name for spec in fields(cls)} - {"teams"}, {"teams"})
+    def from_dict(cls, values: dict[str, Any]) -> GameRecord:
+        """Return the record of a line of JSON; ValueError if no game leads to it."""
+        check_fields("a game", values, {spec.name for spec in fields(cls)} - set(OPTIONAL), OPTIONAL)
         try:
             return cls(**_checked(values))
         except TypeError as error:
@@ -69,14 +101,17 @@ class GameRecord:
 
     def is_of(self, fixture: Fixture) -> bool:
         """Return whether this is how ``fixture`` came out."""
-        return (self.game, self.seed, self.seats, self.teams) == fixture
+        return all(getattr(self, name) == value for name, value in fixture._asdict().items())
 
 
-def bounds_of(config: GameConfig) -> Bounds:
-    """Return how large the record of a game can be, as a line."""
-    looks = config.max_ticks // LAND_EVERY + 3
-    values = (looks + 5) * (config.num_players + 2) + 100
-    return Bounds(nbytes=12 * values + LONGEST_NAME * config.num_players + 1000, values=values)
+OPTIONAL: dict[str, Any] = {**Fixture._field_defaults, "returns": ()}
+"""What a line may leave out, and what it then is."""
+
+
+def bounds_of(max_ticks: int) -> Bounds:
+    """Return how large the record of a game of so many ticks can be, as a line."""
+    values = (max_ticks // LAND_EVERY + 10) * (MAX_PLAYERS + 2) + 100
+    return Bounds(nbytes=12 * values + LONGEST_NAME * MAX_PLAYERS + 1000, values=values)
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +139,23 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
         "num_land": land_cells,
         "ticks": ticks,
         "land": tuple(_row(f"land[{i}]", row, players, 0, land_cells) for i, row in enumerate(rows)),
-        "teams": _row("teams", values["teams"], players, 1, players) if "teams" in values else (),
+        **_of_setting(values, players),
     }
+
+
+def _of_setting(given: dict[str, Any], players: int) -> dict[str, Any]:
+    """Return the fields that may be left out."""
+    values, found = OPTIONAL | given, dict[str, Any]()
+    for name in ("policy", "setting"):
+        if not isinstance(values[name], str):
+            raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
+        found[name] = values[name]
+    found["teams"] = _row("teams", values["teams"], players, 1, players) if "teams" in given else ()
+    found["own"] = _row("own", values["own"], None, 1, players)
+    returns = _entries("returns", values["returns"], players if found["own"] else 0)
+    ends = -math.inf, math.inf
+    found["returns"] = tuple(finite_number(f"returns[{i}]", one, *ends) for i, one in enumerate(returns))
+    return found
 
 
 def _row(what: str, given: Any, entries: int | None, low: int, high: int | None = None) -> tuple[int, ...]:

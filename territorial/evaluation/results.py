@@ -1,37 +1,35 @@
-"""The file of a contest's results: JSON lines that only grow, so that a contest can be resumed."""
+"""The file of games that were played: JSON lines that only grow, so that playing them can be resumed."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from territorial.config import NOT_OF_THE_GAME
 from territorial.config.validation import shown
 from territorial.evaluation.record import GameRecord, bounds_of
-from territorial.evaluation.schedule import Contest, Draw
-from territorial.files.atomic import write_file
+from territorial.evaluation.schedule import Key, Schedule
 from territorial.files.bounded import open_file, whole_lines
 from territorial.files.locks import InUseError, one_writer
 from territorial.files.strict_json import Bounds, parse_object
 from territorial.files.writable import check_file
 
-KIND = "territorial contest, version "
-FORMAT = f"{KIND}2"
-HEADER_BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
-"""Of the first line."""
+FORMAT = "territorial games, version 1"
+KIND = b'{"format": "territorial games, version '
+"""How a file begins, of any version."""
+LINE_BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
+"""Of a line, at least; long games may need more."""
+COMPARED = ("rules", "seed", "code", "settings")
+"""What the first line of a file and a schedule must agree on, as far as both have it."""
 SHOWN = 5
-"""Differences from another contest that are named."""
-ORDERED: Mapping[str, str] = {"fixed": "seat", "fixed_teams": "team"}
-"""Draws in which each player has its place in every game, and what that place is."""
+"""Differences from other games that are named."""
 
 
 class ResultsError(ValueError):
-    """A file is not that of a contest, or of another one, or full; the message says what is wrong with it."""
+    """A file is not one of games, or of other games, or full; the message says what is wrong with it."""
 
 
 @contextmanager
@@ -53,86 +51,117 @@ def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
 
 
-class ContestResults:
-    """The games of a contest that have been played, in memory and, if there is a ``path``, in a file.
+class GameResults:
+    """The games of a schedule that have been played, in memory and, if there is a ``path``, in a file.
 
-    The first line of the file names the contest, every further one is a finished game, in the order in which
-    they ended. A last line that was cut short is dropped. Raises ResultsError for a file that belongs to
-    another contest or is damaged, and leaves it as it is.
+    The first line of the file names the schedule, every further one is a finished game, in the order in which
+    they ended, or names what a later schedule added. A last line that was cut short is dropped. Raises
+    ResultsError for a file that belongs to other games or is damaged, and leaves it as it is.
     """
 
-    def __init__(self, contest: Contest, path: str | os.PathLike[str] | None = None) -> None:
-        self.contest = contest
-        self.path = None if path is None else Path(path)
-        self._records: dict[int, GameRecord] = {}
-        if self.path is not None:
-            self._open(self.path)
+    def __init__(self, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> None:
+        self.schedule = schedule
+        self._path = None if path is None else Path(path)
+        self._records: dict[Key, GameRecord] = {}
+        self._header = json.loads(json.dumps({"format": FORMAT, **schedule.to_dict()}))
+        longest = bounds_of(max(setting.config.max_ticks for setting in schedule.settings.values()))
+        self._bounds = Bounds(*map(max, LINE_BOUNDS, longest))
+        if self._path is not None:
+            self._open(self._path)
 
     @property
-    def numbers(self) -> set[int]:
-        """The numbers of the games that have been played."""
+    def keys(self) -> set[Key]:
+        """The games that have been played."""
         return set(self._records)
 
     @property
     def records(self) -> tuple[GameRecord, ...]:
-        """The games of the contest that have been played, in the order of their numbers."""
-        return tuple(self._records[number] for number in sorted(self._records) if number < self.contest.games)
+        """The games of the schedule that have been played, in the order of their numbers."""
+        return tuple(record for key, record in sorted(self._records.items()) if key in self.schedule)
 
     def add(self, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
-        """Keep every record that comes, in the file at once, and yield it; ResultsError if that fails."""
+        """Keep every new record that comes, in the file at once, and yield it; ResultsError if that fails."""
         for record in records:
-            if self.path is not None:
-                append(self.path, record.to_json() + "\n")
-            yield self._keep(record)
-
-    def _keep(self, record: GameRecord) -> GameRecord:
-        self._records[record.game] = record
-        return record
+            if record.key not in self._records:
+                if self._path is not None:
+                    append(self._path, record.to_json() + "\n")
+                self._records[record.key] = record
+                yield record
 
     def _open(self, path: Path) -> None:
-        header = {"format": FORMAT, **self.contest.to_dict()}
-        text = json.dumps(header).encode() + b"\n"
+        text = json.dumps(self._header) + "\n"
         try:
-            if not _is_begun(path, text):
-                write_file(path, text)
-            with open_file(path) as file:
-                size = self._take_over(path, file, header)
+            last, size = self._take_over(path) if path.exists() else (None, 0)
         except ResultsError:
             raise
         except ValueError as error:
             raise ResultsError(f"{str(path)!r}: {error}") from None
-        if size < path.stat().st_size:
+        if last is None and path.exists() and not text.encode().startswith(_beginning(path)):
+            raise ResultsError(f"{str(path)!r} is not a file of games")
+        if path.exists() and size < path.stat().st_size:
             os.truncate(path, size)
+        if last is None or any(last[name] != self._header[name] for name in ("code", "settings")):
+            append(path, text)
 
-    def _take_over(self, path: Path, file: BinaryIO, header: dict[str, Any]) -> int:
-        """Keep the games in a file, and return the bytes of its lines that are whole."""
-        first = next(whole_lines(file, HEADER_BOUNDS.nbytes))
-        _check_header(path, first, header)
-        size, bounds = len(first), bounds_of(self.contest.config)
-        for number, line in enumerate(whole_lines(file, bounds.nbytes, first=2), start=2):
-            self._keep(self._read(path, number, line, bounds))
-            size += len(line)
-        return size
+    def _take_over(self, path: Path) -> tuple[dict[str, Any] | None, int]:
+        """Keep the games in a file; return the last line that names a schedule, and the bytes of whole lines.
 
-    def _read(self, path: Path, number: int, line: bytes, bounds: Bounds) -> GameRecord:
-        try:
-            record = GameRecord.from_json(line, bounds)
-            if record.game < self.contest.games and not record.is_of(self.contest.fixture(record.game)):
-                raise ValueError(f"game {record.game} has other seats or another seed than the contest says")
-        except ValueError as error:
-            raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+        None and 0 for a file that does not begin with such a line.
+        """
+        last, size = None, 0
+        with open_file(path) as file:
+            for number, line in enumerate(whole_lines(file, self._bounds.nbytes), start=1):
+                if last is None and not line.startswith(KIND):
+                    break
+                try:
+                    found = parse_object(line, self._bounds)
+                    if "format" in found:
+                        last = self._checked_header(found)
+                    else:
+                        record = self._checked_record(found)
+                        self._records.setdefault(record.key, record)
+                except ValueError as error:
+                    raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+                size += len(line)
+        return last, size
+
+    def _checked_record(self, values: dict[str, Any]) -> GameRecord:
+        record = GameRecord.from_dict(values)
+        if record.seed != self.schedule.seed + record.game:
+            raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
+        if record.setting in self.schedule.settings and not record.is_of(self.schedule.fixture(*record.key)):
+            raise ValueError(f"game {record.game} has other seats than its setting says")
         return record
 
+    def _checked_header(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return a line that names a schedule; ValueError unless it agrees with the one here."""
+        if found["format"] != FORMAT:
+            raise ValueError(f"the format is {shown(found['format'])}; this release has {FORMAT!r}")
+        different = [
+            text for name in COMPARED for text in _differences(name, found.get(name), self._header[name])
+        ]
+        if different:
+            more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
+            raise ValueError(f"it is of other games: {'; '.join(different[:SHOWN])}{more}")
+        return found
 
-def _is_begun(path: Path, header: bytes) -> bool:
-    """Return whether a file has a first line; ResultsError for a part of one that is not of ``header``."""
-    if not path.exists():
-        return False
+
+def _beginning(path: Path) -> bytes:
     with open_file(path) as file:
-        line = file.readline(HEADER_BOUNDS.nbytes + 1)
-    if not line.endswith(b"\n") and not header.startswith(line):
-        raise ResultsError(f"{str(path)!r} is not a file of a contest")
-    return line.endswith(b"\n")
+        return file.read(LINE_BOUNDS.nbytes + 1)
+
+
+def _differences(what: str, there: Any, here: Any) -> Iterator[str]:
+    """Yield where two values differ, part by part; what only one of them has is no difference."""
+    if isinstance(here, dict) and isinstance(there, dict):
+        for name in here:
+            if name in there:
+                yield from _differences(f"{what}[{name!r}]", there[name], here[name])
+    elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        for i, (old, new) in enumerate(zip(there, here, strict=True)):
+            yield from _differences(f"{what}[{i}]", old, new)
+    elif there != here:
+        yield f"its {what} is {shown(there)}, here it is {shown(here)}"
 
 
 def append(path: Path, lines: str) -> None:
@@ -144,71 +173,3 @@ def append(path: Path, lines: str) -> None:
                 left = left[file.write(left) :]
     except OSError as error:
         raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-
-
-def _check_header(path: Path, line: bytes, header: dict[str, Any]) -> None:
-    """Raise ResultsError unless ``line`` names the contest of ``header``, whatever release began it."""
-    try:
-        found = parse_object(line, HEADER_BOUNDS)
-    except ValueError:
-        found = {}
-    if not str(found.get("format")).startswith(KIND):
-        raise ResultsError(f"{str(path)!r} is not a file of a contest")
-    if found["format"] != FORMAT:
-        raise ResultsError(
-            f"{str(path)!r} has the format {shown(found['format'])}; this release has {FORMAT!r}"
-        )
-    for name, kind in {"settings": dict, "players": list, "code": dict}.items():
-        if not isinstance(found.get(name, kind()), kind):
-            wanted = "a list" if kind is list else "an object with names"
-            raise ResultsError(f"{str(path)!r}, line 1: {name} is {shown(found[name])}; it must be {wanted}")
-    different = _differences(found, json.loads(json.dumps(header)))
-    if different:
-        more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
-        raise ResultsError(f"{str(path)!r} is of another contest: {'; '.join(different[:SHOWN])}{more}")
-
-
-def _differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Return in what two contests differ, one text each; empty if they are the same."""
-    found = [
-        f"its {name} is {shown(there.get(name))}, here it is {here[name]!r}"
-        for name in ("rules", "draw", "seed")
-        if there.get(name) != here[name]
-    ]
-    if there.get("config") != here["config"]:
-        found += _other_settings(there.get("settings", {}), here["settings"]) or [
-            "its config has another digest"
-        ]
-    if there.get("draw") == here["draw"]:
-        found += _other_players(there.get("players", []), here["players"], here["draw"])
-    return found + _other_code(there.get("code", {}), here["code"])
-
-
-def _other_settings(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    return [
-        f"its {name} is {shown(there[name])}, here it is {value!r}"
-        for name, value in here.items()
-        if name not in NOT_OF_THE_GAME and name in there and there[name] != value
-    ]
-
-
-def _other_code(there: dict[str, str], here: dict[str, str]) -> list[str]:
-    """Return whose code has changed; who plays in one contest alone is another player anyway."""
-    return [
-        f"the code of {name!r} has changed since (digest {shown(there[name])}, here {digest})"
-        for name, digest in here.items()
-        if there.get(name, digest) != digest
-    ]
-
-
-def _other_players(there: list[str], here: list[str], draw: Draw) -> list[str]:
-    """Return the seats that others have; where seats are dealt, the players that are not in both."""
-    there = [name if isinstance(name, str) else shown(name) for name in there]
-    if draw in ORDERED or sorted(there) == sorted(here):
-        pairs = enumerate(zip(there, here, strict=False))  # the number of seats is a setting
-        what = ORDERED.get(draw, "player")
-        return [f"its {what} {i + 1} is {old!r}, here it is {new!r}" for i, (old, new) in pairs if old != new]
-    return [
-        *(f"only there plays {name!r}" for name in (Counter(there) - Counter(here)).elements()),
-        *(f"only here plays {name!r}" for name in (Counter(here) - Counter(there)).elements()),
-    ]

@@ -1,41 +1,54 @@
-"""A contest: which games are played, by whom, with which seeds, as plain data."""
+"""A schedule: which games are played, by whom, with which seeds, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from territorial._version import __version__
-from territorial.config import GameConfig
+from territorial.config import NOT_OF_THE_GAME, GameConfig
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.engine.seats import AGENT
+from territorial.evaluation.game_loop import SIDE_BY_SIDE
+from territorial.evaluation.players import Player
+from territorial.evaluation.setting import Setting
 from territorial.evaluation.teams import Teams, teams_by_seat
 
 Draw = Literal["fixed", "balanced", "fixed_teams", "balanced_teams"]
 BY_TEAM = ("fixed_teams", "balanced_teams")
 """Draws in which a player has all seats of a team."""
 MOST_GAMES = 10_000_000
+MATCH = "match"
+"""The setting of the games of a match, in which no policy is tried."""
+Key = tuple[str, str, int]
+"""What tells a game from the others of its file: policy, setting, number."""
 
 
 class Fixture(NamedTuple):
     """A game that is to be played."""
 
-    number: int
-    """Its number in the contest, from 0."""
+    game: int
+    """Its number, from 0."""
     seed: int
     """Seed of the game."""
     seats: tuple[str, ...]
     """Who plays each seat."""
     teams: Teams = ()
     """The team 1..N of each seat; empty without teams."""
+    policy: str = ""
+    """The policy that is tried; empty in a match."""
+    setting: str = MATCH
+    own: tuple[int, ...] = ()
+    """The seats 1..P of the policy that is tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contest:
-    """Games of one config, all of which follow from their numbers: game k has the seed ``seed`` + k.
+    """The games of a match, all of which follow from their numbers: game k has the seed ``seed`` + k.
 
     Args:
         config: rules, size and maps.
@@ -57,6 +70,7 @@ class Contest:
     seed: int = 0
     draw: Draw = "fixed"
     code: Mapping[str, str] = field(default_factory=dict, hash=False)
+    max_cycles: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "players", tuple(self.players))
@@ -72,32 +86,28 @@ class Contest:
                 f"there are {len(self.players)} players; a game of this config has {self._parts} {what}"
             )
 
-    def fixture(self, number: int) -> Fixture:
-        """Return game ``number``, 0 to ``games`` - 1."""
-        number = whole_number("number", number, 0, self.games - 1)
-        seed = self.seed + number
-        teams = teams_by_seat(self.config, seed)
-        dealt = self._dealt(seed) if self.draw in ("balanced", "balanced_teams") else self.players
-        if teams and self.draw in BY_TEAM:
-            dealt = tuple(dealt[team - 1] for team in teams)
-        return Fixture(number, seed, dealt, teams)
+    def schedule(self, players: Mapping[str, Player]) -> Schedule:
+        """Return the games, to be played by ``players``, which has those that are no bots of the library."""
+        return Schedule(
+            players=players, settings={MATCH: self}, games=self.games, seed=self.seed, code=self.code
+        )
 
-    def fixtures(self, without: Iterable[int] = ()) -> Iterator[Fixture]:
-        """Yield all games but those numbered ``without``."""
-        done = set(without)
-        return (self.fixture(number) for number in range(self.games) if number not in done)
+    def at(self, number: int) -> tuple[str, ...]:
+        """Return the seats of game ``number``."""
+        seed = self.seed + number
+        dealt = self._dealt(seed) if self.draw in ("balanced", "balanced_teams") else self.players
+        teams = teams_by_seat(self.config, seed) if self.draw in BY_TEAM else ()
+        return tuple(dealt[team - 1] for team in teams) if teams else dealt
 
     def to_dict(self) -> dict[str, Any]:
         """Return what names this contest, as values that JSON has; the number of games may grow later."""
+        of_config = self.config.to_dict().items()
+        settings = {name: value for name, value in of_config if name not in NOT_OF_THE_GAME}
         return {
-            "config": self.config.hexdigest,
-            "settings": self.config.to_dict(),
-            "rules": RULES_VERSION,
-            "players": list(self.players),
-            "seed": self.seed,
             "draw": self.draw,
-            "code": dict(self.code),
-            "library": __version__,
+            "players": list(self.players),
+            "settings": settings,
+            "config": self.config.hexdigest,
         }
 
     @property
@@ -116,3 +126,87 @@ class Contest:
 
 DEALS = 0x5EA75
 """Keeps what is drawn for the seats apart from other uses of the same seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Which games are played: ``games`` of every pair, of which game k has the seed ``seed`` + k.
+
+    Args:
+        players: those who are no bots of the library, by the names that seats have.
+        settings: by name; the seats of all of them are names.
+        pairs: which policy is tried in which setting; default: none, in the setting of a match.
+        games: how many games there are of each pair.
+        seed: seed of the first game.
+        code: digests of what players are made of, by names; games of others are not of this schedule.
+        apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
+            it. False: they see all games of a portion, which is always the same ones.
+
+    """
+
+    players: Mapping[str, Player]
+    settings: Mapping[str, Contest | Setting]
+    pairs: Sequence[tuple[str, str]] = (("", MATCH),)
+    games: int
+    seed: int
+    code: Mapping[str, str]
+    apart: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many games there are in all."""
+        return self.games * len(self.pairs)
+
+    def __contains__(self, key: Key) -> bool:
+        return key[2] < self.games and key[:2] in self.pairs
+
+    def fixture(self, policy: str, setting: str, number: int) -> Fixture:
+        """Return game ``number`` of a policy in a setting."""
+        chosen, seed = self.settings[setting], self.seed + number
+        seats = tuple(map(str, chosen.at(number)))
+        own = tuple(seat for seat, name in enumerate(seats, start=1) if name == AGENT)
+        played = tuple(policy if name == AGENT else name for name in seats)
+        return Fixture(number, seed, played, teams_by_seat(chosen.config, seed), policy, setting, own)
+
+    def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[Fixture, ...]]:
+        """Return the games that are not ``done``, in portions that are played side by side.
+
+        All processes have as many to play. Where games depend on those beside them, a portion of which one is
+        missing is played again as a whole.
+        """
+        found = []
+        for pair in self.pairs:
+            missing = [number for number in range(self.games) if (*pair, number) not in done]
+            size = side_by_side(len(missing), processes) if self.apart else SIDE_BY_SIDE
+            numbers = missing if self.apart else list(range(self.games))
+            parts = (numbers[first : first + size] for first in range(0, len(numbers), size))
+            lacking = set(missing)
+            found += [
+                tuple(self.fixture(*pair, number) for number in part)
+                for part in parts
+                if not lacking.isdisjoint(part)
+            ]
+        return found
+
+    def fixtures(self) -> Iterator[Fixture]:
+        """Yield all games."""
+        return (self.fixture(*pair, number) for pair in self.pairs for number in range(self.games))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what names this schedule, as values that JSON has; pairs and games may be added later."""
+        return {
+            "rules": RULES_VERSION,
+            "library": __version__,
+            "seed": self.seed,
+            "code": dict(self.code),
+            "settings": {name: setting.to_dict() for name, setting in self.settings.items()},
+        }
+
+
+def side_by_side(games: int, processes: int) -> int:
+    """Return how many games a process should play at once, so that all of them have as many to play.
+
+    As few portions as SIDE_BY_SIDE allows, and the same number for every process.
+    """
+    rounds = -(-games // (processes * SIDE_BY_SIDE))
+    return max(1, -(-games // (processes * max(1, rounds))))

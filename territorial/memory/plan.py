@@ -90,7 +90,7 @@ class Plan:
         parts = ", ".join(f"{item.name} {in_mb(self.of_item(item))}" for item in largest)
         raise BudgetError(
             f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}. "
-            f"Most is taken by: {parts}. `territorial memory` shows all of it."
+            f"Most is taken by: {parts}. `territorial info memory` shows all of it."
         )
 
 

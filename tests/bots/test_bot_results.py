@@ -15,7 +15,7 @@ INVADERS = ("settler-1", "besieger-1", "opportunist-1")
 
 def tally_of(seats, games, **changes):
     contest = Contest(config=GameConfig(num_maps=16, **changes), players=seats, games=games, seed=90_000)
-    records = list(play_games(contest.config, {}, contest.fixtures()))
+    records = list(play_games(contest.schedule({})))
     return {line.player: line for line in RecordArrays(records).table()}
 
 

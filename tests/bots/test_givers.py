@@ -132,9 +132,8 @@ def test_they_take_seats_by_their_names(name):
     game = VecGame(CONFIG, 1, seats=[name, "banker"] * 3, observe=False)
     game.reset(seed=0)
     assert game.seats_of(0) == (full, "banker-1") * 3
-    ranking = territorial.tournament(
-        [name, "banker"], CONFIG.replace(teams=None, team_deal="blocks"), 2, processes=1, progress=False
-    )
+    config = CONFIG.replace(teams=None, team_deal="blocks")
+    ranking = territorial.match([name, "banker"], config, 2, processes=1, progress=False)
     assert full in ranking.players
 
 

@@ -55,7 +55,7 @@ def test_they_take_seats_wherever_bots_do(name, tmp_path):
     game.reset(seed=0)
     assert game.seats_of(0) == (full, "banker-1", full, "turtle-1")
     assert Entrants([name, "banker"]).names == (full, "banker-1")
-    ranking = territorial.tournament([name, "banker"], CONFIG, 4, processes=1, progress=False)
+    ranking = territorial.match([name, "banker"], CONFIG, 4, deal=True, processes=1, progress=False)
     assert ranking.players == ("banker-1", full)
     make(tmp_path, CONFIG, [name, "banker"] * 2, games=1, rows_of=[name], processes=1)
     assert set(Dataset(tmp_path)[0].seat) == {1, 3}

@@ -10,7 +10,7 @@ import pytest
 from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, replay
 from territorial.evaluation import pool
-from territorial.evaluation.trials import Setting
+from territorial.evaluation.setting import Setting
 from territorial.files import writable
 from tests.replay.support import BOTS, SMALL, small_replay
 
@@ -28,16 +28,14 @@ FILES = [
     (["replay", "game.replay", "--verify"], "--json", "a.json"),
     (["match", *LITTLE], "--records", "a.jsonl"),
     (["match", *LITTLE], "--json", "a.json"),
-    (["tournament", *LITTLE], "--records", "a.jsonl"),
-    (["tournament", *LITTLE], "--json", "a.json"),
     (["bench", *LITTLE], "--json", "a.json"),
-    (["maps", "lakes"], "--export", "a.txt"),
-    (["maps", "lakes"], "--picture", "a.png"),
-    (["maps", "lakes"], "--json", "a.json"),
+    (["info", "maps", "lakes"], "--export", "a.txt"),
+    (["info", "maps", "lakes"], "--picture", "a.png"),
+    (["info", "maps", "lakes"], "--json", "a.json"),
     (["league", "show", "run"], "--json", "a.json"),
-    (["warmup"], "--json", "a.json"),
-    (["obs"], "--json", "a.json"),
-    (["memory"], "--json", "a.json"),
+    (["bench", "--warmup"], "--json", "a.json"),
+    (["info", "observation"], "--json", "a.json"),
+    (["info", "memory"], "--json", "a.json"),
     (["info"], "--json", "a.json"),
 ]
 
@@ -80,7 +78,7 @@ def test_the_picture_that_is_left_without_being_asked_for_is_noticed_too(capsys,
     assert "argument --picture: 'territorial-0.png': the folder " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["match", "tournament", "league"])
+@pytest.mark.parametrize("verb", ["match", "league"])
 def test_a_folder_for_plots_is_tried_out(capsys, tmp_path, nothing_begins, read_only, verb):
     pytest.importorskip("matplotlib")
     arguments = ["show", "run"] if verb == "league" else LITTLE

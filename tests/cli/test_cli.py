@@ -2,13 +2,11 @@
 
 import argparse
 import importlib.metadata
-import io
 import json
 import os
 import struct
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +19,7 @@ from numba.core import event
 import territorial
 from territorial import cli
 from territorial.cli import bench, machine, options, warm
-from territorial.cli.bench import PHASES, RATES
+from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.poster import Thinned, round_step
 from territorial.engine import compiled_calls
@@ -123,14 +121,6 @@ def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
         assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
 
 
-def test_play_without_a_picture_leaves_no_file(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "demo", "--no-picture", *SMALL)
-    assert code == 0
-    assert "picture" not in out
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ["demo", "--seed", "4", "--no-picture", *SMALL]
@@ -218,58 +208,36 @@ def test_axes_have_few_round_steps():
 # ---- bench -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def benched(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict, str, str]:
-    """What one measurement wrote as JSON, on stdout and on stderr."""
-    path, out, err = tmp_path_factory.mktemp("bench") / "bench.json", io.StringIO(), io.StringIO()
+def test_bench_writes_all_figures_and_prints_them(capsys, tmp_path):
+    path = tmp_path / "bench.json"
     arguments = ["bench", "--seconds", "0.1", "--num-games", "3", "--seed", "7", *SMALL]
     arguments += ["--threads", "2", "--observe", "--set", "max_ticks=1500", "--json", str(path)]
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(bench, "STARTS", 1)
-        patch.setattr(warmup, "compile_seconds", lambda *_: 41.5)  # else it might compile from nothing
-        assert cli.main(arguments) == 0
-    return json.loads(path.read_text()), out.getvalue(), err.getvalue()
-
-
-def test_bench_writes_all_figures(benched):
-    bench_result, _, _ = benched
+    code, out, err = run(capsys, *arguments)
+    assert code == 0
+    found = json.loads(path.read_text())
     for name in RATES:
-        spread = bench_result["spread"][name]
-        assert 0 < spread["min"] <= bench_result[name] <= spread["max"]
-        assert len(spread["samples"]) >= 5
-    assert bench_result["agent_steps_per_s"] == pytest.approx(4 * bench_result["env_steps_per_s"])
-    assert bench_result["living_agent_steps_per_s"] <= bench_result["agent_steps_per_s"]
-    assert bench_result["ticks_per_s"] > 0
-    assert list(bench_result["phases"]) == [phase.name for phase in PHASES]
-    assert len(bench_result["phases"]["0-1k"]["ticks_per_s"]["samples"]) >= 1
-    assert bench_result["phases"]["2-4k"]["ticks_per_s"]["median"] is None
-    assert min(bench_result["import_s"], bench_result["warm_start_s"]) > 0
-    if _jit.JIT_ENABLED:
-        assert bench_result["compile_s"] == 41.5
-        assert "cache" in bench_result["compile_origin"]
-    assert bench_result["bytes_per_game"] > 4 * 34 * 8
-    assert bench_result["observe"] is True
-
-
-def test_bench_says_what_it_measured_on(benched):
-    bench_result, _, _ = benched
-    assert set(bench_result["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
-    assert set(bench_result["machine"]) >= {"cpu", "cores", "usable_cores", "system"}
+        samples = found["samples"][name]
+        assert 0 < min(samples) <= found[name] <= max(samples)
+        assert len(samples) == 7
+        assert f"{name.removesuffix('_per_s').replace('_', ' ')} a second" in out
+    assert found["agent_steps_per_s"] == pytest.approx(4 * found["env_steps_per_s"])
+    assert found["bytes_per_game"] > 4 * 34 * 8
+    assert set(found["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
+    assert set(found["machine"]) >= {"cpu", "cores", "usable_cores", "system"}
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=1500)
-    assert bench_result["config_digest"] == config.hexdigest
-    assert bench_result["rules_version"] == territorial.RULES_VERSION
-    assert (bench_result["num_games"], bench_result["num_threads"], bench_result["seed"]) == (3, 2, 7)
-
-
-def test_bench_prints_a_table(benched):
-    _, out, err = benched
+    assert found["config_digest"] == config.hexdigest
+    assert (found["num_games"], found["num_threads"], found["seed"]) == (3, 2, 7)
     assert "3 games, 2 thread(s), stacks of 4 boards" in out
-    assert "whole games" in out
-    assert "ticks 4k+" in out
-    assert "not reached" in out
-    assert "code for all sizes" in out
-    assert not _jit.JIT_ENABLED or "after territorial warmup --height 32 --width 48 --num-players 4" in out
     assert "chunk 7 of 7" in err
+
+
+def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
+    setting = bench.BenchSetting(
+        territorial.GameConfig(height=32, width=32, num_players=2), ("random",) * 2, 4, 1, 0, None
+    )
+    ticks = bench.spread_out(setting.game()).state.tick
+    assert (np.diff(ticks) < 0).all()
+    assert len(set(np.diff(ticks).tolist())) == 1
 
 
 # ---- info and warmup -------------------------------------------------------------------------------
@@ -317,7 +285,7 @@ def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatc
 def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_path, monkeypatch):
     compiled = []
     monkeypatch.setattr(warm, "compile_everything", lambda config, seed: compiled.append(config))
-    code, out, _ = run(capsys, "warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
+    code, out, _ = run(capsys, "bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
     assert code == 0
     assert compiled == [territorial.GameConfig(height=64)]
     assert "cache: " in out or "NUMBA_DISABLE_JIT" in out
@@ -390,47 +358,6 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
 
 
 @pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["demo", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
-        (["demo", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
-        (["demo", "--seed", "x"], ["--seed", "'x'"]),
-        (["demo", "--map", "moon"], ["--map", "moon", "lakes"]),
-        (["demo", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
-        (["demo", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
-        (["demo", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
-        (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
-        (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
-        (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
-        (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
-        (["demo", "--set", "teams=two"], ["teams", "'two'", "1 to 250"]),
-        (["demo", "--num-players", "2", "--set", "teams=1,2,2"], ["teams", "3", "2 seats"]),
-        (
-            ["demo", "--set", "teams=2", "--set", "team_deal=odd"],
-            ["team_deal", "'odd'", "blocks, turn, random"],
-        ),
-        (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
-        (["demo", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
-        (["demo", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["demo", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
-        (["demo", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
-        (["demo", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
-        (["demo", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
-        (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
-        (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
-        (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
-        (["fly"], ["VERB", "fly", "play"]),
-    ],
-)
-def test_a_wrong_argument_is_named_with_its_value_and_range(capsys, arguments, parts):
-    code, out, err = run(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    for part in parts:
-        assert part in err.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
     ("verb", "option", "size"),
     [("bench", "--num-games", "1,000,000 games"), ("demo", "--height", "256 x 256")],
 )
@@ -447,7 +374,7 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
 
 
 @pytest.mark.parametrize(
-    "verb", [[], ["demo"], ["watch"], ["replay"], ["bench"], ["obs"], ["warmup"], ["info"]]
+    "verb", [[], ["demo"], ["watch"], ["replay"], ["bench"], ["info"], ["info", "memory"]]
 )
 def test_help_has_examples(capsys, verb):
     code, out, _ = run(capsys, *verb, "--help")
@@ -511,7 +438,7 @@ def test_an_interrupt_ends_with_130_and_no_traceback(capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(warm, "compile_everything", interrupt)
-    code, _, err = run(capsys, "warmup")
+    code, _, err = run(capsys, "bench", "--warmup")
     assert code == 130
     assert "interrupted" in err
 
@@ -546,26 +473,3 @@ def test_the_package_pulls_in_nothing_heavy_and_is_a_command():
     modules, _, result = fresh_python(program).partition("\n")
     assert heavy.isdisjoint(modules.split())
     assert json.loads(result)["versions"]["territorial-env"] == territorial.__version__
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["ply"], "(did you mean 'play'?)"),
-        (["demo", "--hieght", "32"], "unrecognized arguments: --hieght 32 (did you mean '--height'?)"),
-        (["demo", "--map", "lake"], "map is 'lake' (did you mean 'lakes'?)"),
-        (["demo", "--seats", "bankr"], "there is no bot 'bankr' (did you mean 'banker'?)"),
-        (["demo", "--seats", "mixd-1"], "(did you mean 'mixed-1'?)"),
-        (["demo", "--set", "hieght=32"], "GameConfig has no field 'hieght' (did you mean 'height'?)"),
-        (["league", "shwo", "run"], "(did you mean 'show'?)"),
-        (
-            ["league", "show", "run", "--plts", "x"],
-            "unrecognized arguments: --plts x (did you mean '--plots'?)",
-        ),
-        (["demo", "--zebra"], "unrecognized arguments: --zebra\n"),
-    ],
-)
-def test_an_unknown_name_brings_up_the_one_that_was_meant(capsys, arguments, message):
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert message in err

@@ -11,7 +11,7 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, clone, completion, league, warm
+from territorial.cli import clone, league, warm
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
@@ -26,15 +26,9 @@ ARGUMENTS = {
     "evolve": ["evolved", "--generations", "1", *TINY_POPULATION, *SMALL, "--num-players", "4"],
     "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
-    "tournament": ["--players", "banker,turtle", *CONTEST],
     "league": ["show", "run"],
-    "maps": ["open"],
-    "bench": [],
-    "obs": [],
-    "memory": [],
-    "warmup": [],
-    "info": [],
-    "completion": ["bash"],
+    "bench": ["--warmup"],
+    "info": ["maps"],
 }
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 needs_signals = pytest.mark.skipif(
@@ -53,15 +47,12 @@ def folder(tmp_path_factory):
 def at_work(folder, monkeypatch):
     """A folder with all that the verbs need; what takes long in them is left out."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(bench, "measure", lambda *_, **__: {})
-    monkeypatch.setattr(bench, "_text", lambda result: "many ticks a second")
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
     monkeypatch.setattr(league, "result_of", lambda _: {})
     monkeypatch.setattr(clone, "dataset_in", lambda _: None)
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
-    monkeypatch.setattr(completion, "script_for", lambda shell: f"completes for {shell}")
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
@@ -132,8 +123,8 @@ def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
             raise error
 
         monkeypatch.setattr(warm, "compile_everything", broken)
-        assert cli.main(["warmup"]) == 1
-        assert capsys.readouterr().err == f"territorial warmup: error: {error}\n"
+        assert cli.main(["bench", "--warmup"]) == 1
+        assert capsys.readouterr().err == f"territorial bench: error: {error}\n"
 
 
 def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, monkeypatch):

@@ -94,10 +94,10 @@ def test_plots_are_drawn_over_plots_alone(tmp_path: Path) -> None:
         ("a.replay", ("demo", *TINY, "--no-picture", "--replay")),
         ("a.html", ("demo", *TINY, "--no-picture", "--page")),
         ("a.html", ("watch", *TINY, "--page")),
-        ("a.png", ("maps", "europe", "--picture")),
-        ("a.png", ("maps", "europe", "--export")),
-        ("a.npy", ("maps", "europe", "--export")),
-        ("a.txt", ("maps", "europe", "--export")),
+        ("a.png", ("info", "maps", "europe", "--picture")),
+        ("a.png", ("info", "maps", "europe", "--export")),
+        ("a.npy", ("info", "maps", "europe", "--export")),
+        ("a.txt", ("info", "maps", "europe", "--export")),
     ],
 )
 def test_a_file_of_another_kind_is_not_replaced(
@@ -111,7 +111,7 @@ def test_a_file_of_another_kind_is_not_replaced(
 @pytest.mark.parametrize(
     "content",
     [
-        b'{"format": "territorial contest, version 2", "rules": 1}\n{"game": 0}\n',
+        b'{"format": "territorial games, version 1", "rules": 1}\n{"game": 0}\n',
         b'{\n "height": 96\n}\n',
         b'{\n  "format": 1,\n  "name": "main-0"\n}\n',
         b'{\n  "name": "my-style"\n}\n',
@@ -128,7 +128,7 @@ def test_a_result_does_not_replace_files_of_the_library(capsys: Any, tmp_path: P
 def test_a_file_of_the_same_kind_is_replaced(capsys: Any, tmp_path: Path) -> None:
     for name in ("a.png", "a.npy", "a.txt"):
         maps.save(LandMask.from_array(np.ones((16, 16), bool)), tmp_path / name)
-        assert main(["maps", "europe", "--export", str(tmp_path / name)]) == 0
+        assert main(["info", "maps", "europe", "--export", str(tmp_path / name)]) == 0
         assert maps.load(tmp_path / name).num_land > 16 * 16
 
 

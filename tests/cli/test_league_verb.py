@@ -57,16 +57,6 @@ def test_all_of_it_is_there_as_json(league, tmp_path, capsys):
     assert len(found["history"]) == 12
 
 
-def test_what_json_alone_has_is_computed_for_json_alone(league, tmp_path, monkeypatch):
-    league.save(tmp_path / "league.npz")
-    computed = []
-    monkeypatch.setattr("territorial.cli.league.result_of", lambda league: computed.append(league) or {})
-    assert main(["league", "show", str(tmp_path / "league.npz")]) == 0
-    assert computed == []
-    assert main(["league", "show", str(tmp_path / "league.npz"), "--json", "-"]) == 0
-    assert len(computed) == 1
-
-
 @NEEDS_MATPLOTLIB
 def test_plots_are_pictures(league, tmp_path, capsys):
     league.save(tmp_path / "league.npz")

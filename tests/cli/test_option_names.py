@@ -1,21 +1,15 @@
-"""One option name has one meaning and one thing has one name, in all verbs, benchmarks and examples."""
+"""One option name has one meaning and one thing has one name, in all verbs."""
 
 import argparse
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from territorial import cli
 from territorial.cli.option_names import MEANINGS
 
-ROOT = Path(__file__).parents[2]
 WIDTH = 80
 GIVES_NO_NUMBER = {"--set", "--version"}
-ADDERS = ("parser.add_argument", "add")
 
 
 def parsers(parser: argparse.ArgumentParser, verb: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -45,25 +39,6 @@ def options() -> Iterator[tuple[str, str, argparse.Action]]:
 def meaning(text: str) -> str:
     """Return what comes before the details of a help text."""
     return re.split(r"; | \(default", text)[0]
-
-
-def script_options() -> Iterator[tuple[str, str, str | None]]:
-    """Yield file, option and help of the options of benchmarks and examples; None for a hidden help."""
-    for path in sorted([*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("examples/*.py")]):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(call, ast.Call) or ast.unparse(call.func) not in ADDERS:
-                continue
-            name = call.args[0] if call.args else None
-            if isinstance(name, ast.Constant) and str(name.value).startswith("--"):
-                texts = [word.value for word in call.keywords if word.arg == "help"]
-                yield path.name, name.value, _text(texts[0]) if texts else ""
-
-
-def _text(node: ast.expr) -> str | None:
-    """Return the text of a string, with {} for what an f-string fills in; None for argparse.SUPPRESS."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-    return str(node.value) if isinstance(node, ast.Constant) else None
 
 
 def test_an_option_means_the_same_in_every_verb():
@@ -96,18 +71,3 @@ def test_a_help_page_fits_the_narrowest_common_terminal(monkeypatch):
     for verb, parser in verbs().items():
         wide = [line for line in parser.format_help().splitlines() if len(line) > WIDTH]
         assert wide == [], f"territorial {verb} --help"
-
-
-@pytest.mark.checkout
-def test_benchmarks_and_examples_use_the_same_words():
-    meanings = defaultdict(set)
-    for file, option, text in script_options():
-        assert text != "", f"{file}: {option} has no help"
-        if text is not None:
-            meanings[option].add(meaning(text))
-    assert len(meanings) > 40
-    for _, option, action in options():
-        if option in meanings:
-            meanings[option].add(meaning(action.help or ""))
-    different = {option: said for option, said in meanings.items() if len(said) > 1}
-    assert different == {}

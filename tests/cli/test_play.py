@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from territorial import cli
 from territorial.bots.network_bot import Network
 from territorial.bots.style import Style
@@ -119,38 +117,6 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
     replay = Replay.load(path)
     assert replay.names[1] == "snapshot:main-1"
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--seat", "5"], ["argument --seat: 5; there are seats 1 to 4"]),
-        (["--seat", "0"], ["--seat", "'0'", "from 1 to 250"]),
-        (["--pace", "0"], ["--pace", "'0' is not a whole number from 1 to 1000, nor the word step"]),
-        (["--pace", "fast"], ["--pace", "'fast'", "step"]),
-        (["--opponent", "bankr"], ["argument --opponent: ", "'bankr'", "banker"]),
-        (["--opponent", "style:no.json"], ["argument --opponent: ", "style:no.json", "cannot be read"]),
-        (["--opponent", "snapshot:main-1"], ["argument --store: 'snapshot:main-1' plays"]),
-        (["--opponent", "turtle"] * 4, ["argument --opponent: 4 opponents; there are seats for 3"]),
-        (["--advisor", "bankr"], ["argument --advisor: ", "'bankr'", "banker"]),
-        (
-            ["--advisor", "net:no.safetensors"],
-            ["argument --advisor: ", "net:no.safetensors", "cannot be read"],
-        ),
-        (["--spectate", "--advisor", "turtle"], ["argument --advisor: 'turtle' advises", "--spectate"]),
-        (["--person", ""], ["argument --person: "]),
-        (["--person", "a\nb"], ["argument --person: "]),
-        (["--save", "no/such/game.replay"], ["argument --save: ", "there is no such folder"]),
-        (["--host", "1.2.3.4"], ["arguments --host, --port: cannot serve on '1.2.3.4'"]),
-    ],
-)
-def test_what_cannot_be_is_named(capsys, tmp_path, monkeypatch, arguments, parts):
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["play", *SMALL, "--no-open", "--port", "0", *arguments]) == 2
-    err = capsys.readouterr().err
-    for part in parts:
-        assert part in err.splitlines()[-1]
-    assert list(tmp_path.iterdir()) == []
 
 
 def interrupt(*_, **__):

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from territorial import Replay, cli
+from territorial import Replay
 from territorial.render import Renderer
 from tests.cli.test_cli import SMALL, run
 from tests.render.support import decode_animation
@@ -39,14 +39,6 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
     assert replay.digest.hex() == game["game_digest"]
     assert replay.map_kind == "lakes"
     replay.verify()
-
-
-def test_play_says_where_the_replay_is_and_takes_a_name(capsys, tmp_path):
-    path = tmp_path / "mine.replay"
-    code, out, _ = run(capsys, "demo", "--no-picture", "--replay", str(path), *SMALL)
-    assert code == 0
-    assert f"replay: {path}" in out.splitlines()
-    assert Replay.load(path).seed == 0
 
 
 def test_play_without_the_option_leaves_no_replay(capsys, tmp_path, monkeypatch):
@@ -138,25 +130,6 @@ def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
         assert text in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["missing.replay"], ["FILE", "'missing.replay'", "No such file"]),
-        (["territorial-5.replay", "--at", "201"], ["--at", "201", "0 to 200"]),
-        (["territorial-5.replay", "--at", "-1"], ["--at", "-1", "0 to 200"]),
-        (["territorial-5.replay", "--at", "5", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
-        (["territorial-5.replay", "--picture", "a.png"], ["--picture", "'a.png'", "--at"]),
-        (["territorial-5.replay", "--json", "no/such/folder"], ["--json", "no such folder"]),
-        ([], ["FILE"]),
-    ],
-)
-def test_a_wrong_argument_is_named(game, capsys, arguments, parts):
-    code, out, err = run(capsys, "replay", *arguments)
-    assert (code, out) == (2, "")
-    for part in parts:
-        assert part in err.splitlines()[-1]
-
-
 def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_path):
     data = (tmp_path / "territorial-5.replay").read_bytes()
     for content, reason in (
@@ -177,13 +150,6 @@ def test_a_place_for_the_replay_is_looked_for_before_the_game(capsys):
     assert (code, "--replay" in err, "no such folder" in err) == (2, True, True)
 
 
-def test_help_names_every_option(capsys):
-    assert cli.main(["replay", "--help"]) == 0
-    out = capsys.readouterr().out
-    for option in ("--verify", "--standings", "--at", "--info", "--json", "examples:"):
-        assert option in out
-
-
 # ---- animations ------------------------------------------------------------------------------------
 
 
@@ -200,32 +166,3 @@ def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
             picture, renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick)
         )
     assert all((picture == pictures[20]).all() for picture in pictures[20:])
-
-
-def test_an_animation_is_as_often_and_as_fast_as_was_asked_for(game, capsys, tmp_path):
-    arguments = ["--animation", "slow.png", "--every", "70", "--fps", "4", "--json"]
-    result = json.loads(run(capsys, "replay", "territorial-5.replay", *arguments)[1])
-    assert result["video"] == "slow.png"
-    assert (result["video_pictures"], result["video_every"]) == (4 + 8, 70)
-    _, seconds = decode_animation((tmp_path / "slow.png").read_bytes(), "PNG")
-    assert seconds == [0.25] * 12
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--animation", "a.avi"], ["--animation", "a.avi", ".apng, .png, .gif, .mp4"]),
-        (["--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
-        (["--animation", "--fps", "1000"], ["--animation", "fps is 1000", "0.1 to 100"]),
-        (["--animation", "--every", "0"], ["--every", "'0'"]),
-        (["--every", "5"], ["--every", "--animation"]),
-    ],
-)
-def test_animations_that_cannot_be_are_refused_before_anything_is_drawn(
-    game, capsys, tmp_path, arguments, parts
-):
-    code, _, err = run(capsys, "replay", "territorial-5.replay", *arguments)
-    assert code == 2
-    for part in parts:
-        assert part in err
-    assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 from territorial import cli
 from territorial.cli.poster import Album, Title, draw_poster
@@ -104,20 +103,3 @@ def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, capsys):
     code, said = run(capsys, "watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
     assert code == 0
     assert run(capsys, "watch", "t.replay", "--teams", "2", "--page", "w.html")[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("teams", "told"),
-    [
-        ("7", "teams is 7; it must be from 2 to num_players, which is 6"),
-        ("1,2", "teams has 2 entries; it must have one for each of the 6 seats"),
-        ("two", "argument --teams: 'two' is not a whole number from 1 to 250"),
-    ],
-)
-def test_wrong_teams_are_named(capsys, teams, told):
-    try:
-        code, said = run(capsys, "demo", *ARGUMENTS, "--teams", teams)
-    except SystemExit as stopped:
-        code, said = stopped.code, capsys.readouterr()
-    assert code == 2
-    assert told in said.err

@@ -243,24 +243,3 @@ def test_a_port_that_is_taken_is_an_error_with_a_way_out(capsys):
     assert code == 2
     assert f"cannot serve on '127.0.0.1', port {port}" in err
     assert "--port 0 takes a free port" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),
-        (["--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
-        (["--host", ""], ["--host", "''"]),
-        (["--every", "0"], ["--every", "'0' is not a whole number from 1"]),
-        (["--page", "no/such/folder.html"], ["--page", "there is no such folder"]),
-        (["--page", "."], ["--page", "is a folder"]),
-        (["--seats", "nobody"], ["--seats", "no bot 'nobody'"]),
-    ],
-)
-def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, *arguments, *SMALL)
-    assert code == 2
-    for part in parts:
-        assert part in err
-    assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ import territorial
 from territorial import GameConfig, LandMask, Replay, maps
 from territorial.cli.options import UsageError, write_json
 from territorial.evaluation.evaluate import Evaluation
-from territorial.evaluation.trials import TrialRecord
+from territorial.evaluation.record import GameRecord
 from territorial.files import atomic
 from territorial.files.atomic import draft_of, write_file
 from territorial.league import League, LeagueConfig, Learner
@@ -45,7 +45,19 @@ REPLAY = Replay(
     num_ticks=0,
     is_over=False,
 )
-TRIAL = TrialRecord("a", "b", 0, 0, 2, (1.0,), (0.5,), (0.0,), 10, False)
+GAME = GameRecord(
+    game=0,
+    seed=0,
+    seats=("a", "b"),
+    places=(1.0, 2.0),
+    died=(-1, 9),
+    length=10,
+    is_stopped=False,
+    filled=-1,
+    num_land=9,
+    ticks=(10,),
+    land=((9, 0),),
+)
 
 WRITERS = {
     **{f"map{end}": lambda path: maps.save(LAND, path) for end in maps.SUFFIXES},
@@ -58,7 +70,7 @@ WRITERS = {
     "game.replay": REPLAY.save,
     "league.npz": LEAGUE.save,
     "result.json": lambda path: write_json(str(path), {"numbers": [0] * 100}),
-    "games.jsonl": Evaluation(["a"], ["b"], [TRIAL]).write,
+    "games.jsonl": Evaluation(["a"], ["b"], [GAME]).write,
     "payoff.png": lambda path: draw_league(LEAGUE, path.parent),
 }
 NEEDS = {"film.mp4": "imageio_ffmpeg", "payoff.png": "matplotlib"}

@@ -12,7 +12,7 @@ from urllib.error import URLError
 import pytest
 
 from territorial import GameConfig, match
-from territorial.evaluation.contests import ContestStoppedError
+from territorial.evaluation.play import StoppedError
 from territorial.files import locks
 from territorial.files.locks import InUseError, one_writer
 from territorial.files.writable import naming
@@ -61,9 +61,9 @@ def test_who_has_a_lock_is_told_to_other_processes(tmp_path):
 def test_a_contest_that_has_stopped_goes_to_other_processes_with_its_ranking():
     config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
     ranking = match(["banker", "turtle"], config, 1, processes=1, progress=False)
-    again = pickle.loads(pickle.dumps(ContestStoppedError("why", ranking)))
+    again = pickle.loads(pickle.dumps(StoppedError("why", ranking)))
     assert str(again) == "why"
-    assert again.ranking.records == ranking.records
+    assert again.result.records == ranking.records
 
 
 def test_an_export_that_fails_goes_to_other_processes_with_its_report():

@@ -172,17 +172,6 @@ def test_a_limit_of_the_system_is_met_like_a_full_disk(tmp_path):
     assert content(first) == "11"
 
 
-def test_folders_that_are_not_whole_do_not_count(tmp_path):
-    checkpoints = Checkpoints(tmp_path, keep=5)
-    for step in (1, 2, 3, 4):
-        checkpoints.write(step, fill_with(str(step)))
-    (checkpoints.at(4) / "weights").write_text("short")
-    (checkpoints.at(3) / "inner" / "league").unlink()
-    (checkpoints.at(2) / "contents.json").write_text("{")
-    assert checkpoints.steps() == [1]
-    assert content(checkpoints.write(4, fill_with("5"))) == "55"
-
-
 def test_contents_list_all_files(tmp_path):
     folder = Checkpoints(tmp_path).write(1, fill_with("1"))
     digests = {

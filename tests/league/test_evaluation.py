@@ -10,9 +10,10 @@ import territorial
 from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.evaluate import Evaluation
-from territorial.evaluation.pool import Processes
+from territorial.evaluation.play import StoppedError
+from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.results import ResultsError
-from territorial.evaluation.trials import TrialRecord
+from tests.league.test_statistics import record
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
 SETTINGS = {
@@ -66,8 +67,8 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
     assert found.policies == ("bank", "idle", "net")
     assert found.settings == ("small", "other")
     assert len(found.records) == 3 * 2 * 18
-    assert {(one.episode, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
-    assert {len(one.places) for one in found.records if one.setting == "small"} == {2}
+    assert {(one.game, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
+    assert {len(one.own) for one in found.records if one.setting == "small"} == {2}
     assert (expanding.started, expanding.stopped) == (4, 4)  # two portions in each of two settings
     assert expanding.asked > 100
     score = found.matrix("score").value
@@ -77,14 +78,20 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
 
 
 def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
-    (one,) = quietly(["banker"], {"s": SETTINGS["other"]}, 1, seed=9).records
+    found = quietly(["banker"], {"s": SETTINGS["other"]}, 1, seed=9)
+    (one,) = found.records
     game = territorial.VecGame(SETTINGS["other"].config, 1, autoreset="disabled", observe=False)
     game.set_seats(0, ["banker", "banker", "novice", "random"])
     game.reset(seeds=[9])
+    returned = 0
     while not game.state.over.all() and game.state.alive[0, 1]:
-        game.step()
+        returned += game.step()[1][0]
     assert one.length == game.state.tick[0]
-    assert one.land[0] == pytest.approx(game.state.land[0, 1] / game.state.num_land[0], abs=1e-6)
+    assert one.land[-1] == tuple(game.state.land[0, 1:].tolist())
+    assert one.returns == pytest.approx(returned, abs=1e-6)
+    assert one.own == (1,)
+    assert found.matrix("land").value[0, 0] == game.state.land[0, 1] / game.state.num_land[0]
+    assert found.matrix("return").value[0, 0] == one.returns[0]
     if game.state.place2[0, 1]:
         assert one.places[0] == game.state.place2[0, 1] / 2
 
@@ -98,37 +105,26 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
     assert fixed.at(3) == fixed.at(0)
     found = quietly({"idle": Idle(), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
     assert found.policies == ("m",)
-    assert len(found.records) == 2
+    assert [(one.own, one.seats) for one in found.records] == [
+        ((1,), ("m", "idle", "novice", "banker")),
+        ((2,), ("banker", "m", "idle", "novice")),
+    ]
 
 
 def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
     setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
     found = quietly({"idle": Idle()}, {"s": setting}, 4)
-    assert all(one.is_left for one in found.records)
+    assert all(one.is_stopped for one in found.records)
     assert {one.length for one in found.records} == {12 * SMALL.decision_every}
-    assert {one.places for one in found.records} == {(3.0, 3.0, 3.0)}
-
-
-def test_results_do_not_depend_on_where_and_in_which_order_games_are_played():
-    """Each portion by a copy of what plays, as in a process of its own."""
-    policies, sizes = {"bank": "banker", "m": "metronome"}, []
-
-    class Apart(Processes):
-        def __call__(self, make, portions):
-            sizes.append(len(portions))
-            return (pickle.loads(pickle.dumps(make))()(portion) for portion in reversed(portions))
-
-    here = quietly(policies, SETTINGS, 3)
-    assert quietly(policies, SETTINGS, 3, play=Apart(2)).records == here.records
-    assert max(sizes) > 1
-
-
-def record(policy, episode, place):
-    return TrialRecord(policy, "s", episode, episode, 5, (place,), (0.1,), (0.0,), 100, False)
+    assert {tuple(one.of_policy(one.places)) for one in found.records} == {(3.0, 3.0, 3.0)}
 
 
 def test_matrices_have_means_and_intervals_over_games():
-    records = [record("a", k, place) for k, place in enumerate([1, 2, 3, 1, 3])] + [record("b", 0, 5.0)]
+    records = [
+        record(k, "abcde", (place, 2, 3, 4, 5), policy=policy, setting="s", own=(1,), returns=(0.0,) * 5)
+        for policy, places in (("a", (1, 2, 3, 1, 3)), ("b", (5,)))
+        for k, place in enumerate(places)
+    ]
     matrix = Evaluation(["a", "b", "c"], ["s"], records).matrix("place")
     assert matrix.value[:2, 0].tolist() == [2.0, 5.0]
     assert matrix.games[:, 0].tolist() == [5, 1, 0]
@@ -140,103 +136,96 @@ def test_matrices_have_means_and_intervals_over_games():
         Evaluation(["a"], ["s"], records).matrix("fun")
 
 
-# ---- going on ------------------------------------------------------------------------------------------
-
-
 def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
+    """Portions by copies of what plays, in another order, as in processes of their own."""
     path, policies = tmp_path / "trials.jsonl", {"bank": "banker", "m": "metronome"}
-    whole = quietly(policies, SETTINGS, 20)
-    played = []
+    whole, parts = quietly(policies, SETTINGS, 20), []
 
-    def play_some(tryout, portions):
-        work = tryout()
-        for portion in portions:
-            played.append(portion)
-            yield work(portion)
-            if len(played) == 3:
-                raise KeyboardInterrupt
+    class Interrupted(Processes):
+        def __call__(self, make, portions):
+            for portion in reversed(portions):
+                parts.append(portion)
+                yield pickle.loads(pickle.dumps(make))()(portion)
+                if len(parts) == 3:
+                    raise KeyboardInterrupt
 
-    first = quietly(policies, SETTINGS, 20, out=path, play=play_some)
+    first = quietly(policies, SETTINGS, 20, out=path, play=Interrupted(2))
     assert not first.is_complete
     assert 0 < len(first.records) < len(whole.records)
     with path.open("a") as file:
         file.write('{"policy": "ba')  # cut short while it was written
-    rest = []
-
-    def play_rest(tryout, portions):
-        rest.extend(portions)
-        return map(tryout(), portions)
-
-    second = quietly(policies, SETTINGS, 20, out=path, play=play_rest)
+    second = quietly(policies, SETTINGS, 20, out=path, play=Interrupted(2))
     assert second.is_complete
     assert second.records == whole.records
-    assert not set(rest) & set(played)
-    assert len(rest) + len(played) == 8
+    assert len(parts) == len(set(parts)) == 8
     third = quietly(policies, SETTINGS, 20, out=path, play=lambda *_: pytest.fail("nothing is left to play"))
     assert third.records == whole.records
 
 
-def test_policies_settings_and_games_can_be_added_to_a_file(tmp_path):
-    path = tmp_path / "trials.jsonl"
-    quietly(["banker"], {"small": SETTINGS["small"]}, 2, out=path)
-    more = quietly(["banker", "metronome"], SETTINGS, 3, out=path)
-    assert len(more.records) == 12
-    assert more.records == quietly(["banker", "metronome"], SETTINGS, 3).records
-    assert [("format" in json.loads(line)) for line in path.read_text().splitlines()].count(True) == 2
+def test_what_was_played_before_a_policy_failed_is_kept_and_its_portion_finished(tmp_path):
+    path, one = tmp_path / "trials.jsonl", {"small": SETTINGS["small"]}
+
+    def fails(make, portions):
+        yield list(make()(portions[0]))[:7]
+        raise PlayingError("a player failed")
+
+    with pytest.raises(StoppedError, match="a player failed") as stopped:
+        quietly(["banker"], one, 16, out=path, play=fails)
+    assert len(stopped.value.result.records) == 7
+    found = quietly(["banker"], one, 18, out=path)
+    assert found.records == quietly(["banker"], one, 18).records
+    games = [json.loads(line).get("game") for line in path.read_text().splitlines()]
+    assert sorted(games[1:]) == list(range(18)), "each is written once"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda: {"seed": 1}, "seed 0; here it is 1"),
-        (lambda: {"configs": {"small": SETTINGS["other"]}}, r"settings\['small'\]"),
-        (lambda: {"policies": {"p": "novice"}}, r"policies\['p'\] = 'banker-1'"),
+        ({"configs": {"small": SETTINGS["other"]}}, r"settings\['small'\]"),
+        ({"policies": {"p": "novice"}}, r"code\['p'\] is 'banker-1', here it is 'novice-1'"),
     ],
 )
-def test_files_of_something_else_are_refused_and_left(tmp_path, change, message):
+def test_files_of_something_else_are_refused(tmp_path, change, message):
     path = tmp_path / "trials.jsonl"
     given = {"policies": {"p": "banker"}, "configs": {"small": SETTINGS["small"]}, "episodes": 1, "out": path}
     quietly(**given)
-    before = path.read_bytes()
     with pytest.raises(ResultsError, match=message):
-        quietly(**{**given, **change()})
-    assert path.read_bytes() == before
+        quietly(**{**given, **change})
 
 
-@pytest.mark.parametrize("text", ["{}\n", "[1]\n", "something else\n", "no line"])
-def test_other_files_are_refused_and_left(tmp_path, text):
-    path = tmp_path / "trials.jsonl"
-    path.write_text(text)
-    with pytest.raises(ResultsError, match=r"trials\.jsonl"):
-        quietly(["banker"], SETTINGS, 1, out=path)
-    assert path.read_text() == text
+REFUSED = [
+    (lambda: quietly({}, SETTINGS, 1), ValueError, "no policies"),
+    (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
+    (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
+    (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, "'x' is 3"),
+    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "belongs to another bot"),
+    (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
+    (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
+    (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
+    (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]), ValueError, "policy 'a'"),
+    (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]), ValueError, "setting 'b'"),
+    (lambda: Setting(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
+    (lambda: Setting(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
+    (
+        lambda: quietly(["banker"], {"s": Setting(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
+        ValueError,
+        r"seats\[3\] is 'who'",
+    ),
+    (
+        lambda: quietly([Expanding()], SETTINGS, 1),
+        TypeError,
+        r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}",
+    ),
+    (
+        lambda: quietly(["novice", Idle(), Idle()], SETTINGS, 1),
+        TypeError,
+        r"policies\[2\] is .*Idle.* the name 'idle' of another bot; give a mapping",
+    ),
+    (lambda: quietly(Expanding(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
+]
 
 
-# ---- what is refused -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: quietly({}, SETTINGS, 1), ValueError, "no policies"),
-        (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
-        (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
-        (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, "'x' is 3"),
-        (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "belongs to another bot"),
-        (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
-        (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
-        (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
-        (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]), ValueError, "policy 'a'"),
-        (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]), ValueError, "setting 'b'"),
-        (lambda: Setting(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
-        (lambda: Setting(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
-        (
-            lambda: quietly(["banker"], {"s": Setting(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
-            ValueError,
-            r"seats\[3\] is 'who'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
 def test_what_cannot_be_is_refused_by_name(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -246,21 +235,4 @@ def test_a_list_has_policies_that_have_a_name():
     one = {"small": SETTINGS["small"]}
     found = quietly([Idle(), "novice"], one, 1)
     assert found.policies == ("idle", "novice")
-    named = quietly({"idle": Idle(), "novice": "novice"}, one, 1)
-    assert found.records == named.records
-
-
-@pytest.mark.parametrize(
-    ("policies", "message"),
-    [
-        ([Expanding()], r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}"),
-        (
-            ["novice", Idle(), Idle()],
-            r"policies\[2\] is .*Idle.* the name 'idle' of another bot; give a mapping",
-        ),
-        (Expanding(), "it must be a mapping from names to policies, or a list"),
-    ],
-)
-def test_a_list_of_others_asks_for_a_mapping(policies, message):
-    with pytest.raises(TypeError, match=message):
-        quietly(policies, SETTINGS, 1)
+    assert found.records == quietly({"idle": Idle(), "novice": "novice"}, one, 1).records

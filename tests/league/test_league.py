@@ -1,6 +1,5 @@
 """The league: whom its strategies choose, when its gates open, whom it gives up, and that it can be kept."""
 
-import dataclasses
 import pickle
 from importlib.util import find_spec
 from itertools import pairwise
@@ -8,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from territorial.bots import PythonBot
 from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
 from territorial.league.league import MOST_NOTES
 from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates, drawn_few
@@ -270,17 +268,6 @@ def test_the_same_calls_give_the_same_league():
     assert played().to_bytes() == played().to_bytes()
 
 
-def test_damaged_files_are_refused_and_nothing_is_unpickled(tmp_path):
-    path, data = tmp_path / "league.npz", played().to_bytes()
-    for damaged in (b"", data[:100], data[:-40], b"x" * 500, data[: len(data) // 2] + b"\0" * 50):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="this is not a league"):
-            League.load(path)
-    np.savez(path, about=np.array([{"format": 1}], object), allow_pickle=True)
-    with pytest.raises(ValueError, match="this is not a league"):
-        League.load(path)
-
-
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "league.npz"
     league = played()
@@ -435,33 +422,3 @@ def test_a_league_that_goes_on_for_long_stays_as_large_as_it_is():
     assert steps == sorted(steps)
     assert steps[0] == 0
     assert steps[-1] == league.steps["main"] - 1
-
-
-class Patient(PythonBot):
-    name = "patient-1"
-
-    def decide(self, view):
-        return -1, 1024
-
-
-def test_bots_in_python_take_part_and_are_given_again_when_a_league_is_read(tmp_path):
-    bot = Patient()
-    main = Learner(name="main", seats=2, opponents=(Opponents(seats=2, strategy="uniform", among=("bots",)),))
-    config = LeagueConfig(num_players=4, learners=(main,), bots=("novice", bot))
-    assert config.bots == ("novice", "patient-1")
-    assert dataclasses.replace(config, seed=3).python_bots == (bot,)
-    league = League(config, rated=False)
-    assert league.table().names("bot") == ["novice", "patient-1"]
-    drawn = league.table().draw(np.random.default_rng(0))
-    assert {player.seat for player in drawn[2:]} <= {"novice", bot}
-    league.record(["trainable:main", "bot:patient-1", "bot:novice"], [1, 2, 3])
-    assert league.payoff.probability("trainable:main", ["bot:patient-1"]) > 0.5
-    league.save(tmp_path / "league.npz")
-    again = League.load(tmp_path / "league.npz", [bot])
-    assert again.to_bytes() == league.to_bytes()
-    assert again.table() == league.table()
-    assert pickle.loads(pickle.dumps(league)).table().to_dict() == league.table().to_dict()
-    with pytest.raises(ValueError, match=r"bots has 'patient-1'; .* given as objects"):
-        League.load(tmp_path / "league.npz")
-    with pytest.raises(ValueError, match="two custom bots are called 'patient-1'"):
-        LeagueConfig(num_players=4, learners=(main,), bots=(bot, Patient()))

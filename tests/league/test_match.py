@@ -1,4 +1,4 @@
-"""``territorial.match`` and ``tournament``: who plays, what comes back, where it is played, refusals."""
+"""``territorial.match``: who plays, what comes back, where it is played, refusals."""
 
 import json
 import os
@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, VecGame, bots, match, tournament
+from territorial import GameConfig, Setting, VecGame, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import pool
-from territorial.evaluation.contests import MAPS, ContestStoppedError
-from territorial.evaluation.pool import PlayingError, Processes, Worker, records_of
-from territorial.evaluation.results import ContestResults, ResultsError
+from territorial.evaluation.match import MAPS
+from territorial.evaluation.play import StoppedError
+from territorial.evaluation.pool import PlayingError, Processes
+from territorial.evaluation.results import GameResults, ResultsError
 from territorial.files.locks import locked
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
@@ -64,12 +65,12 @@ class Takes:
         self.is_started = False
 
 
-def quietly(compare, *args, **options):
-    return compare(*args, **{"progress": False, "processes": 1} | options)
+def quietly(*args, **options):
+    return match(*args, **{"progress": False, "processes": 1} | options)
 
 
 def test_a_match_is_the_games_of_its_seeds():
-    ranking = quietly(match, ["banker", "turtle"], SMALL, 3, seed=5)
+    ranking = quietly(["banker", "turtle"], SMALL, 3, seed=5)
     game = VecGame(SMALL, 3, seats=["banker", "turtle"] * 2, autoreset="disabled", observe=False)
     game.reset(seeds=[5, 6, 7])
     while not game.state.over.all():
@@ -88,19 +89,19 @@ def test_a_match_is_the_games_of_its_seeds():
 def test_all_kinds_of_players_meet_in_one_match():
     policy = Takes()
     players = ["hard", "tests.league.test_match:Waits", Stops(), policy]
-    ranking = quietly(match, players, SMALL, 2)
+    ranking = quietly(players, SMALL, 2)
     assert ranking.records[0].seats == ("hard-1", "waits-1", "stops-1", "takes")
     last = ranking.records[0].land[1]
     assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
     assert not policy.is_started
     assert ranking.contest.code["takes"] == "takes 1"
-    named = quietly(match, ["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
+    named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
     assert named.players == ("hard-1", "mine")
     assert named.contest.code == {"mine": "takes 1"}
 
 
-def test_a_tournament_deals_the_seats():
-    ranking = quietly(tournament, ["banker", "turtle", Takes()], SMALL, 6, seed=2)
+def test_seats_are_dealt():
+    ranking = quietly(["banker", "turtle", Takes()], SMALL, 6, deal=True, seed=2)
     assert len({record.seats for record in ranking.records}) > 2
     assert sum(line.seats for line in ranking.standings) == 24
     assert {line.seats for line in ranking.standings} <= {6, 7, 8, 9, 10}
@@ -126,7 +127,7 @@ def test_a_policy_sees_the_same_whoever_plays_in_its_portion():
 
     seen = []
     players = [Stacks("three", 3, seen), Stacks("one", 1, seen), *["novice", "banker", "turtle", "hard"]]
-    ranking = quietly(tournament, players, SMALL, 6, play=OneByOne(100))
+    ranking = quietly(players, SMALL, 6, deal=True, play=OneByOne(100))
     apart = [{"one", "three"} - set(record.seats) for record in ranking.records]
     assert {"three"} in apart, "in some game only one of them plays"
     assert set(seen) == {3}
@@ -137,7 +138,7 @@ def test_by_default_a_match_is_that_of_the_command():
     found = []
 
     def play(make, portions):
-        found.append(make.config)
+        found.append(make.settings["match"].config)
         found.extend(portions)
         raise KeyboardInterrupt
 
@@ -145,8 +146,10 @@ def test_by_default_a_match_is_that_of_the_command():
     assert found[0] == GameConfig(num_maps=MAPS)
     assert found[1][0].seats == territorial.LINEUPS["mixed-2"].seats
     assert (ranking.records, ranking.is_complete) == ((), False)
-    ranking = tournament(games=2, play=play, progress=False)
+    ranking = match(games=2, deal=True, play=play, progress=False)
     assert set(ranking.contest.players) == {*bots.NAMES, *bots.LEARNED}
+    lineup = match("mixed-2", SMALL, 1, deal=True, play=play, progress=False)
+    assert lineup.contest.players == territorial.LINEUPS["mixed-2"].seats
     six = match("levels-1", SMALL.replace(num_players=6), 1, play=play, progress=False)
     assert six.contest.players == tuple(
         territorial.LINEUPS["levels-1"].seats[i] for i in (0, 5, 10, 16, 21, 26)
@@ -154,7 +157,7 @@ def test_by_default_a_match_is_that_of_the_command():
 
 
 def test_a_ranking_says_what_the_command_writes(tmp_path):
-    ranking = quietly(tournament, ["banker", "turtle", "novice"], SMALL, 4)
+    ranking = quietly(["banker", "turtle", "novice"], SMALL, 4, deal=True)
     table = ranking.table().splitlines()
     assert table[0].split()[:2] == ["player", "seats"]
     assert [line.split()[0] for line in table[1:]] == [line.player for line in ranking.standings]
@@ -170,58 +173,40 @@ def test_a_ranking_says_what_the_command_writes(tmp_path):
         assert set(ranking.ratings) == set(ranking.players)
 
 
-def test_the_same_games_come_back_wherever_they_are_played(tmp_path):
+def test_the_same_games_come_back_wherever_they_are_played():
+    """And those of an evaluation, by the same two processes."""
     players = ["banker", "tests.league.test_match:Waits", Takes()]
-    here = quietly(match, players, SMALL, 7)
-    assert quietly(match, players, SMALL, 7, processes=2).records == here.records
+    here = quietly(players, SMALL, 7)
+    assert quietly(players, SMALL, 7, processes=2).records == here.records
+    settings = {"s": Setting(config=SMALL)}
+    found = [
+        evaluate({"a": Takes(), "b": "banker"}, settings, 3, processes=count, progress=False)
+        for count in (1, 2)
+    ]
+    assert found[0].records == found[1].records
 
     def backwards(make, portions):
         work = make()
         for portion in reversed(portions):
             yield work(portion)
 
-    assert quietly(match, players, SMALL, 7, play=backwards).records == here.records
-
-
-def test_a_match_goes_on_from_its_file(tmp_path):
-    out = tmp_path / "match.jsonl"
-    quietly(match, ["banker", Takes()], SMALL, 2, out=out)
-    before = out.read_text()
-    assert quietly(match, ["banker", Takes()], SMALL, 4, out=out).is_complete
-    assert out.read_text().startswith(before)
-    assert len(out.read_text().splitlines()) == 5
-    other = Takes()
-    other.identity = lambda: "takes 2"
-    with pytest.raises(ResultsError, match="the code of 'takes' has changed since"):
-        quietly(match, ["banker", other], SMALL, 4, out=out)
+    assert quietly(players, SMALL, 7, play=backwards).records == here.records
 
 
 def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch):
     out = tmp_path / "match.jsonl"
     stops = "tests.league.test_match:Stops"
-    quietly(match, ["banker", stops], SMALL, 2, out=out)
+    quietly(["banker", stops], SMALL, 2, out=out)
     monkeypatch.setenv("STOPS", "")
     with pytest.raises(
-        ContestStoppedError, match=r"^ArithmeticError: no more \(.*test_match.py, line \d+, in decide\)$"
+        StoppedError, match=r"^ArithmeticError: no more \(.*test_match.py, line \d+, in decide\)$"
     ) as stopped:
-        quietly(match, ["banker", stops], SMALL, 6, out=out)
-    kept = stopped.value.ranking
+        quietly(["banker", stops], SMALL, 6, out=out)
+    kept = stopped.value.result
     assert isinstance(stopped.value, PlayingError)
     assert not kept.is_complete
     assert [record.game for record in kept.records] == [0, 1]
     assert len(out.read_text().splitlines()) == 3
-
-
-def test_the_games_of_a_portion_that_ended_before_one_failed_are_kept():
-    def make():
-        return lambda portion: (100 // number for number in portion)
-
-    attempt = Worker(make).play((5, 4, 0, 2))
-    assert attempt.records == [20, 25]
-    found = records_of(attempt)
-    assert next(found) == [20, 25]
-    with pytest.raises(PlayingError, match=r"^ZeroDivisionError: .*test_match.py, line \d+, in <genexpr>\)$"):
-        next(found)
 
 
 @pytest.fixture
@@ -234,7 +219,7 @@ def started(monkeypatch):
 
 def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path, monkeypatch, started):
     """On two processes, neither of which goes on."""
-    out, add = tmp_path / "match.jsonl", ContestResults.add
+    out, add = tmp_path / "match.jsonl", GameResults.add
 
     def interrupted(results, records):
         for record in add(results, records):
@@ -242,7 +227,7 @@ def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path, monkeypat
             if len(results.records) == 20:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr(ContestResults, "add", interrupted)
+    monkeypatch.setattr(GameResults, "add", interrupted)
     ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
     assert not ranking.is_complete
     assert len(ranking.records) == len(out.read_text().splitlines()) - 1 == 20
@@ -258,12 +243,10 @@ class _Numbers:
 
 
 def test_what_went_wrong_in_a_process_comes_out_of_it_and_no_process_is_left(started):
-    records, found = Processes(2)(_Numbers(), [*range(50, -1, -1)]), []
     with pytest.raises(
         PlayingError, match=r"^ZeroDivisionError: .* \(.*test_match.py, line \d+, in <lambda>\)$"
     ):
-        found.extend(records)
-    assert sorted(found)[-1] == [50, 2]
+        list(Processes(2)(_Numbers(), [*range(50, -1, -1)]))
     assert len(started) == 2
     assert not any(process.is_alive() for process in started)
 
@@ -294,7 +277,7 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: match("banker", SMALL), TypeError, "seats is 'banker'; it must be the name of a line-up"),
+        (lambda: match("banker", SMALL), TypeError, "seats is 'banker'; it must be a list of players or a"),
         (lambda: match([], SMALL), ValueError, "seats has no players"),
         (lambda: match(["wizard"], SMALL), ValueError, "no bot 'wizard'"),
         (lambda: match(["banker"] * 5, SMALL), ValueError, "5 players; a game of this config has 4 seats"),
@@ -305,7 +288,7 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (lambda: match(["mine"], SMALL, policies={"mine": 3}), TypeError, "the policy 'mine' is 3"),
         (lambda: match(["turtle"], SMALL, policies={"turtle": Waits()}), ValueError, "has the name 'turtle'"),
         (lambda: match([Waits(), Waits()], SMALL), ValueError, "another player also has the name 'waits-1'"),
-        (lambda: tournament("banker", SMALL), TypeError, "players is 'banker'; it must be a list of players"),
+        (lambda: match("banker", SMALL, deal=True), TypeError, "seats is 'banker'; it must be a list"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(call, error, message):
@@ -316,5 +299,5 @@ def test_what_cannot_be_is_refused_by_name(call, error, message):
 def test_two_do_not_play_into_one_file_at_once(tmp_path):
     out = tmp_path / "match.jsonl"
     with locked(tmp_path / "match.jsonl.lock"), pytest.raises(ResultsError, match="another process plays"):
-        quietly(match, ["banker"], SMALL, 1, out=out)
+        quietly(["banker"], SMALL, 1, out=out)
     assert not out.exists()

@@ -218,15 +218,15 @@ def test_files_that_describe_no_setup_are_errors(tmp_path, capsys, name, text, m
     path.write_text(text, encoding="utf-8")
     with pytest.raises((TypeError, ValueError), match=message):
         Setup.read(path)
-    assert cli.main(["memory", "--config", str(path)]) == 2
+    assert cli.main(["info", "memory", "--config", str(path)]) == 2
     assert "argument --config: " in capsys.readouterr().err
 
 
-# ---- territorial memory ------------------------------------------------------------------------------
+# ---- territorial info memory -------------------------------------------------------------------------
 
 
 def run(capsys, *arguments):
-    code = cli.main(["memory", *arguments])
+    code = cli.main(["info", "memory", *arguments])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -269,18 +269,3 @@ def test_the_budget_decides_the_exit_code(capsys):
     code, _, err = run(capsys, "--budget", f"{pairs - 1}B", "--form", "pairs")
     assert code == 1
     assert "(pairs)" in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--budget", "6"], "'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"),
-        (["--iteration-steps", "0"], "'0' is not a whole number from 1 to 1000000000"),
-        (["--num-players", "4"], "agent_seats is 8; there are num_players = 4 seats"),
-        (["--config", "missing.toml"], "argument --config: 'missing.toml' cannot be read: No such file"),
-    ],
-)
-def test_wrong_arguments_are_named(capsys, arguments, message):
-    code, _, err = run(capsys, *arguments)
-    assert code == 2
-    assert message in err

@@ -38,14 +38,6 @@ def test_a_rating_is_shown_with_half_of_its_interval():
     assert ratings.Rating(25.04, 2.0).text() == "25.0 ± 3.9"
 
 
-def test_ten_times_as_many_games_make_ratings_three_times_as_sure():
-    pytest.importorskip("openskill", reason=NEEDS)
-    some, many = (ratings.rate(games(count)) for count in (400, 4000))
-    for name in "abcd":
-        assert some[name].sigma / many[name].sigma == pytest.approx(10**0.5, rel=0.1)
-    assert abs(many["c"].mu - many["d"].mu) < 4 * many["c"].sigma
-
-
 @pytest.mark.verify
 def test_intervals_of_ratings_hold_the_strength_of_nearly_all_players():
     """Of 30 contests with games of players whose strengths are known, up to what all have in common."""

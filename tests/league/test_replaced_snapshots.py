@@ -60,20 +60,6 @@ def test_the_new_one_takes_the_place_of_the_old_one(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [".lock", "last"]
 
 
-def test_the_old_one_stays_until_the_new_one_is_on_the_disk(tmp_path, monkeypatch):
-    put(tmp_path, 1)
-    seen, real = [], os.fsync
-
-    def seeing(file):
-        seen.append(value_in(tmp_path))
-        return real(file)
-
-    monkeypatch.setattr(os, "fsync", seeing)
-    put(tmp_path, 2)
-    assert seen[:2] == [1, 1]
-    assert value_in(tmp_path) == 2
-
-
 def test_what_cannot_be_written_leaves_the_old_one(tmp_path):
     put(tmp_path, 1)
     with pytest.raises(TypeError):

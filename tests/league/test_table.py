@@ -107,11 +107,6 @@ def test_players_have_seats_in_the_engine():
     territorial.VecGame(config, 1, seats=seats)
 
 
-def test_players_are_read_from_text_and_written_back():
-    for text in ("trainable:main", "bot:banker", "snapshot:main-000100"):
-        assert str(Player.parse(text)) == text
-
-
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
@@ -202,17 +197,6 @@ def test_bots_in_python_sit_in_tables():
     assert LeagueTable(table.groups).draw(rng()) == drawn
     copied = pickle.loads(pickle.dumps(table))  # as to a runner
     assert len({player.seat for player in copied.draw(rng())[2:]}) == 1
-
-
-def test_a_table_with_bots_in_python_is_plain_data_and_takes_them_again():
-    bot = Patient()
-    table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
-    text = table.to_json()
-    assert '"bot:patient-1": 2.0' in text
-    again = LeagueTable.from_json(text, bots=[bot])
-    assert again == table
-    with pytest.raises(ValueError, match=r"a player is 'bot:patient-1'; .* given as objects"):
-        LeagueTable.from_json(text)
 
 
 @pytest.mark.parametrize(

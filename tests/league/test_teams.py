@@ -7,17 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting, VecGame, evaluate, match, tournament
+from territorial import GameConfig, Setting, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
 from territorial.evaluation.outcome import Outcome, known_places, places_now
 from territorial.evaluation.payoff import PayoffMatrix
-from territorial.evaluation.record import GameRecord, bounds_of
+from territorial.evaluation.record import GameRecord
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
 from territorial.evaluation.teams import team_numbers, team_parts, teams_by_seat
-from territorial.evaluation.trials import TrialRecord
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from tests.league.test_statistics import record
 
@@ -116,21 +115,6 @@ def test_ratings_are_of_teams():
     assert mixed["a"].mu > 25 > mixed["c"].mu
 
 
-def test_ratings_of_teams_find_the_strength_of_their_players():
-    pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
-    rng, strength = np.random.default_rng(0), {"a": 2.0, "b": 1.0, "c": 0.0, "d": -1.0}
-    games = []
-    for k in range(400):
-        seats = [str(name) for name in rng.permutation(list("aabbccdd"))]
-        teams = (1, 1, 2, 2, 3, 3, 4, 4)
-        luck = np.array([sum(strength[name] for name in seats[2 * t : 2 * t + 2]) for t in range(4)])
-        order = np.argsort(np.argsort(-(luck + rng.gumbel(size=4))))
-        games.append(record(k, seats, [float(order[team - 1] + 1) for team in teams], teams=teams))
-    found = ratings.rate(games)
-    assert found["a"].mu > found["b"].mu > found["c"].mu > found["d"].mu
-    assert found["a"].mu - found["b"].mu > 5 * found["a"].sigma
-
-
 def test_a_team_that_was_not_out_is_before_all_others():
     pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
     kept = ratings.Ratings()
@@ -179,20 +163,34 @@ def test_a_league_records_games_of_teams():
     assert League.from_bytes(league.to_bytes()).to_bytes() == league.to_bytes()
 
 
+def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_land():
+    game = VecGame(SMALL.replace(teams=None), 1, seed=0, seats=["agent"] * 6, autoreset="disabled")
+    game.reset()
+    np.testing.assert_array_equal(places_now(game.state, 0), np.full(6, 3.5))
+
+    class Standing:  # as of an engine: land and troops of five seats, the third of whom is out
+        place2 = np.array([[0, 0, 0, 10, 0, 0]])
+        team = np.arange(6)[None]
+        land = np.array([[0, 10, 30, 0, 10, 10]])
+        troops = np.array([[0, 7, 1, 0, 9, 7]])
+
+    assert places_now(Standing, 0).tolist() == [3.5, 1.0, 5.0, 2.0, 3.5]
+    assert np.isnan(known_places(Standing, 0)).tolist() == [True, True, False, True, True]
+
+
 # ---- records, contests -----------------------------------------------------------------------------
 
 
 def test_records_have_teams_where_there_are_any():
-    bounds = bounds_of(SMALL)
     plain, teams = record(0, "aabbcc", (1,) * 6), GAMES[0]
     assert "teams" not in json.loads(plain.to_json()), "files without teams are what they were"
     for one in (plain, teams):
-        assert GameRecord.from_json(one.to_json().encode(), bounds) == one
+        assert GameRecord.from_dict(json.loads(one.to_json())) == one
     wrong = json.loads(teams.to_json()) | {"teams": [1, 1, 1, 2, 3, 9]}
     with pytest.raises(ValueError, match=r"teams\[5\] is 9; it must be"):
-        GameRecord.from_json(json.dumps(wrong).encode(), bounds)
+        GameRecord.from_dict(wrong)
     with pytest.raises(ValueError, match="teams has 5 entries; there are 6 seats"):
-        GameRecord.from_json(json.dumps(wrong | {"teams": [1] * 5}).encode(), bounds)
+        GameRecord.from_dict(wrong | {"teams": [1] * 5})
 
 
 @pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
@@ -200,18 +198,18 @@ def test_players_hold_whole_teams_however_seats_are_dealt(deal):
     config = SMALL.replace(team_deal=deal)
     contest = Contest(config=config, players=("a", "b", "c"), games=20, draw="fixed_teams")
     dealt = Contest(config=config, players=("a", "b", "c", "d"), games=200, draw="balanced_teams")
-    for fixture in contest.fixtures():
+    for fixture in contest.schedule({}).fixtures():
         assert fixture.teams == teams_by_seat(config, fixture.seed)
         assert fixture.seats == tuple("abc"[team - 1] for team in fixture.teams)
     held = dict.fromkeys("abcd", 0)
-    for fixture in dealt.fixtures():
+    for fixture in dealt.schedule({}).fixtures():
         pairs = set(zip(fixture.teams, fixture.seats, strict=True))
         assert len(pairs) == 3, "each team has one player"
         for _, name in pairs:
             held[name] += 1
     assert sum(held.values()) == 600
     assert min(held.values()) > 120
-    assert (len({fixture.teams for fixture in contest.fixtures()}) > 10) == (deal == "random")
+    assert (len({fixture.teams for fixture in contest.schedule({}).fixtures()}) > 10) == (deal == "random")
 
 
 def test_whole_teams_of_one_are_dealt_as_seats_are():
@@ -220,7 +218,7 @@ def test_whole_teams_of_one_are_dealt_as_seats_are():
         names = tuple("abcdef")
         seats = Contest(config=plain, players=names, games=30, draw=fixed)
         teams = Contest(config=ones, players=names, games=30, draw=f"{fixed}_teams")
-        assert list(seats.fixtures()) == list(teams.fixtures())
+        assert list(map(seats.at, range(30))) == list(map(teams.at, range(30)))
 
 
 def test_a_player_is_needed_for_every_team():
@@ -250,7 +248,7 @@ def test_a_match_of_whole_teams(tmp_path):
     assert ranking.to_dict()["mixed_teams"] == 0
     again = match(["banker", "turtle"], SMALL, 6, out=path, **QUIET)
     assert again.records == ranking.records
-    with pytest.raises(ResultsError, match="its team 2 is 'turtle-1', here it is 'novice-1'"):
+    with pytest.raises(ResultsError, match=r"\['players'\]\[1\] is 'turtle-1', here it is 'novice-1'"):
         match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
     game = VecGame(SMALL, 1, seats=list(ranking.records[0].seats), autoreset="disabled", observe=False)
     game.reset(seeds=[0])
@@ -271,20 +269,19 @@ def test_a_match_of_mixed_teams_says_so():
     assert banker.place == turtle.place
 
 
-def test_a_tournament_deals_whole_teams():
-    ranking = tournament(
-        ["banker", "turtle", "novice", "random"], SMALL.replace(team_deal="random"), 8, **QUIET
-    )
+def test_whole_teams_are_dealt():
+    players = ["banker", "turtle", "novice", "random"]
+    ranking = match(players, SMALL.replace(team_deal="random"), 8, deal=True, **QUIET)
     assert ranking.contest.draw == "balanced_teams"
     assert ranking.to_dict()["mixed_teams"] == 0
     assert sum(line.seats for line in ranking.standings) == 48
     assert len({one.teams for one in ranking.records}) > 4
 
 
-def test_a_tournament_without_teams_and_one_of_teams_of_one_have_the_same_games():
+def test_without_teams_and_with_teams_of_one_the_same_games_are_dealt():
     names = ["banker", "turtle", "novice"]
-    plain = tournament(names, SMALL.replace(teams=None), 3, **QUIET)
-    ones = tournament(names, SMALL.replace(teams=6), 3, **QUIET)
+    plain = match(names, SMALL.replace(teams=None), 3, deal=True, **QUIET)
+    ones = match(names, SMALL.replace(teams=6), 3, deal=True, **QUIET)
     assert plain.records == ones.records
     assert plain.standings == ones.standings
     assert "mixed_teams" not in plain.to_dict()
@@ -324,40 +321,28 @@ def test_an_evaluation_is_of_teams(tmp_path):
     setting = {"small": Setting(config=SMALL, seats=seats)}
     found = evaluate(["banker"], setting, 6, out=path, **QUIET)
     for one in found.records:
-        assert (one.num_teams, one.members) == (3, (2, 2))
-        assert one.places[0] == one.places[1]
-        assert METRICS["score"](one) == (3 - one.places[0]) / 2
+        places = one.of_policy(one.places)
+        assert one.last_place == 3
+        assert places[0] == places[1]
+        assert METRICS["score"](one) == (3 - places[0]) / 2
     again = evaluate(["banker"], setting, 6, out=path, **QUIET)
     assert again.records == found.records
-    assert found.matrix("place").value[0, 0] == np.mean([one.places[0] for one in found.records])
+    assert found.matrix("place").value[0, 0] == np.mean([one.place for one in found.records])
 
 
-def test_records_of_trials_have_teams_where_there_are_any():
-    plain = TrialRecord("a", "s", 0, 0, 6, (2.0,), (0.5,), (0.0,), 10, False)
-    teams = replace(
-        plain, places=(1.0, 3.0, 3.0), land=(0.1,) * 3, returns=(0.0,) * 3, num_teams=3, members=(1, 2, 2)
-    )
-    assert not {"num_teams", "members"} & set(plain.to_dict())
-    for one in (plain, teams):
-        assert TrialRecord.from_dict(json.loads(json.dumps(one.to_dict()))) == one
-    assert teams.place == (1 + 3 / 2 + 3 / 2) / 2, "two teams, not three seats"
-    assert METRICS["score"](teams) == pytest.approx(0.5)
+def test_a_policy_has_its_part_of_each_of_its_teams():
+    teams = record(0, "aabbbc", (1, 1, 3, 3, 3, 2), teams=(1, 1, 2, 2, 2, 3), own=(1, 3, 4))
+    assert teams.place == pytest.approx((1 / 2 + 3 / 3 + 3 / 3) / (1 / 2 + 1 / 3 + 1 / 3))
+    assert METRICS["score"](teams) == pytest.approx((3 - teams.place) / 2)
     assert METRICS["win"](teams) == 1
-    values = teams.to_dict()
-    with pytest.raises(ValueError, match="members has 2 entries; there are 3 seats of the policy"):
-        TrialRecord.from_dict(values | {"members": [1, 2]})
-    with pytest.raises(ValueError, match="num_teams is 7; it must be"):
-        TrialRecord.from_dict(values | {"num_teams": 7})
-    del values["members"]
-    with pytest.raises(ValueError, match="a trial of teams has no 'members'"):
-        TrialRecord.from_dict(values)
 
 
 # ---- games that are left ---------------------------------------------------------------------------
 
 
-def test_a_game_left_standing_is_placed_by_teams_as_the_engine_would_at_its_end():
-    config = SMALL.replace(team_deal="random")
+@pytest.mark.parametrize("teams", [None, 3])
+def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
+    config = SMALL.replace(teams=teams, team_deal="random" if teams else "blocks")
     for seed in range(4):
         cut = VecGame(config.replace(max_ticks=1000), 1, seats=["novice"] * 6, autoreset="disabled")
         over = VecGame(config, 1, seats=["novice"] * 6, autoreset="disabled")
@@ -367,8 +352,8 @@ def test_a_game_left_standing_is_placed_by_teams_as_the_engine_would_at_its_end(
             cut.step()
             over.step()
         wanted = over.state.place2[0, 1:] / 2
-        np.testing.assert_array_equal(places_now(cut.state, 0), wanted)
-        np.testing.assert_array_equal(places_now(over.state, 0), wanted)
+        for found in (places_now(cut.state, 0), places_now(over.state, 0), known_places(over.state, 0)):
+            np.testing.assert_array_equal(found, wanted)
 
 
 def test_the_places_of_teams_that_are_not_out_are_open_and_dead_members_share_them():

@@ -36,15 +36,8 @@ def test_no_number_of_seconds_is_long():
         assert len(text.removeprefix("more than ").split(" ")[0]) <= 3, text
 
 
-def test_a_contest_that_ends_before_its_first_game_says_nothing_of_the_rest():
+def test_what_ends_before_its_first_game_says_nothing_of_the_rest():
     stream = io.StringIO()
-    progress.ContestProgress(500, 0, stream).close()
+    progress.Progress(500, 0, stream).close()
     assert stream.getvalue().split("]")[1].strip() == ""
     assert stream.getvalue().startswith("0 of 500 games [")
-
-
-def test_an_evaluation_says_what_is_left(capsys, monkeypatch):
-    now = iter([0.0, 3600.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
-    progress.EvaluationProgress(25, 2, 3).show()
-    assert capsys.readouterr().err.rstrip() == "1 of 25 portions, 24 h left (2 policies, 3 settings)"

@@ -134,7 +134,7 @@ def test_a_global_that_cannot_be_sent_is_named(tmp_path):
 try:
     {MATCH.splitlines()[1]}
     territorial.match(players, CONFIG, 4, processes=2, progress=False)
-except territorial.evaluation.contests.ContestStoppedError as error:
+except territorial.evaluation.play.StoppedError as error:
     print(error)
 """
     assert printed(tmp_path, LOCKED + LOCK + refused) == (

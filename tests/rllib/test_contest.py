@@ -6,8 +6,7 @@ pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has i
 pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 
 from rllib_adapters.modules.board import ReferenceModule, settings_of
-from territorial import GameConfig
-from territorial.evaluation.contests import match
+from territorial import GameConfig, match
 from territorial.league import SnapshotStore
 from territorial.nets import SnapshotPolicy
 

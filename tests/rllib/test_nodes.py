@@ -18,9 +18,9 @@ from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
 from rllib_adapters.envs.agent_names import POOL  # noqa: E402
 from rllib_adapters.league.evaluation import OnRay  # noqa: E402
 from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial import Setting, cli, evaluate, match, tournament  # noqa: E402
+from territorial import Setting, cli, evaluate, match  # noqa: E402
 from territorial.bots import PythonBot  # noqa: E402
-from territorial.evaluation.contests import MAPS  # noqa: E402
+from territorial.evaluation.match import MAPS  # noqa: E402
 from territorial.league import SnapshotStore, UnknownSnapshotError  # noqa: E402
 from territorial.nets.players import SnapshotPolicy  # noqa: E402
 from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
@@ -208,7 +208,7 @@ def test_commands_join_the_cluster_and_print_what_they_do_without_it(tmp_path, c
     there = commanded(tmp_path, *command)
     assert cli.main([*command, "--processes", "1"]) == 0
     assert capsys.readouterr().out == there
-    command = [*f"tournament --players turtle,novice,banker --games 3 --max-ticks 100 {size}".split()]
+    command = [*f"match --deal --seats turtle,novice,banker --games 3 --max-ticks 100 {size}".split()]
     there = commanded(tmp_path, *command, "--processes", "2")
     assert cli.main([*command, "--processes", "1"]) == 0
     assert capsys.readouterr().out == there
@@ -244,11 +244,11 @@ def test_a_cluster_that_is_not_there_is_an_error_of_the_option(tmp_path, address
         assert reason in done.stderr
 
 
-def test_tournaments_and_evaluations_come_out_as_in_one_process():
+def test_matches_and_evaluations_come_out_as_in_one_process():
     config, names = CONFIG.replace(max_ticks=100), ["turtle", "novice", "banker"]
     settings = {"s": Setting(config=config, seats=["agent", "agent", *["novice"] * 4], max_cycles=5)}
     options = {"progress": False, "play": OnRay(2)}, {"progress": False, "processes": 1}
-    there, here = (tournament(names, config, 3, **one) for one in options)
+    there, here = (match(names, config, 3, deal=True, **one) for one in options)
     assert there.records == here.records
     there, here = (evaluate(names, settings, 2, **one) for one in options)
     assert there.records == here.records

@@ -1,10 +1,11 @@
-"""Networks and styles, by their files and as objects, wherever the name of a bot can be: all but seats."""
+"""Bots in Python, styles and networks, by name, by file and as objects, wherever a bot can be."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import pickle
+import textwrap
 from pathlib import Path
 
 import gymnasium
@@ -12,14 +13,18 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Replay, Setting, VecGame, cli, evaluate, match
+from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
+from territorial.evaluation.players import Cast, Entrants, python_bot
+from territorial.evaluation.results import ResultsError
 from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
 from tests.bots.networks import random_file
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
 MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=60, send=(200, 400)))
+OTHER = dataclasses.replace(MINE, interval=51)
+COPY = dataclasses.replace(bots.make("banker").style, name="copy-1")
 QUIET = {"processes": 1, "progress": False}
 SIZE = ["--height", "24", "--width", "24", "--num-players", "2", "--set", "max_ticks=200"]
 NET, STYLE = "net:one.safetensors", "style:mine.json"
@@ -42,18 +47,92 @@ def table_of(bot) -> LeagueTable:
     return LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
 
 
-def league_of(*bots) -> League:
+def league_of(*players) -> League:
     opponents = (Opponents(seats=3, strategy="uniform", among=("bots",)),)
     main = Learner(name="main", seats=1, opponents=opponents)
-    return League(LeagueConfig(num_players=4, learners=(main,), bots=bots), rated=False)
+    return League(LeagueConfig(num_players=4, learners=(main,), bots=players), rated=False)
+
+
+# ---- bots in Python ----------------------------------------------------------------------------------
+
+
+def test_a_bot_may_lie_in_the_current_folder(folder):
+    (folder / "mine_for_a_test.py").write_text(
+        textwrap.dedent(
+            """
+            from territorial.bots import PythonBot
+            class Mine(PythonBot):
+                name = "mine-1"
+                def decide(self, view):
+                    return -1, 1
+            class Other: pass
+            class Nameless(Mine):
+                name = "turtle"
+            class Sized(Mine):
+                def __init__(self, size): ...
+            class Abstract(PythonBot):
+                name = "abstract-1"
+            class Broken(Mine):
+                def __init__(self): 1 // 0
+            """
+        )
+    )
+    (folder / "wrong_for_a_test.py").write_text("class Mine(\n")
+    (folder / "raises_for_a_test.py").write_text("1 // 0\n")
+    assert python_bot("mine_for_a_test:Mine").name == "mine-1"
+    entrants = Entrants(["banker", "mine_for_a_test:Mine", "mine_for_a_test:Mine"])
+    assert entrants.names == ("banker-1", "mine-1", "mine-1")
+    cast = Cast(entrants.players)
+    assert cast.seat("mine-1") is cast.seat("mine-1"), "one bot has all its seats"
+    for text, message in (
+        ("mine_for_a_test:Other", "is not a subclass of territorial.bots.PythonBot"),
+        ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
+        ("no_such_module:Mine", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("wrong_for_a_test:Mine", "'wrong_for_a_test:Mine' cannot be loaded: SyntaxError: .*line 1"),
+        ("raises_for_a_test:Mine", "cannot be loaded: ZeroDivisionError: "),
+        ("mine_for_a_test:Sized", "cannot be made without arguments: TypeError: .*'size'"),
+        ("mine_for_a_test:Abstract", "cannot be made without arguments: TypeError: .*abstract.*decide"),
+        ("mine_for_a_test:Broken", "cannot be made without arguments: ZeroDivisionError: "),
+        ("mine_for_a_test:Nameless", "has the name 'turtle'; it must be a string that is not the name of"),
+        ("wizard", "there is no bot 'wizard'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Entrants(["banker", text])
+
+
+def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder)
+    base, bot = folder / "base_for_a_test.py", folder / "bot_for_a_test.py"
+    base.write_text(
+        "from territorial.bots import PythonBot\n"
+        "class Base(PythonBot):\n    name = 'b-1'\n    def decide(self, view):\n        return -1, 1\n"
+    )
+    bot.write_text("from base_for_a_test import Base\nclass Bot(Base): pass\n")
+    found = []
+    for path in (None, base, bot, None):
+        if path is not None:
+            path.write_text(path.read_text() + "# changed\n")
+        found.append(Entrants(["bot_for_a_test:Bot", "turtle"]).code["b-1"])
+    assert len(set(found)) == 3
+    assert found[2] == found[3]
+    assert Entrants(["turtle"]).code == {}
+
+
+def test_entrants_tell_styles_apart_by_name():
+    assert Entrants([bots.make("banker").style, "banker"]).names == ("banker-1", "banker-1")
+    assert Entrants([MINE, dataclasses.replace(MINE)]).names == ("mine-1", "mine-1")
+    with pytest.raises(ValueError, match="mine-1: another player also has the name 'mine-1'"):
+        Entrants([MINE, OTHER])
+    with pytest.raises(ValueError, match="banker-1: a bot of the library has the name 'banker-1'"):
+        Entrants([dataclasses.replace(COPY, name="banker-1", interval=7)])
 
 
 # ---- seats -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", ["env", "parallel_env", "make_vec", "SeatEnv", "gymnasium"])
-def test_seats_take_the_file_of_a_style(make):
-    options = {"config": SMALL, "seats": ["agent", STYLE, NET, STYLE]}
+def test_environments_have_files_and_styles_at_their_seats(make):
+    options = {"config": SMALL, "seats": ["agent", STYLE, NET, MINE]}
     if make == "gymnasium":
         env = gymnasium.make("territorial/Territorial-v0", **options)
     else:
@@ -92,9 +171,7 @@ def test_the_name_of_a_network_says_what_its_file_does_not():
         lambda bot: evaluate(
             ["novice"], {"small": Setting(config=SMALL, seats=["agent", bot, bot, bot])}, 1, **QUIET
         ),
-        lambda bot: make_dataset("rows", SMALL, ["banker", bot, bot, bot], games=1, processes=1),
         lambda bot: make_dataset("rows", SMALL, ["banker"] * 4, games=1, rows_of=[bot]),
-        lambda bot: Group(1, {bot: 1}),
         lambda bot: Group(1, {f"bot:{bot}": 1}),
         lambda bot: league_of("novice", bot),
         lambda bot: league_of("novice").record(["trainable:main", f"bot:{bot}"], [1, 2]),
@@ -105,31 +182,41 @@ def test_a_file_that_is_missing_is_named(bot, use):
         use(bot)
 
 
-# ---- evaluations -----------------------------------------------------------------------------------
+# ---- matches and evaluations -------------------------------------------------------------------------
 
 
-def test_settings_have_files_and_custom_bots_at_their_seats():
-    def records(*seats):
+def test_files_and_copies_of_bots_play_as_what_they_are(folder):
+    def match_of(*seats):
+        return [record.places for record in match(seats, SMALL, 2, **QUIET).records]
+
+    def evaluation_of(*seats):
         setting = Setting(config=SMALL, seats=["agent", *seats])
-        return evaluate(["novice"], {"small": setting}, 2, **QUIET).records
+        return [record.places for record in evaluate(["novice"], {"small": setting}, 2, **QUIET).records]
 
-    network = Network("one.safetensors")
-    assert records(NET, STYLE, "banker") == records(network, MINE, "banker") != records(*["banker"] * 3)
-    banker = territorial.bots.make("banker").style
-    assert records(banker, banker, "banker") == records(*["banker"] * 3)
+    named, made = (STYLE, NET, COPY), (MINE, Network("one.safetensors"), "banker")
+    for places_of in (match_of, evaluation_of):
+        assert places_of(*named) == places_of(*made) != places_of("banker", "banker", "banker")
+    Path("mine.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"there is no style in .*mine\.json"):
+        match(named, SMALL, 1, **QUIET)
 
 
-def test_an_evaluation_of_another_file_at_the_path_is_refused():
-    seats = ["agent", NET, "novice", STYLE]
-    settings = {"small": Setting(config=SMALL, seats=seats)}
-    evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
-    assert len(evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET).records) == 2
-    dataclasses.replace(MINE, interval=51).save("mine.json")
-    with pytest.raises(ValueError, match=r"policies\['mine-1'\] = 'mine-1@"):
-        evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+def test_games_with_another_file_at_the_path_are_refused():
+    settings = {"small": Setting(config=SMALL, seats=["agent", NET, "novice", STYLE])}
+
+    def played():
+        match([STYLE, NET], SMALL, 1, out="match.jsonl", **QUIET)
+        return evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+
+    played()
+    assert len(played().records) == 2
+    OTHER.save("mine.json")
+    for call in (played, lambda: evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)):
+        with pytest.raises(ResultsError, match=r"code\['mine-1'\] is '"):
+            call()
     MINE.save("mine.json")
     random_file(Path("one.safetensors"), 2)
-    with pytest.raises(ValueError, match=r"policies\['net:one\.safetensors'\] = 'net:one"):
+    with pytest.raises(ResultsError, match=r"code\['net:one\.safetensors'\] is 'net:one"):
         evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
 
 
@@ -157,26 +244,18 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
     assert {player.seat for player in drawn[1:]} <= {network, "novice"}
 
 
-def test_a_long_path_and_what_the_file_does_not_say_are_written_too(folder):
-    long = folder / ("a" * 70)
-    long.write_bytes(Path("one.safetensors").read_bytes())
-    network = Network(long, temperature=0.5, interval=70)
-    table, league = table_of(network), league_of("novice", network)
-    assert str(folder) not in network.name
-    assert LeagueTable.from_json(table.to_json()) == table
-    league.record([str(player) for player in league.draw()], [1, 2, 3, 4])
-    league.save("league.npz")
-    again = League.load("league.npz")
-    assert again.table() == league.table()
-    assert again.to_bytes() == league.to_bytes()
-
-
-def test_a_style_of_a_file_is_a_player_and_is_read_with_its_file():
+def test_a_table_has_styles_and_is_read_with_them():
     table = table_of(STYLE)
     assert table == table_of(MINE) == table_of(f"bot:{STYLE}")
     assert LeagueTable.from_json(table.to_json(), bots=[STYLE]) == table
     with pytest.raises(ValueError, match=r"bots\[0\] is 'style:gone\.json', whose file cannot be read"):
         LeagueTable.from_json(table.to_json(), bots=["style:gone.json"])
+    twice = [Group(2, {MINE: 1}), Group(2, {dataclasses.replace(MINE): 1})]
+    assert LeagueTable(twice).names("bot") == ["mine-1"]
+    with pytest.raises(ValueError, match="two custom bots are called 'mine-1'"):
+        LeagueTable([twice[0], Group(2, {OTHER: 1})])
+    with pytest.raises(ValueError, match="a style has the name 'banker-1', which the library has"):
+        LeagueTable([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
 
 
 def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path():
@@ -195,40 +274,43 @@ def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path
             load()
 
 
-def test_a_league_takes_files_and_networks_as_bots(tmp_path):
-    league = league_of("novice", NET, STYLE)
+def test_a_league_takes_files_networks_and_styles_as_bots(folder, capsys):
     network = Network("one.safetensors")
+    league = league_of("novice", NET, STYLE)
     assert league.config == league_of("novice", network, MINE).config
     assert dataclasses.replace(league.config, seed=3).python_bots == (network, MINE)
+    with pytest.raises(TypeError, match=r"python_bots\[0\] is 'novice'; it must be a custom bot"):
+        dataclasses.replace(league.config, python_bots=("novice",))
     assert league.table().names("bot") == ["mine-1", network.name, "novice"]
     league.record(["trainable:main", f"bot:{NET}", "bot:style:mine.json", "bot:novice"], [1, 2, 3, 4])
     assert league.payoff.names == ("trainable:main", f"bot:{network.name}", "bot:mine-1", "bot:novice-1")
     with pytest.raises(ValueError, match=r"bot:net:one.* is not a bot of this league"):
         league_of("novice").record(["trainable:main", f"bot:{NET}"], [1, 2])
     league.save("league.npz")
+    with pytest.raises(ValueError, match=r"bots has 'mine-1'; .* given as objects"):
+        League.load("league.npz")
     again = League.load("league.npz", [STYLE])
     assert again.to_bytes() == pickle.loads(pickle.dumps(league)).to_bytes() == league.to_bytes()
     assert again.draw() == league.draw()
-
-
-def test_league_show_reads_the_networks_of_a_league(capsys):
-    league = league_of("novice", NET)
-    league.record([str(player) for player in league.draw()], [1, 2, 3, 4])
-    league.save("league.npz")
+    long = folder / ("a" * 70)
+    long.write_bytes(Path("one.safetensors").read_bytes())
+    far = Network(long, temperature=0.5, interval=70)
+    league_of("novice", far).save("league.npz")
+    assert str(folder) not in far.name
+    assert League.load("league.npz").table() == league_of("novice", far).table()
     assert cli.main(["league", "show", "league.npz"]) == 0
-    assert "net:one.safetensors@" in capsys.readouterr().out
+    assert far.name in capsys.readouterr().out
 
 
-# ---- data sets and replays -------------------------------------------------------------------------
+# ---- data sets, replays and commands ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bot", [NET, STYLE, Network, MINE])
+@pytest.mark.parametrize("bot", [STYLE, Network])
 def test_a_data_set_names_its_bots_by_what_is_in_their_files(bot):
     bot = Network("one.safetensors") if bot is Network else bot
-    names = {STYLE: "mine-1", MINE: "mine-1"}
     options = {"games": 1, "processes": 1}
     made = make_dataset("rows", SMALL, [bot, "novice"] * 2, rows_of=[bot], **options)
-    name = names.get(bot, Network("one.safetensors").name)
+    name = "mine-1" if bot is STYLE else bot.name
     assert made.recipe.seats == [name, "novice"] * 2
     assert made.recipe.rows_of == [name]
     assert made.rows == make_dataset("seats", SMALL, [bot, "novice"] * 2, rows_of=[1, 3], **options).rows > 0
@@ -243,35 +325,32 @@ def test_replays_verify_without_the_files(capsys):
     replay.verify()
     assert replay.seats[0] == "mine-1"
     assert set(replay.launches[:, 1]) == {1, 2}
-    assert cli.main(["replay", "game.replay", "--verify"]) == 0
-    assert "verified" in capsys.readouterr().out
 
-
-# ---- commands --------------------------------------------------------------------------------------
 
 COMMANDS = {
-    "demo": [
-        "--seats",
-        f"{NET},{STYLE}",
-        "--picture",
-        "game.png",
-        "--animation",
-        "game.gif",
-        "--page",
-        "a.html",
-    ],
-    "watch": ["--seats", f"{NET},{STYLE}", "--page", "game.html"],
-    "match": ["--seats", f"{NET},{STYLE}", "--games", "2", "--processes", "1", "--records", "games.jsonl"],
-    "tournament": ["--players", f"{NET},{STYLE},novice", "--games", "2", "--processes", "1"],
-    "dataset": ["rows", "--seats", f"{NET},{STYLE}", "--rows-of", NET, "--games", "1", "--processes", "1"],
+    "demo": ["--no-picture"],
+    "watch": ["--page", "game.html"],
+    "match": ["--games", "1", "--processes", "1"],
+    "dataset": ["rows", "--rows-of", NET, "--games", "1", "--processes", "1"],
 }
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_commands_take_the_files_of_networks_and_styles(verb, capsys):
-    assert cli.main([verb, *COMMANDS[verb], *SIZE]) == 0
+    def code_of(text):
+        try:
+            return cli.main([verb, *COMMANDS[verb], "--seats", text, *SIZE])
+        except SystemExit as stopped:
+            return stopped.code
+
+    Path("bad.json").write_text(json.dumps(MINE.to_dict() | {"interval": 0}))
+    assert code_of(f"{NET},{STYLE}") == 0
     capsys.readouterr()
-    with pytest.raises(SystemExit) as stopped:
-        raise SystemExit(cli.main([verb, *(text.replace(NET, GONE[0]) for text in COMMANDS[verb]), *SIZE]))
-    assert stopped.value.code == 2
-    assert "'net:gone.safetensors', whose file cannot be read: No such file" in capsys.readouterr().err
+    for text, message in (
+        (GONE[0], "'net:gone.safetensors', whose file cannot be read: No such file"),
+        ("style:bad.json", "Style.interval is 0; it must be"),
+    ):
+        assert code_of(f"{text},{STYLE}") == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert "line-ups" not in error

@@ -1,4 +1,4 @@
-"""``territorial match`` and ``tournament``: tables, JSON, going on after an interruption, wrong arguments."""
+"""``territorial match``: tables, JSON, going on after an interruption, wrong arguments."""
 
 import argparse
 import errno
@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from territorial import LINEUPS, GameConfig, VecGame, bots, cli
+from territorial import LINEUPS, GameConfig, cli, match
 from territorial.cli import snapshots
-from territorial.evaluation import pool
-from territorial.evaluation.contests import MAPS
-from territorial.files.locks import locked
+from territorial.evaluation.match import MAPS
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -37,21 +35,14 @@ def result(capsys, *arguments):
     return json.loads(out)
 
 
-def test_match_plays_the_games_of_the_seeds_it_says(capsys):
+def test_match_tells_json_its_games(capsys):
     found = result(capsys, "match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
     config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=MAPS)
-    seats = ["banker-1", "turtle-1"] * 2
-    game = VecGame(config, 3, seats=seats, autoreset="disabled", observe=False)
-    game.reset(seeds=[5, 6, 7])
-    while not game.state.over.all():
-        game.step()
-    places = game.state.place2[:, 1:] / 2
-    mean = {line["player"]: line["place"]["value"] for line in found["standings"]}
-    assert mean == pytest.approx({"banker-1": places[:, ::2].mean(), "turtle-1": places[:, 1::2].mean()})
+    ranking = match(["banker", "turtle"], config, 3, seed=5, processes=1, progress=False)
+    assert found["standings"] == json.loads(json.dumps(ranking.to_dict()))["standings"]
     assert found["contest"]["config"] == config.hexdigest
-    assert found["contest"]["players"] == seats
+    assert found["contest"]["players"] == ["banker-1", "turtle-1"] * 2
     assert found["contest"]["games"] == found["shape"]["games"] == 3
-    assert found["players"] == ["banker-1", "turtle-1"]
     assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
 
 
@@ -66,14 +57,14 @@ def test_match_prints_a_table(capsys):
 
 
 def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
-    common = ("tournament", "--games", "6", *SMALL, *ONE)
+    common = ("match", "--deal", "--games", "6", *SMALL, *ONE)
     players = ("turtle-1", "banker-1", "novice-1")
-    code, out, _ = run(capsys, *common, "--players", ",".join(players))
+    code, out, _ = run(capsys, *common, "--seats", ",".join(players))
     assert code == 0
     lines = out.split("per cent of all times:\n")[1].splitlines()
     order = lines[0].split()
     assert set(order) == set(players)
-    found = result(capsys, *common, "--players", ",".join(players))
+    found = result(capsys, *common, "--seats", ",".join(players))
     assert order == [line["player"] for line in found["standings"]]
     beats = {
         (row, column): found["beats"][i][j]
@@ -86,13 +77,12 @@ def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
     assert "how often one comes in before another: see --json" in run(capsys, *common)[1]
 
 
-@pytest.mark.parametrize("verb", ["match --seats", "tournament --players"])
-def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path, verb):
+def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path):
     pytest.importorskip("openskill", reason="needs the extra league")
     pytest.importorskip("matplotlib", reason="needs the extra league")
     file, plots = tmp_path / "t.json", tmp_path / "plots"
     more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
-    code, out, _ = run(capsys, *verb.split(), "turtle", *more)
+    code, out, _ = run(capsys, "match", "--seats", "turtle", *more)
     assert code == 0
     (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
     assert line[-1] == "-"
@@ -107,62 +97,6 @@ def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
     found = result(capsys, "match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
     seats = LINEUPS["levels-1"].seats
     assert found["contest"]["players"] == [seats[0], seats[8], seats[16], seats[24]]
-
-
-def test_a_tournament_deals_the_seats_of_every_game_anew(capsys, tmp_path):
-    file = tmp_path / "t.jsonl"
-    arguments = ("tournament", "--games", "60", "--records", str(file), *SMALL, *ONE)
-    found = result(capsys, *arguments)
-    assert sum(line["seats"] for line in found["standings"]) == 240
-    games = [json.loads(line) for line in file.read_text().splitlines()[1:]]
-    assert {game["game"] for game in games} == set(range(60))
-    assert all(len(set(game["seats"])) == 4 for game in games), "there are more bots than seats"
-    assert {name for game in games for name in game["seats"]} == {*bots.NAMES, *bots.LEARNED}
-    again = result(capsys, *arguments)
-    assert again["standings"] == found["standings"], "nothing was played again"
-
-
-@pytest.mark.parametrize(("games", "asked", "started"), [(3, 3, 3), (2, 3, 2), (6, 3, 3)])
-def test_as_many_processes_play_as_were_asked_for(capsys, monkeypatch, games, asked, started):
-    counts = []
-
-    def in_processes(make, portions, count):
-        counts.append(count)
-        return pool._here(make, portions)
-
-    monkeypatch.setattr(pool, "_in_processes", in_processes)
-    common = ("match", "--seats", "banker,turtle", "--games", str(games), *SMALL)
-    found = result(capsys, *common, "--processes", str(asked))
-    assert counts == [started]
-    assert found["standings"] == result(capsys, *common, *ONE)["standings"]
-
-
-def test_a_contest_that_was_stopped_goes_on_and_comes_out_the_same(capsys, tmp_path):
-    """The second call finds three games of the first; a third with more games plays only those."""
-    file, straight = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    common = ("match", "--seats", "banker,turtle,novice,hard", *SMALL, *ONE)
-    result(capsys, *common, "--games", "3", "--records", str(file))
-    before = file.read_text().splitlines()
-    found = result(capsys, *common, "--games", "8", "--records", str(file))
-    assert file.read_text().splitlines()[:4] == before
-    assert len(file.read_text().splitlines()) == 9
-    assert (
-        found["standings"] == result(capsys, *common, "--games", "8", "--records", str(straight))["standings"]
-    )
-
-
-def test_two_do_not_play_into_one_file_at_once(capsys, tmp_path):
-    file = tmp_path / "a.jsonl"
-    common = ("match", "--seats", "banker,turtle", "--games", "1", *SMALL, *ONE)
-    with locked(tmp_path / "a.jsonl.lock"):
-        code, _, err = run(capsys, *common, "--records", str(file))
-        assert code == 2
-        assert (
-            f"argument --records: another process plays games into {str(file)!r} (it has just begun)" in err
-        )
-        assert not file.exists()
-        assert run(capsys, *common, "--records", str(tmp_path / "b.jsonl"))[0] == 0
-    assert run(capsys, *common, "--records", str(file))[0] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
@@ -207,57 +141,29 @@ def is_running(pid):
         return False
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--seats", "wizard"], ["no bot 'wizard'; there are random, novice"]),
-        (["--seats", "no_module:Bot"], ["the player 'no_module:Bot' cannot be loaded"]),
-        (["--seats", "banker,banker,banker,banker,banker"], ["5 players; a game of this config has 4 seats"]),
-        (["--games", "0"], ["--games", "'0' is not a whole number from 1"]),
-        (["--processes", "0"], ["--processes", "'0'"]),
-        (["--records", "no/such/folder.jsonl"], ["--records", "there is no such folder"]),
-        (["--records", "."], ["--records", "is a folder"]),
-        (["--plots", "/dev/null/plots"], ["--plots"]),
-        (["--set", "num_maps=2000"], ["num_maps"]),
-        (["--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' plays"]),
-        (["--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
-        (["--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),
-    ],
-)
-def test_wrong_arguments_are_named(capsys, tmp_path, monkeypatch, arguments, parts):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, "match", *SMALL, *arguments)
-    assert code == 2
-    for part in parts:
-        assert part in err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_file_of_another_contest_is_not_touched(capsys, tmp_path):
+def test_a_file_of_something_else_is_an_error_of_the_option(capsys, tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("my notes\n")
     code, _, err = run(capsys, "match", "--records", str(file), *SMALL)
-    assert code == 2
-    assert "argument --records" in err
-    assert "is not a file of a contest" in err
-    assert file.read_text() == "my notes\n"
+    assert (code, file.read_text()) == (2, "my notes\n")
+    assert f"argument --records: {str(file)!r} is not a file of games" in err
 
 
-BOT = """\
+FAILS = """\
+from pathlib import Path
 from territorial.bots import PythonBot
 class Mine(PythonBot):
     name = "mine-1"
     def decide(self, view):
+        if Path("stop").exists():
+            raise OSError("no more")
         return -1, 1
 """
 
 
-STOPPED = BOT.replace("return", "if Path('stop').exists(): raise OSError('no more')\n        return")
-
-
 def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "fails_for_a_test.py").write_text("from pathlib import Path\n" + STOPPED)
+    (tmp_path / "fails_for_a_test.py").write_text(FAILS)
     file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
     common = ("match", "--seats", "fails_for_a_test:Mine,turtle", *ONE, *SMALL)
     kept = (*common, "--records", str(file))
@@ -268,7 +174,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
     assert "2 games; length" in out
     last = err.splitlines()[-2:]
     assert re.fullmatch(
-        r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 6, in decide\)", last[0]
+        r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 7, in decide\)", last[0]
     )
     assert last[1] == f"2 of 4 games are in {file}; the same command resumes"
     code, out, err = run(capsys, *common, "--games", "4")
@@ -300,22 +206,6 @@ def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path, monkey
     assert run(capsys, *common, "--games", "4")[0] == 0
     assert file.read_bytes().startswith(before)
     assert len(file.read_bytes().splitlines()) == 5
-
-
-def test_games_of_a_bot_that_was_edited_are_not_mixed_with_those_before(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    source, file = tmp_path / "edited_for_a_test.py", tmp_path / "a.jsonl"
-    source.write_text(BOT)
-    common = ("match", "--seats", "edited_for_a_test:Mine,turtle", "--records", str(file), *SMALL, *ONE)
-    assert run(capsys, *common, "--games", "1")[0] == 0
-    assert run(capsys, *common, "--games", "2")[0] == 0
-    before = file.read_text()
-    source.write_text(BOT.replace("1\n", "2\n"))
-    code, _, err = run(capsys, *common, "--games", "3")
-    assert code == 2
-    assert "argument --records: " in err
-    assert "the code of 'mine-1' has changed since" in err
-    assert file.read_text() == before
 
 
 def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeypatch):

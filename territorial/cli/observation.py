@@ -1,0 +1,162 @@
+"""``territorial info observation``: what an observation holds."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from territorial.cli import options
+from territorial.cli.option_names import explained
+from territorial.cli.text_tables import aligned, in_bytes
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABLES, Column, ObsLayout, columns
+from territorial.observation.pair_columns import OWN, PAIR_TABLES, TEAM_PAIRS, PairColumn, pair_columns
+
+EXAMPLES = """\
+  territorial info observation
+  territorial info observation --side 128 --num-players 8 --frames 4
+"""
+
+EVERY_COLUMN = {table: columns(table, teams=True) for table in TABLES}
+"""The columns of the tables, with those that only games with teams have."""
+EVERY_PAIR_COLUMN = {"own": OWN, "pairs": pair_columns(teams=True)}
+"""The columns of the form "pairs", with those that only games with teams have."""
+LINE = 100
+
+
+def add_parser(topics: Any) -> None:
+    """Add this topic to ``info``."""
+    summary = "print what an observation holds: each array, and all columns of the tables"
+    parser = options.new_parser(topics, "observation", summary, EXAMPLES)
+    _add_layout_options(parser)
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_layout_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the game")
+    side, low_high = options.whole(MIN_SIDE, MAX_SIDE), f"{MIN_SIDE} to {MAX_SIDE}"
+    group.add_argument(
+        "--side",
+        type=side,
+        default=256,
+        metavar="N",
+        help=f"rows and columns of a square map, in cells; {low_high} (default 256)",
+    )
+    for option in ("--height", "--width"):
+        group.add_argument(
+            option, type=side, metavar="N", help=explained(option, low_high, default="that of --side")
+        )
+    group.add_argument(
+        "--num-players",
+        type=options.whole(MIN_PLAYERS, MAX_PLAYERS),
+        default=32,
+        metavar="N",
+        help=explained("--num-players", f"{MIN_PLAYERS} to {MAX_PLAYERS}", default=32),
+    )
+    group.add_argument(
+        "--frames",
+        type=options.whole(0, MAX_FRAMES),
+        default=1,
+        metavar="N",
+        help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=1),
+    )
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Print it."""
+    options.check_json(parsed)
+    layout = _layout_of(parsed)
+    result = explain(layout)
+    options.report(parsed, _text(layout, result), result)
+    return 0
+
+
+def _layout_of(parsed: argparse.Namespace) -> ObsLayout:
+    """Return the layout that the options describe."""
+    return ObsLayout(
+        height=parsed.height or parsed.side,
+        width=parsed.width or parsed.side,
+        num_players=parsed.num_players,
+        frames=parsed.frames,
+    )
+
+
+def explain(layout: ObsLayout) -> dict[str, Any]:
+    """Return the layout, its arrays and the columns of its tables, as values that JSON has."""
+    return {
+        "layout": layout.to_dict(),
+        "bit_planes": layout.num_planes,
+        "blocked_code": layout.blocked_code,
+        "delta_capacity": layout.delta_capacity,
+        "arrays": [
+            dataclasses.asdict(array)
+            | {"shape": list(layout.shape(array.name)), "letters": list(array.shape)}
+            | {"bytes": layout.nbytes(array.name)}
+            for array in ARRAYS
+        ],
+        "columns": {name: [dataclasses.asdict(column) for column in table] for name, table in TABLES.items()},
+        "team_columns": {
+            name: [dataclasses.asdict(column) for column in table] for name, table in TEAM_TABLES.items()
+        },
+        "pairs": {
+            name: [dataclasses.asdict(column) for column in table] for name, table in PAIR_TABLES.items()
+        },
+        "team_pairs": [dataclasses.asdict(column) for column in TEAM_PAIRS],
+    }
+
+
+def _text(layout: ObsLayout, result: dict[str, Any]) -> str:
+    step_bytes = sum(array["bytes"] for array in result["arrays"] if array["name"] != "terrain")
+    parts = [
+        f"The observation of one game with all its agents, version {layout.version}: "
+        f"{_size_of(layout)}.\n{in_bytes(step_bytes)} a step; terrain comes once a game. "
+        "docs/observation.md explains every bit.",
+        "arrays\n" + "\n".join(_array_text(array) for array in result["arrays"]),
+    ]
+    parts += [
+        f"columns of {name}\n" + aligned(column_rows(table), "rlll", indent=4)
+        for name, table in EVERY_COLUMN.items()
+    ]
+    parts += [
+        f'columns of {name}, of the form "pairs"\n' + aligned(pair_rows(table), "rllr", indent=4)
+        for name, table in EVERY_PAIR_COLUMN.items()
+    ]
+    parts.append(f"for ObsLayout.from_dict\n    {json.dumps(result['layout'])}")
+    return "\n\n".join(parts)
+
+
+def _array_text(array: dict[str, Any]) -> str:
+    """Two lines or more: name, type, shape, bytes and unit, then the meaning."""
+    shape = f"{letters(array['letters'])} = {letters(array['shape'])}" if array["shape"] else "one number"
+    size = f"{array['bytes']:,} bytes; unit: {array['unit']}"
+    indent = " " * 18
+    meaning = textwrap.fill(array["meaning"], LINE, initial_indent=indent, subsequent_indent=indent)
+    return f"    {array['name']:12}  {array['dtype']:8}{shape}, {size}\n{meaning}"
+
+
+def _size_of(layout: ObsLayout) -> str:
+    plural = "" if layout.frames == 1 else "s"
+    return (
+        f"{layout.height} x {layout.width} cells, {layout.num_players} seats, {layout.frames} frame{plural}"
+    )
+
+
+def column_rows(table: Sequence[Column]) -> list[tuple[str, ...]]:
+    """Return number, name, unit and meaning of every column of a table."""
+    return [(str(i), column.name, column.unit, column.meaning) for i, column in enumerate(table)]
+
+
+def pair_rows(table: Sequence[PairColumn]) -> list[tuple[str, ...]]:
+    """Return number, name, value and version of every column of the form "pairs"."""
+    return [(str(i), column.name, column.value, str(column.version)) for i, column in enumerate(table)]
+
+
+def letters(shape: Sequence[object]) -> str:
+    """Return a shape as text, such as (P, C); () for a single number."""
+    inside = ", ".join(map(str, shape))
+    return f"({inside},)" if len(shape) == 1 else f"({inside})"

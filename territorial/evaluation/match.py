@@ -1,0 +1,163 @@
+"""Matches: players that are ranked by many games, on all cores, without any trainer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import cycle, islice
+from typing import Any
+
+from territorial import bots
+from territorial.config import GameConfig
+from territorial.engine.seats import LINEUPS
+from territorial.evaluation.play import played
+from territorial.evaluation.players import Entrants, Player, is_acting
+from territorial.evaluation.pool import Play, play_of
+from territorial.evaluation.ranking import Ranking
+from territorial.evaluation.schedule import Contest, Draw
+from territorial.observation.layout import ObsLayout
+
+MAPS = 16
+"""Generated maps that a match is played on, unless its config says otherwise."""
+DEFAULT_LINEUP = "mixed-2"
+
+
+def match(
+    seats: str | Sequence[Player] | None = None,
+    config: GameConfig | None = None,
+    games: int = 100,
+    *,
+    deal: bool = False,
+    policies: Mapping[str, Player] | None = None,
+    code: Mapping[str, str] | None = None,
+    seed: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    processes: int | None = None,
+    play: Play | None = None,
+    progress: bool = True,
+) -> Ranking:
+    """Return how players do in many games, at the same or at dealt seats; ``territorial match`` prints it.
+
+    Game k has the seed ``seed`` + k. It comes out the same, bit by bit, wherever it is played and whatever is
+    played beside it.
+
+    Args:
+        seats: who plays each seat, repeated if they are fewer than the seats. A player is a bot (name,
+            ``module:Class`` or object), a name of ``policies``, or a policy that has a ``name``. Or the name
+            of a line-up, of which players are taken evenly. In games of teams, up to one player a team: they
+            get whole teams, repeated if they are fewer. A player for every seat, or a line-up, is for seats
+            by their numbers, whatever the teams are; teams may be mixed then. Default None: the line-up
+            "mixed-2", or with ``deal`` all bots of the library.
+        config: rules, size and maps; default None: a ``GameConfig`` with 16 maps.
+        games: how many games there are; 1 to 10,000,000, default 100.
+        deal: True: every game draws who sits where from its seed. Every player, of any number of them, has as
+            many seats as all others, or one more; in games of teams it is whole teams that are dealt. False:
+            seats are the same in every game. Default False.
+        policies: players by names of your choice, such as networks; see :func:`evaluate`. Default None: none.
+        code: digests of what players are made of, by names of your choice. A file of games with others is
+            refused. Default None: those of bots in Python and of policies alone.
+        seed: seed of the first game; default 0.
+        out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
+            played; it must be of the same players, config and seed. Default None: no file.
+        processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
+            usable core.
+        play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
+            cluster; default None: ``processes`` of this machine.
+        progress: True: a line on stderr says how many games have been played; default True.
+
+    Ctrl-C (KeyboardInterrupt) ends it early: what has been played is kept and returned, with ``is_complete``
+    False.
+
+    Raises:
+        ValueError: for players, games or a config that cannot be; as ResultsError, for a file of something
+            else.
+        StoppedError: if a player fails while it plays; its ``result`` is the Ranking of the games before.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
+        >>> ranking = territorial.match(["banker", "turtle"], config, 2, processes=1, progress=False)
+        >>> [line.seats for line in ranking.standings]
+        [4, 4]
+        >>> names = ["banker", "turtle", "novice"]
+        >>> ranking = territorial.match(names, config, 3, deal=True, processes=1, progress=False)
+        >>> sum(line.seats for line in ranking.standings)
+        12
+
+    """
+    config = _config(config)
+    draw, seated = (_dealt if deal else _seated)(seats, config)
+    entrants = Entrants(seated, policies)
+    contest = _contest(entrants, config, games, seed, draw, code)
+    return played(
+        contest.schedule(entrants.players),
+        partial(Ranking, contest),
+        out,
+        play_of(play, processes),
+        progress=progress,
+    )
+
+
+def _config(given: GameConfig | None) -> GameConfig:
+    config = GameConfig(num_maps=MAPS) if given is None else given
+    if not isinstance(config, GameConfig):
+        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+    return config
+
+
+def _dealt(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:
+    """Return the players among whom seats or teams are dealt."""
+    players = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
+    return "balanced_teams" if config.has_allies else "balanced", players
+
+
+def _seated(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:
+    """Return a player for every seat or for every team; more than there are seats if more were named."""
+    num_players = config.num_players
+    chosen = DEFAULT_LINEUP if seats is None else seats
+    players = _listed(chosen)
+    if isinstance(chosen, str) and len(players) > num_players:
+        return "fixed", [players[len(players) * i // num_players] for i in range(num_players)]
+    if len(players) >= num_players:
+        return "fixed", players
+    if isinstance(chosen, str) or not config.has_allies:
+        return "fixed", list(islice(cycle(players), num_players))
+    if len(players) > config.num_teams:
+        raise ValueError(
+            f"seats has {len(players)} players; it must have at most one for each of the {config.num_teams} "
+            f"teams, which gets all of its seats, or one for each of the {num_players} seats"
+        )
+    return "fixed_teams", list(islice(cycle(players), config.num_teams))
+
+
+def _listed(seats: Any) -> list[Player]:
+    if isinstance(seats, str) and seats in LINEUPS:
+        return list(LINEUPS[seats].seats)
+    if isinstance(seats, str) or not isinstance(seats, Iterable):
+        raise TypeError(
+            f"seats is {seats!r}; it must be a list of players or a line-up: {', '.join(LINEUPS)}"
+        )
+    if not (listed := list(seats)):
+        raise ValueError("seats has no players; it must have at least one")
+    return listed
+
+
+def _contest(
+    entrants: Entrants,
+    config: GameConfig,
+    games: int,
+    seed: int,
+    draw: Draw,
+    code: Mapping[str, str] | None,
+) -> Contest:
+    """Return the contest; the errors of a policy that cannot play it."""
+    digests = entrants.code | dict(code or {})
+    contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
+    policies = [player for player in entrants.players.values() if is_acting(player)]
+    frames = max((policy.frames for policy in policies), default=0)
+    layout = ObsLayout.of(config, frames)
+    for policy in policies:
+        policy.start(config, layout, seed)
+        policy.stop()
+    return contest

@@ -1,0 +1,166 @@
+"""What cannot be is refused before anything is done: exit code 2, the argument, its value and its range."""
+
+import pytest
+
+from territorial import cli
+from tests.replay.support import small_replay
+
+SMALL = ("--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200")
+PLAY = ("play", *SMALL, "--no-open", "--port", "0")
+MATCH = ("match", *SMALL)
+REFUSED = [
+    (["demo", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
+    (["demo", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
+    (["demo", "--seed", "x"], ["--seed", "'x'"]),
+    (["demo", "--map", "moon"], ["--map", "moon", "lakes"]),
+    (["demo", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
+    (["demo", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
+    (["demo", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
+    (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
+    (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
+    (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
+    (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
+    (["demo", "--set", "teams=two"], ["teams", "'two'", "1 to 250"]),
+    (["demo", "--num-players", "2", "--set", "teams=1,2,2"], ["teams", "3", "2 seats"]),
+    (["demo", "--set", "teams=2", "--set", "team_deal=odd"], ["team_deal", "'odd'", "blocks, turn, random"]),
+    (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
+    (["demo", "--height", "16", "--width", "16", "--num-players", "99"], ["num_players", "99", "21"]),
+    (["demo", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+    (["demo", "--picture", "/no/such/folder/a.png"], ["--picture", "no such folder"]),
+    (["demo", "--animation", "a.avi"], ["--animation", "'a.avi'", ".apng, .png, .gif, .mp4"]),
+    (["demo", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
+    (["demo", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
+    (["bench", "--seconds", "0"], ["--seconds", "'0'", "0.1 to 3600"]),
+    (["bench", "--threads", "0"], ["--threads", "'0'", "1 to 1024"]),
+    (["bench", "--num-games", "0"], ["--num-games", "'0'"]),
+    (["fly"], ["VERB", "fly", "play"]),
+    (["ply"], ["(did you mean 'play'?)"]),
+    (["demo", "--hieght", "32"], ["unrecognized arguments: --hieght 32 (did you mean '--height'?)"]),
+    (["demo", "--map", "lake"], ["map is 'lake' (did you mean 'lakes'?)"]),
+    (["demo", "--seats", "bankr"], ["there is no bot 'bankr' (did you mean 'banker'?)"]),
+    (["demo", "--seats", "mixd-1"], ["(did you mean 'mixed-1'?)"]),
+    (["demo", "--set", "hieght=32"], ["GameConfig has no field 'hieght' (did you mean 'height'?)"]),
+    (["league", "shwo", "run"], ["(did you mean 'show'?)"]),
+    (
+        ["league", "show", "run", "--plts", "x"],
+        ["unrecognized arguments: --plts x (did you mean '--plots'?)"],
+    ),
+    (["demo", "--zebra"], ["unrecognized arguments: --zebra\n"]),
+    (["info", "maps", "swamp"], ["argument MAP", "'swamp'", "lakes", "europe"]),
+    (["info", "maps", "islands:count=99"], ["argument MAP", "count is '99'", "2 to 64"]),
+    (["info", "maps", "nowhere.png"], ["argument MAP", "'nowhere.png' cannot be read", "No such file"]),
+    (
+        ["info", "maps", "maze:symmetry=quarter_turn", "--height", "32", "--width", "48"],
+        ["argument MAP", "square map", "32 x 48"],
+    ),
+    (["info", "maps", "lakes", "--height", "15"], ["--height", "'15'", "16 to 1024"]),
+    (["info", "maps", "lakes", "--map-seed", "-1"], ["--map-seed", "'-1'"]),
+    (["info", "maps", "lakes", "--num-maps", "101"], ["--num-maps", "'101'", "1 to 100"]),
+    (
+        ["info", "maps", "iceland", "--height", "32", "--width", "48", "--num-players", "250"],
+        ["--num-players", "250, but only", "iceland"],
+    ),
+    (["info", "maps", "lakes", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+    (["info", "maps", "lakes", "--picture", "no/such/a.png"], ["--picture", "no such folder"]),
+    (["info", "maps", "lakes", "--export", "a.jpg"], ["--export", "'a.jpg'", ".png, .npy, .txt"]),
+    (["info", "maps", "lakes", "--export", "no/such/a.png"], ["--export", "no such folder"]),
+    (["info", "maps", "lakes", "europe", "--export", "a.png"], ["--export", "one map, and 2"]),
+    (["info", "maps", "--export", "a.png"], ["--export", "one map, and 0"]),
+    (["info", "maps", "lakes", "--threshold", "0"], ["--threshold", "'0'", "1 to 255"]),
+    (["info", "maps", "lakes", "--json", "no/such/a.json"], ["--json", "no such folder"]),
+    (["demo", "--map", "nowhere.png"], ["--map", "'nowhere.png' cannot be read"]),
+    (["demo", "--map", "lakes:count=3"], ["--map", "lakes has no option 'count'"]),
+    (["demo", "--map", "0*lakes + maze"], ["--map", "weight of the map lakes is 0"]),
+    (["demo", "--set", "map=swamp"], ["--set", "map", "'swamp'", "europe"]),
+    (["demo", "--map", "europe", "--set", "num_maps=2"], ["num_maps is 2; it must be 1"]),
+    (["replay", "missing.replay"], ["FILE", "'missing.replay'", "No such file"]),
+    (["replay", "game.replay", "--at", "201"], ["--at", "201", "0 to 200"]),
+    (["replay", "game.replay", "--at", "-1"], ["--at", "-1", "0 to 200"]),
+    (["replay", "game.replay", "--at", "5", "--picture", "a.jpg"], ["--picture", "'a.jpg'", ".png"]),
+    (["replay", "game.replay", "--picture", "a.png"], ["--picture", "'a.png'", "--at"]),
+    (["replay", "game.replay", "--json", "no/such/folder"], ["--json", "no such folder"]),
+    (["replay"], ["FILE"]),
+    (["replay", "game.replay", "--animation", "a.avi"], ["--animation", "a.avi", ".apng, .png, .gif, .mp4"]),
+    (["replay", "game.replay", "--animation", "/no/such/folder/a.apng"], ["--animation", "no such folder"]),
+    (["replay", "game.replay", "--animation", "--fps", "1000"], ["--animation", "fps is 1000", "0.1 to 100"]),
+    (["replay", "game.replay", "--animation", "--every", "0"], ["--every", "'0'"]),
+    (["replay", "game.replay", "--every", "5"], ["--every", "--animation"]),
+    (["watch", *SMALL, "--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),
+    (["watch", *SMALL, "--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
+    (["watch", *SMALL, "--host", ""], ["--host", "''"]),
+    (["watch", *SMALL, "--every", "0"], ["--every", "'0' is not a whole number from 1"]),
+    (["watch", *SMALL, "--page", "no/such/folder.html"], ["--page", "there is no such folder"]),
+    (["watch", *SMALL, "--page", "."], ["--page", "is a folder"]),
+    (["watch", *SMALL, "--seats", "nobody"], ["--seats", "no bot 'nobody'"]),
+    ([*PLAY, "--seat", "5"], ["argument --seat: 5; there are seats 1 to 4"]),
+    ([*PLAY, "--seat", "0"], ["--seat", "'0'", "from 1 to 250"]),
+    ([*PLAY, "--pace", "0"], ["--pace", "'0' is not a whole number from 1 to 1000, nor the word step"]),
+    ([*PLAY, "--pace", "fast"], ["--pace", "'fast'", "step"]),
+    ([*PLAY, "--opponent", "bankr"], ["argument --opponent: ", "'bankr'", "banker"]),
+    ([*PLAY, "--opponent", "style:no.json"], ["argument --opponent: ", "style:no.json", "cannot be read"]),
+    ([*PLAY, "--opponent", "snapshot:main-1"], ["argument --store: 'snapshot:main-1' plays"]),
+    ([*PLAY, *["--opponent", "turtle"] * 4], ["argument --opponent: 4 opponents; there are seats for 3"]),
+    ([*PLAY, "--advisor", "bankr"], ["argument --advisor: ", "'bankr'", "banker"]),
+    (
+        [*PLAY, "--advisor", "net:no.safetensors"],
+        ["argument --advisor: ", "net:no.safetensors", "cannot be read"],
+    ),
+    ([*PLAY, "--spectate", "--advisor", "turtle"], ["argument --advisor: 'turtle' advises", "--spectate"]),
+    ([*PLAY, "--person", ""], ["argument --person: "]),
+    ([*PLAY, "--person", "a\nb"], ["argument --person: "]),
+    ([*PLAY, "--save", "no/such/game.replay"], ["argument --save: ", "there is no such folder"]),
+    ([*PLAY, "--host", "1.2.3.4"], ["arguments --host, --port: cannot serve on '1.2.3.4'"]),
+    ([*MATCH, "--seats", "wizard"], ["no bot 'wizard'; there are random, novice"]),
+    ([*MATCH, "--seats", "no_module:Bot"], ["the player 'no_module:Bot' cannot be loaded"]),
+    (
+        [*MATCH, "--seats", "banker,banker,banker,banker,banker"],
+        ["5 players; a game of this config has 4 seats"],
+    ),
+    ([*MATCH, "--games", "0"], ["--games", "'0' is not a whole number from 1"]),
+    ([*MATCH, "--processes", "0"], ["--processes", "'0'"]),
+    ([*MATCH, "--records", "no/such/folder.jsonl"], ["--records", "there is no such folder"]),
+    ([*MATCH, "--records", "."], ["--records", "is a folder"]),
+    ([*MATCH, "--plots", "/dev/null/plots"], ["--plots"]),
+    ([*MATCH, "--set", "num_maps=2000"], ["num_maps"]),
+    ([*MATCH, "--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' plays"]),
+    ([*MATCH, "--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
+    ([*MATCH, "--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),
+    (["info", "observation", "--side", "8"], ["--side", "'8'", "16 to 1024"]),
+    (["info", "observation", "--height", "2000"], ["--height", "'2000'", "16 to 1024"]),
+    (["info", "observation", "--num-players", "1"], ["--num-players", "'1'", "2 to 250"]),
+    (["info", "observation", "--frames", "17"], ["--frames", "'17'", "0 to 16"]),
+    (["info", "observation", "--json", "/no/such/folder/a.json"], ["--json", "no such folder"]),
+    (["info", "memory", "--budget", "6"], ["'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"]),
+    (["info", "memory", "--iteration-steps", "0"], ["'0' is not a whole number from 1 to 1000000000"]),
+    (["info", "memory", "--num-players", "4"], ["agent_seats is 8; there are num_players = 4 seats"]),
+    (
+        ["info", "memory", "--config", "missing.toml"],
+        ["argument --config: 'missing.toml' cannot be read: No such file"],
+    ),
+    (
+        ["demo", *SMALL, "--num-players", "6", "--teams", "7"],
+        ["teams is 7; it must be from 2 to num_players, which is 6"],
+    ),
+    (
+        ["demo", *SMALL, "--num-players", "6", "--teams", "1,2"],
+        ["teams has 2 entries; it must have one for each of the 6 seats"],
+    ),
+    (
+        ["demo", *SMALL, "--num-players", "6", "--teams", "two"],
+        ["argument --teams: 'two' is not a whole number from 1 to 250"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "parts"), REFUSED)
+def test_what_cannot_be_is_named(capsys, tmp_path, monkeypatch, arguments, parts):
+    monkeypatch.chdir(tmp_path)
+    if "game.replay" in arguments:
+        small_replay().save("game.replay")
+    before = list(tmp_path.iterdir())
+    assert cli.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    for part in parts:
+        assert part in err
+    assert list(tmp_path.iterdir()) == before
