@@ -31,7 +31,7 @@ TRAINED = (
     "tests/league/test_tensor_file.py tests/env/test_api.py"
 )
 FLOORS = (
-    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_worked_examples.py "
+    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py "
     "tests/env/test_api.py tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
 # numba 0.61 is not for Python 3.14.

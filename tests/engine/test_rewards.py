@@ -112,22 +112,6 @@ def test_whoever_took_most_of_the_dead_is_credited_and_equals_share():
     assert rewards[0, 0] == pytest.approx(0.5 + 1 / 6)
 
 
-def test_placements_add_up_to_nothing_over_a_game_and_survival_to_no_more_than_one():
-    game = VecGame(
-        SMALL.replace(rewards={"placement": 1, "survival": 1, "land": 0}), 2, seed=3, autoreset="disabled"
-    )
-    game.reset()
-    rng, sums = np.random.default_rng(2), {}
-    while not game.state.over.all():
-        info = game.step(random_actions(game, rng))[-1]
-        for name in part_names(game.config.rewards):
-            sums[name] = sums.get(name, 0) + info[name].astype(float)
-    np.testing.assert_allclose(sums["reward_placement"].sum(axis=1), 0, atol=1e-5)
-    lived = np.where(game.state.alive[:, 1:] == 1, game.state.tick[:, None], game.state.death_tick[:, 1:] + 1)
-    np.testing.assert_allclose(sums["reward_survival"], lived / SMALL.max_ticks, atol=1e-5)
-    assert sums["reward_land"].any(), "a weight of zero still tells"
-
-
 def test_without_any_part_all_rewards_are_zero():
     game = VecGame(SMALL.replace(rewards={}), 1, autoreset="disabled")
     game.reset()
