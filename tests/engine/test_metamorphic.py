@@ -207,22 +207,25 @@ def test_a_copy_of_a_batch_goes_on_identically_and_independently(copied, num_thr
 # ---- how the code is run --------------------------------------------------------------------------
 
 PLAY = """
-from territorial import GameConfig, VecGame
+from territorial import GameConfig, Recorder, VecGame
 config = GameConfig(height=20, width=66, num_players=6, map="lakes", starting_troops=700)
 seats = ("agent", "metronome", "banker", "turtle", "novice", "random")
 game = VecGame(config, 1, seed=4, seats=seats)
+recorder = Recorder(game)
 game.reset()
 for step in range(60):
     tables = game.step([[(1, 4)] + [(0, 0)] * 5])[0] + game.pairs([0] * 6, range(1, 7))
     print(game.digest(0).hex(), *(float(table.astype("f8").sum()) for table in tables))
+print(recorder.replay().to_bytes().hex())
 """
 
 
 def test_interpreted_and_compiled_kernels_play_the_same_game(capsys):
     exec(PLAY, {})
-    compiled = [line.split() for line in capsys.readouterr().out.splitlines()]
-    plain = [line.split() for line in interpreted(PLAY).splitlines()]
+    *compiled, replay = [line.split() for line in capsys.readouterr().out.splitlines()]
+    *plain, recorded = [line.split() for line in interpreted(PLAY).splitlines()]
     assert [digest for digest, *_ in plain] == [digest for digest, *_ in compiled]
+    assert recorded == replay
     sums = [np.array([numbers for _, *numbers in lines], float) for lines in (plain, compiled)]
     np.testing.assert_allclose(*sums, rtol=1e-5)  # floats may be added in another order
     assert len({digest for digest, *_ in compiled}) == 60

@@ -122,14 +122,6 @@ def test_an_action_of_gymnasiums_environments_may_be_an_array_of_size_one(action
         assert one.vec.game.digest(0) == other.vec.game.digest(0)
 
 
-@pytest.mark.parametrize("bad", [np.array([3.0]), np.array([3, 3]), np.array([True]), [3], np.array([51])])
-def test_what_is_no_whole_number_is_no_action(bad):
-    env = small_env()
-    env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"the action of 'player_1' is .* it must be a whole number"):
-        env.step(dict.fromkeys(env.agents, 0) | {"player_1": bad})
-
-
 def test_a_bot_in_python_may_sit_on_the_first_seat():
     bot = Sleeper()
     seats = [bot, "agent", "novice", "novice"]

@@ -1,13 +1,10 @@
 """Rewards as trainers get them: weights and a function of one's own, alike in all environments."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
 import territorial
-from tests.env.support import SMALL, small_env
+from tests.env.support import SMALL
 
 SEATS = ("agent", "metronome", "agent", "banker")
 WEIGHTS = {"land": 2, "kills": 0.5, "taken_zero_sum": 1}
@@ -57,48 +54,6 @@ def test_a_function_sees_games_as_they_ended_and_what_it_gives_is_added(autorese
         np.testing.assert_allclose(rewards, weighted + own, atol=1e-5)
         ended += int(info["ended"].sum())
     assert ended >= 3
-
-
-@pytest.mark.parametrize("agent_death", ["remove", "keep"])
-def test_one_game_of_parallel_env_gives_what_a_row_of_the_vector_environment_gives(agent_death):
-    options = {"rewards": WEIGHTS, "seats": SEATS, "reward_fn": troops_gained, "max_ticks": 400}
-    env = small_env(obs="features", agent_death=agent_death, **options)
-    vec = vec_with(num_envs=1, agent_death=agent_death, autoreset="disabled")
-    rng = np.random.default_rng(1)
-    _, infos = env.reset(seed=6)
-    vec.reset(seed=6)
-    while env.agents:
-        listed, actions = env.agents, random_actions(vec, rng)
-        by_agent = {f"player_{seat}": int(actions[0, i]) for i, seat in enumerate((0, 2))}
-        _, rewards, _, _, infos = env.step({agent: by_agent[agent] for agent in listed})
-        _, expected, _, _, info = vec.step(actions)
-        for agent in listed:
-            i = (0, 2).index(int(agent[-1]))
-            assert rewards[agent] == expected[0, i]
-            assert tuple(infos[agent])[-4:] == NAMES
-            assert [infos[agent][name] for name in NAMES] == [info[name][0, i] for name in NAMES]
-
-
-def test_one_seat_and_gymnasiums_vector_have_the_parts_too():
-    options = SMALL | {"rewards": {"survival": 1}, "obs": "features"}
-    one = territorial.SeatEnv(**options)
-    assert "reward_survival" in one.reset(seed=0)[1]
-    _, reward, _, _, info = one.step(0)
-    assert reward == info["reward_survival"] == pytest.approx(10 / one.vec.config.max_ticks)
-    vector = territorial.SeatVectorEnv(4, **options)
-    vector.reset(seed=0)
-    _, rewards, _, _, info = vector.step(np.zeros(4, int))
-    assert np.array_equal(rewards, info["reward_survival"])
-
-
-def test_a_function_travels_with_the_environment():
-    vec = vec_with()
-    vec.reset(seed=1)
-    actions = random_actions(vec, np.random.default_rng(2))
-    twins = [copy.deepcopy(vec), pickle.loads(pickle.dumps(vec)), vec]
-    rewards = [twin.step(actions)[1] for twin in twins]
-    assert np.array_equal(rewards[0], rewards[1])
-    assert np.array_equal(rewards[0], rewards[2])
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,13 @@ def test_a_game_comes_back_as_it_was():
     assert not frames[-1].alive.all()  # somebody has died
     assert {0, 2} <= {target for frame in frames for _, target, _ in frame.attacks.tolist()}
     header = film_header(SMALL, SEATS, "a title")
-    found, decoded, is_whole = read_film(b"".join(write_film(header, frames)))
+    film, stream = b"".join(write_film(header, frames)), zlib.decompressobj()
+    found, decoded, is_whole = read_film(film)
     assert found == header
     assert is_whole
     check(frames, decoded)
+    stream.decompress(film)
+    assert (stream.eof, stream.unused_data) == (True, b"")
 
 
 def test_every_piece_shows_its_frame_at_once():
@@ -55,13 +58,6 @@ def test_every_piece_shows_its_frame_at_once():
         _, decoded, is_whole = read_film(b"".join(pieces[:count]))
         check(frames[:count], decoded)
         assert not is_whole
-
-
-def test_a_whole_film_is_one_whole_zlib_stream():
-    stream = zlib.decompressobj()
-    stream.decompress(b"".join(write_film(film_header(SMALL, SEATS, ""), play()[:3])))
-    assert stream.eof
-    assert stream.unused_data == b""
 
 
 @settings(max_examples=30)
@@ -181,6 +177,8 @@ def test_frames_that_cannot_be_are_refused_and_leave_the_film_whole(changes, mes
     writer = FilmWriter(film_header(SMALL, SEATS, ""))
     with pytest.raises(ValueError, match=message):
         writer.write(frame(**changes))
+    with pytest.raises(ValueError, match="the film has no frame"):
+        writer.close()
     first = writer.write(frame())
     with pytest.raises(ValueError, match="the tick of a frame is 0; it must be more than 0"):
         writer.write(frame())
@@ -188,8 +186,3 @@ def test_frames_that_cannot_be_are_refused_and_leave_the_film_whole(changes, mes
     _, decoded, is_whole = read_film(film)
     assert is_whole
     check([frame(), frame(tick=7)], decoded)
-
-
-def test_a_film_without_frames_is_none():
-    with pytest.raises(ValueError, match="the film has no frame"):
-        FilmWriter(film_header(SMALL, SEATS, "")).close()
