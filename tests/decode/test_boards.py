@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import owner_of_target
-from territorial.constants import BLOCKED
 from territorial.decode import FeatureDecoder
 from territorial.decode.numpy import Decoder
 from territorial.decode.tables import density_thresholds, level_values
@@ -174,23 +173,6 @@ def tables():
     for _ in range(30):
         game.step()
     return game.observations
-
-
-def test_the_boards_of_a_game_are_decoded_as_it_goes_by():
-    """Frames from before a game began show its first board."""
-    game = VecGame(CONFIG, 2, 0, seats=("metronome",) * 7, frames=3)
-    decoder, seats = Decoder(game.layout), np.array([3, 6])
-    shown = []
-    game.reset()
-    for _ in range(40):
-        owner = game.state.owner[:, 1:-1, 1:-1]
-        newest = np.where(owner == BLOCKED, 8, owner).astype(np.uint8)
-        shown = [*shown[1:], newest] if shown else [newest] * 3
-        owners = decoder.owners(game.observations.planes, seats)
-        for k in range(2):
-            assert np.array_equal(owners[k], slow_owners(np.array(shown)[:, k], seats[k], SMALL))
-        game.step()
-    assert len(np.unique(shown[-1])) > 4, "the players have spread"
 
 
 def test_features_are_those_of_the_feature_decoder(tables):

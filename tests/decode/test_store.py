@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
-from tests.decode.support import bit_planes
 from tests.env.copies import WAYS
 
 FRAMES = 4
@@ -505,34 +503,18 @@ def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
 # ---- real games ------------------------------------------------------------------------------------
 
 
-def naive_stacks(layout, boards, is_new):
-    """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
-    packed = bit_planes(boards, layout)
-    stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
-    for t, k in np.ndindex(packed.shape[:2]):
-        stacks[t, k, 0] = packed[t, k]
-        back = 0
-        while back < layout.frames - 1 and not is_new[t - back, k]:
-            back += 1
-            stacks[t, k, back] = packed[t - back + 1, k] ^ packed[t - back, k]
-    return stacks
-
-
 @pytest.mark.parametrize("key_every", [7, 64])
-def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_kept_by_hand(key_every):
+def test_stacks_of_whole_games_are_those_that_the_environment_shows(key_every):
     config = GameConfig(height=24, width=30, num_players=5, max_ticks=900)
     seats = ("metronome", "random", "novice", "turtle", "banker")
     game = VecGame(config, 3, seats=seats, frames=FRAMES)
     layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
     store = FrameStore(layout, 3, key_every=key_every)
-    seen, boards, new, ended, overflows = [], [], [], 0, 0
+    seen, ended, overflows = [], 0, 0
     observations, is_new = game.reset(), np.ones(3, bool)
     while ended < 9:
         store.append(observations)
         seen.append(observations.planes.copy())
-        owner = game.state.owner[:, 1:-1, 1:-1]
-        boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
-        new.append(is_new.copy())
         assert ((observations.delta_count == NEW_GAME) == is_new).all()
         overflows += int((observations.delta_count == NOT_LISTED).sum())
         observations, *_, info = game.step()
@@ -545,7 +527,6 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     assert (stacks == np.array(seen)[times, games]).all()
     assert (store.planes(games[[3, 0, 3]], times[[3, 0, 3]]) == stacks[[3, 0, 3]]).all()
     assert store.planes([], []).shape == (0, *stacks.shape[1:])
-    assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
 
 
 def test_a_game_that_is_put_into_a_position_begins_a_new_stack():

@@ -56,5 +56,3 @@ def fingerprint(results: tuple[Any, ...]) -> str:
             digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
     digest.update(repr(others).encode())
     return digest.hexdigest()
-
-

@@ -1,7 +1,5 @@
 """What PettingZoo's own tests ask of an environment."""
 
-import warnings
-
 import pettingzoo
 import pytest
 from pettingzoo.test import (
@@ -11,13 +9,6 @@ from pettingzoo.test import (
 import territorial
 from territorial import parallel_env
 from tests.env.support import SMALL, small_env
-
-
-@pytest.fixture
-def warned():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):

@@ -3,7 +3,6 @@
 import functools
 import itertools
 import types
-import warnings
 
 import pytest
 from pettingzoo.test import (
@@ -68,13 +67,6 @@ def known_warnings(modes):
 
 def name_of(modes):
     return "-".join("teams" if name == "teams" else str(modes[name]) for name in modes if name not in UNNAMED)
-
-
-@pytest.fixture
-def warned():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 ROWS = [modes | teams for modes in MATRIX for teams in ({}, TEAMS)]

@@ -55,34 +55,6 @@ def test_packed_boards_decode_to_what_every_agent_saw(frames):
                 assert np.array_equal(shown, ego_codes(codes, seat_of(agent)))
 
 
-def test_one_hot_planes_are_those_of_every_frame_and_owner():
-    env = small_env(obs="onehot", frames=2)
-    for observations, history in histories(env, 6):
-        for agent, observation in observations.items():
-            codes = [ego_codes(board, seat_of(agent)) for board in stack_of(history, 2)]
-            expected = [board == owner for board in codes for owner in range(PLAYERS + 1)]
-            assert np.array_equal(observation["observation"], expected)
-
-
-def test_pooled_planes_are_means_over_squares():
-    env = small_env(obs="pooled", frames=2, pool_factor=6, map="lakes")
-    for observations, history in histories(env, 7):
-        for agent, observation in observations.items():
-            codes = [ego_codes(board, seat_of(agent)) for board in stack_of(history, 2)]
-            kinds = [
-                part
-                for board in codes
-                for part in (board == 1, board == 0, (board > 1) & (board <= PLAYERS), board > PLAYERS)
-            ]
-            squares = np.array(kinds, np.float64).reshape(8, 4, 6, 4, 6).mean(axis=(2, 4))
-            np.testing.assert_allclose(observation["observation"][:8], squares, rtol=1e-6)
-            density = env.game.observations.players[0, seat_of(agent) - 1, 5] / env.config.hard_cap
-            level = np.floor(255 * min(1.0, density)) / 255
-            if squares[4].max() == 1:
-                row, column = np.argwhere(squares[4] == 1)[0]
-                assert observation["observation"][8, row, column] == pytest.approx(level, abs=1e-6)
-
-
 @pytest.mark.parametrize("obs", MODES)
 def test_spaces_hold_what_is_shown_and_nothing_shown_is_written_to_again(obs):
     env = small_env(obs=obs)

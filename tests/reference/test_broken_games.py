@@ -4,22 +4,9 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from tests.episodes import play_games
 from tests.twin.invariants import INVARIANTS, InvariantError, check_game, check_games
 
 CONFIG = GameConfig(height=24, width=24, num_players=4, max_ticks=1500)
-
-
-def test_random_play_keeps_every_promise_and_the_hook_sees_every_step():
-    game, ticks = VecGame(CONFIG, 2, seed=3), []
-    game.reset()
-
-    def hook(seen):
-        check_games(seen)
-        ticks.append(int(seen.state.tick[0]))
-
-    play_games(game, 40, seed=1, hook=hook)
-    assert ticks == list(range(10, 410, 10))
 
 
 def spoil(game, name, seat, change):

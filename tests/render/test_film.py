@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import territorial
 from territorial.render import owner_colors, render_board
 from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, usual_distance, write_film
-from territorial.replay import Frame, LiveGame, frame_of
+from territorial.replay import Frame, LiveGame
 from tests.render.film_reader import read_film
 
 SMALL = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
@@ -91,24 +91,6 @@ def test_a_game_of_32_bots_at_full_size_takes_less_than_120_kb():
     film = b"".join(write_film(film_header(config, seats, ""), LiveGame(game).frames(10)))
     assert 6000 < game.state.tick[0] < 6200
     assert len(film) < 120_000
-
-
-def test_frames_are_taken_at_the_distance_asked_for_and_at_the_end():
-    ticks = [frame.tick for frame in play(every=10)]
-    assert ticks == [*range(0, ticks[-1], 10), ticks[-1]]
-    first_beyond = [next(tick for tick in ticks if tick >= corner) for corner in range(0, ticks[-1], 95)]
-    assert [frame.tick for frame in play(every=95)] == sorted({*first_beyond, ticks[-1]})
-
-
-def test_frames_are_copies():
-    game = territorial.VecGame(SMALL, 1, seats=SEATS, observe=False)
-    game.reset(seeds=[1])
-    first = frame_of(game)
-    before = [np.array(part) for part in first]
-    for _ in range(30):
-        game.step()
-    for part, was in zip(first, before, strict=True):
-        np.testing.assert_array_equal(part, was)
 
 
 @pytest.mark.parametrize(

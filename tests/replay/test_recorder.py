@@ -251,19 +251,14 @@ def test_a_game_that_ends_with_a_tick_gives_its_replay():
     replay.verify()
 
 
-def test_an_environment_is_recorded(tmp_path):
-    shelf, rng = Shelf(), np.random.default_rng(2)
+def test_an_environment_is_recorded():
+    shelf = Shelf()
     env = parallel_env(config=SMALL, seats=("agent", "agent", "turtle", "banker"), max_cycles=30)
     with Recorder(env.game, shelf):
         for seed in (1, 2):
-            observations, _ = env.reset(seed=seed)
+            env.reset(seed=seed)
             while env.agents:
-                actions = {
-                    name: env.action_space(name).sample(mask=observations[name]["action_mask"])
-                    for name in env.agents
-                }
-                observations = env.step(actions)[0]
-                rng.random()
+                env.step(dict.fromkeys(env.agents, 5))
         last = env.game.digest(0)
     assert [replay.is_over for _, replay in shelf.replays] == [False, False], "cut by max_cycles"
     assert shelf.replays[-1][1].digest == last
