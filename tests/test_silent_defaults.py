@@ -9,6 +9,7 @@ import territorial
 from territorial.bots import targets
 from territorial.bots.style import MEASURES
 from territorial.cli import options
+from territorial.config import make_params
 from territorial.game import rewards
 from territorial.league import League, LeagueConfig, Learner, Player
 from territorial.play import commands
@@ -37,8 +38,8 @@ def test_every_measure_of_targets_is_its_own_and_another_number_prefers_nobody(m
 
 
 def test_a_part_of_rewards_without_a_kernel_is_no_number():
-    out = np.zeros(4)
-    rewards.write_part.py_func(None, None, None, UNKNOWN, out)
+    out, params = np.zeros(4), make_params(territorial.GameConfig())
+    rewards.write_part.py_func(None, None, params, UNKNOWN, out)
     assert np.isnan(out[1:]).all()
 
 
