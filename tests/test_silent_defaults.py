@@ -39,7 +39,7 @@ def test_every_measure_of_targets_is_its_own_and_another_number_prefers_nobody(m
 
 def test_a_part_of_rewards_without_a_kernel_is_no_number():
     out, params = np.zeros(4), make_params(territorial.GameConfig())
-    rewards.write_part.py_func(None, None, params, UNKNOWN, out)
+    rewards.write_part.py_func(None, params, None, UNKNOWN, out)
     assert np.isnan(out[1:]).all()
 
 

@@ -110,35 +110,6 @@ def board_of(game):
     return game.state.owner[0, 1:-1, 1:-1].copy()
 
 
-@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
-def test_each_agent_is_terminated_or_truncated_once_with_its_team(autoreset):
-    config = GameConfig(
-        height=24, width=24, num_players=6, map="open", max_ticks=900, teams=3, team_deal="turn"
-    )
-    game = begun(
-        config, 4, seats=["agent", "agent", "banker", "banker", "agent", "metronome"], autoreset=autoreset
-    )
-    rng, ends, with_dead_agents = np.random.default_rng(3), 0, 0
-    last = np.zeros((4, 6), int)
-    for _ in range(200):
-        if autoreset == "disabled" and game.stands.all():
-            game.reset()
-            last[:] = 0
-        _, _, terminated, truncated, info = game.step(random_actions(game, rng))
-        last += terminated | truncated
-        for k in range(4):
-            team = game.state.team[k, 1:]
-            assert all(len(set(terminated[k][team == g])) == 1 for g in (1, 2, 3)), "allies end together"
-        assert last.max() <= 1
-        with_dead_agents += ((game.state.alive[:, 1:] == 0) & (last == 0)).sum()
-        over = info["ended"]
-        assert (last[over] == 1).all()
-        ends += over.sum()
-        last[info["was_reset"] | (over if autoreset != "disabled" else False)] = 0
-    assert ends > 3
-    assert with_dead_agents > 10, "some agents die before their team"
-
-
 def test_a_game_without_agents_ends_when_no_team_with_an_agent_lives():
     config = GameConfig(height=16, width=16, num_players=4, map="open", teams=(1, 1, 2, 3))
     seats = ["agent", "turtle", "turtle", "turtle"]

@@ -181,8 +181,12 @@ def test_every_agent_sees_the_game_from_its_own_seat(seats):
     assert env.feature_names == decode.names
 
 
-def test_all_agents_share_their_spaces():
+def test_all_agents_share_their_spaces_and_so_do_those_of_a_copy():
     env = small_env()
+    env.action_space("player_0").seed(7)  # until then its generator does not exist
+    twin = copy.deepcopy(env)
+    assert twin.action_space("player_0") is twin.action_space("player_2")
+    assert twin.action_space("player_0").sample() == env.action_space("player_0").sample()
     for space_of in (env.observation_space, env.action_space):
         assert len({id(space_of(agent)) for agent in env.possible_agents}) == 1
         with pytest.raises(ValueError, match="no agent 'player_4'"):

@@ -211,11 +211,14 @@ def test_a_spiral_is_one_region():
 TWO_REGIONS = LandMask.from_text("\n".join(["....##.........."] * 4 + ["################"] * 12))
 
 
-def test_largest_region_blocks_all_other_land():
+def test_largest_region_blocks_all_other_land_and_of_equal_ones_the_first_is_kept():
     kept = largest_region(TWO_REGIONS)
     assert kept.num_land == 40
     check_connected(kept)
     assert largest_region(kept) == kept
+    land = np.zeros((16, 16), bool)
+    land[3, 9:12] = land[5, 1:4] = True
+    assert np.argwhere(largest_region(LandMask.from_array(land)).to_array())[0].tolist() == [3, 9]
 
 
 def test_maps_of_ones_own_must_be_one_region():
