@@ -2,7 +2,6 @@
 
 import io
 import struct
-import tracemalloc
 import zlib
 from functools import cache
 from itertools import pairwise
@@ -14,6 +13,7 @@ from PIL import Image
 
 from territorial.files import png
 from territorial.files.png import SIGNATURE, PngError, read_png
+from tests.hostile.support import peak_of
 
 GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
 CHANNELS = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGB_ALPHA: 4}
@@ -262,12 +262,9 @@ def test_rows_that_would_grow_a_thousandfold_are_unpacked_as_far_as_the_picture_
     rows = bomb(128)
     pieces = [chunk(b"IDAT", rows[at : at + 4096]) for at in range(0, len(rows), 4096)]
     data = file_of(header(16, 16), *pieces, END)
-    tracemalloc.start()
     assert not read_png(data, 16, 1024).any()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4 * len(data)
     assert given_to_pillow[1].num_read <= 2 * len(data)
+    assert peak_of(lambda: read_png(data, 16, 1024)) < 4 * len(data)
 
 
 TEXTS = {
@@ -281,12 +278,10 @@ TEXTS = {
 def test_what_is_no_picture_stays_packed(name, given_to_pillow):
     """Pillow would refuse a text of more than PngImagePlugin.MAX_TEXT_CHUNK, but unpack many of that size."""
     packed = TEXTS[name]()
-    tracemalloc.start()
-    assert read_png(file_of(header(20, 16), *[packed] * 8, IDAT, packed, END), 16, 1024).shape == (16, 20, 3)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2**20 + 3 * 9 * len(packed)
+    data = file_of(header(20, 16), *[packed] * 8, IDAT, packed, END)
+    assert read_png(data, 16, 1024).shape == (16, 20, 3)
     assert [file.size for file in given_to_pillow] == [len(file_of(header(20, 16), IDAT, END))] * 2
+    assert peak_of(lambda: read_png(data, 16, 1024)) < 2**20 + 3 * 9 * len(packed)
 
 
 def test_a_size_is_refused_before_pillow_sees_the_file(given_to_pillow):
@@ -318,13 +313,11 @@ def test_other_formats_are_not_tried(monkeypatch):
 def test_the_largest_picture_takes_memory_for_its_pixels_only():
     rows = zlib.compress((b"\4" + b"\0\0\0\xff" + bytes(4092)) + (b"\4" + bytes(4096)) * 1023)
     data = file_of(header(1024, 1024, 8, RGB_ALPHA), chunk(b"IDAT", rows), END)
-    tracemalloc.start()
     pixels = read_png(data, 16, 1024)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
     assert pixels.shape == (1024, 1024, 3)
     assert not pixels.any()
-    assert peak < 64 * 2**20
+    del pixels
+    assert peak_of(lambda: read_png(data, 16, 1024)) < 64 * 2**20
 
 
 # ---- kinds of picture --------------------------------------------------------------------------------
