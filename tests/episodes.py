@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,25 +10,6 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
-
-
-def play_games(
-    game: VecGame,
-    steps: int,
-    seed: int = 0,
-    hook: Callable[[VecGame], object] | None = None,
-    *,
-    share: float = 0.3,
-) -> None:
-    """Play ``steps`` environment steps of a batch with random actions; ``hook(game)`` is called after each.
-
-    About ``share`` of the seats launch in a step, four in five at a legal target, the others anywhere.
-    """
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        game.step(random_actions(game, rng, share))
-        if hook is not None:
-            hook(game)
 
 
 def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) -> npt.NDArray[np.int64]:

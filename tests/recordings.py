@@ -31,8 +31,10 @@ class Recording:
             return
         self._now.setdefault(label, hashlib.blake2b(digest_size=12)).update(as_bytes(value))
 
-    def end(self):
-        """Close the step."""
+    def end(self, **values):
+        """Close the step, with these values by their labels."""
+        for label, value in values.items():
+            self.add(label, value)
         self.steps.append({label: seen.digest() for label, seen in self._now.items()})
         self._now = {}
 

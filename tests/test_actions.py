@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from territorial import GameConfig, VecGame
 from territorial.actions.encoding import (
     NO_TARGET,
     ego_owners,
@@ -68,14 +67,6 @@ def test_targets_go_round_the_seats_beginning_with_oneself(num_players):
         round_table = [*range(p, num_players + 1), *range(1, p)]
         assert owners == [NO_TARGET, NEUTRAL, *round_table]
         assert ego_owners(num_players)[p - 1].tolist() == [NEUTRAL, *round_table]
-
-
-def test_ego_codes_are_those_of_the_formula():
-    num_players = 9
-    table = ego_owners(num_players)
-    for p in range(1, num_players + 1):
-        for q in range(1, num_players + 1):
-            assert table[p - 1, (q - p) % num_players + 1] == q
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)
@@ -150,25 +141,6 @@ def test_the_mask_of_numbers_repeats_each_target_for_each_fraction():
     assert (mask.shape, mask.dtype) == ((5, num_flat_actions(5)), np.int8)
     for number, (what, _) in enumerate(unflatten(np.arange(num_flat_actions(5))).tolist()):
         assert np.array_equal(mask[:, number], targets[:, what])
-
-
-def test_masks_of_a_game_allow_exactly_what_the_game_does():
-    config = GameConfig(height=20, width=20, num_players=4, map="open")
-    game = VecGame(config, 1, seed=3)
-    game.reset()
-    for step in range(12):
-        masks = target_masks(game.observations.masks, *every_seat(4))
-        before = game.save(0)
-        for p in range(1, 5):
-            for what in range(1, 6):
-                game.restore(0, before)
-                counted = game.state.illegal[0, p]
-                actions = np.zeros((1, 4, 2), np.int64)
-                actions[0, p - 1] = what, 2
-                game.step(actions)
-                assert game.state.illegal[0, p] - counted == 1 - masks[p - 1, what]
-        game.restore(0, before)
-        game.step([[(1 + step % 3, 6)] * 4])
 
 
 def test_the_fractions_rise_from_a_64th_to_everything():

@@ -1,19 +1,15 @@
 """What launches take from a balance: one formula for kernels, numbers and arrays."""
 
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import territorial
 from territorial import GameConfig
 from territorial.config import make_params
 from territorial.game.amounts import amount_sent, fraction_for, tax_on, wanted_of
 from territorial.jit.decorators import kernel
 from tests.twin.formulas import launch_tax, wanted_amount
 
-PACKAGE = Path(territorial.__file__).parent
 CONFIG = GameConfig(launch_tax=37)
 TROOPS, FRACTIONS, NEEDS = st.integers(1, 2**40), st.integers(1, 1024), st.integers(0, 2**40)
 

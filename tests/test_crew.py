@@ -231,25 +231,6 @@ def test_an_error_ends_the_call_and_the_next_one_works(failing):
     crew.retire()
 
 
-def test_all_errors_are_gone_after_the_first_is_raised():
-    crew, times = Crew(6, 3), np.zeros(6, np.int64)
-
-    def fail(thread):
-        if thread == 0:
-            work(crew.queues, crew.posts[0], 0, times)
-            while len(crew._errors) < 2:
-                time.sleep(0.001)
-        else:
-            crew.posts[thread, STATE] = WORKING
-            raise ArithmeticError(f"thread {thread}")
-
-    with pytest.raises(ArithmeticError, match=r"thread [12]"):
-        crew.share_again(fail, range(3))
-    share_again(crew, times)
-    assert times.tolist() == [2] * 6
-    crew.retire()
-
-
 def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_takes_nothing_more():
     crew, begun, goes_on, taken = Crew(6, 2), threading.Event(), threading.Event(), []
 

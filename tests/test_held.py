@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from territorial import GameConfig, VecGame
 from territorial.jit.bound_arguments import Held, arguments_of, call_at, keep
 from territorial.jit.decorators import JIT_ENABLED, address_of, kernel, types_of
 
@@ -69,21 +68,6 @@ def test_memory_stays_as_long_as_it_is_held():
 def test_it_does_not_go_to_other_processes():
     with pytest.raises(TypeError, match="cannot be copied to another process"):
         pickle.dumps(Held(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1))), hold))
-
-
-def test_a_batch_that_was_copied_or_sent_plays_in_memory_of_its_own():
-    game = VecGame(GameConfig(height=32, width=32, num_players=4), 3, seats=["banker"] * 4, frames=2)
-    game.reset(seed=5)
-    game.step()  # from here on, arguments are held
-    others = [game.clone(), pickle.loads(pickle.dumps(game))]
-    before = game.digest(1)
-    for other in others:
-        for _ in range(20):
-            other.step()
-        assert game.digest(1) == before != other.digest(1)
-    for _ in range(20):
-        game.step()
-    assert game.digest(1) == others[0].digest(1) == others[1].digest(1)
 
 
 # ---- calls by address ----------------------------------------------------------------------------

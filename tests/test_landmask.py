@@ -92,119 +92,10 @@ def test_a_mask_cannot_be_changed():
         LandMask.from_text(DRAWING).height = 3
 
 
-@pytest.mark.parametrize(
-    ("land", "message"),
-    [
-        (np.ones((15, 16), bool), "map height is 15; it must be a whole number from 16 to 1024"),
-        (np.ones((16, 1025), bool), "map width is 1025; it must be a whole number from 16 to 1024"),
-        (np.ones(16, bool), r"a map is a 2-D array \(height, width\); got shape \(16,\)"),
-        (np.full((16, 16), 2), "only 0 .blocked. and 1 .land."),
-        (np.full((16, 16), 0.5), "only 0 .blocked. and 1 .land."),
-    ],
-)
-def test_an_array_that_is_no_map_is_refused(land, message):
-    with pytest.raises(ValueError, match=message):
-        LandMask.from_array(land)
-
-
 def one_wrong(value, dtype):
     land = np.ones((16, 20), dtype)
     land[3, 5] = value
     return land
-
-
-@pytest.mark.parametrize(
-    ("land", "message"),
-    [
-        (one_wrong(2, np.int64), "is 2 at row 3, column 5; a map array"),
-        (one_wrong(-1, np.int8), "is -1 at row 3, column 5"),
-        (one_wrong(255, np.uint8), "is 255 at row 3, column 5"),
-        (one_wrong(0.5, np.float32), "is 0.5 at row 3, column 5"),
-        (one_wrong(np.nan, np.float64), "is nan at row 3, column 5"),
-        (one_wrong(np.inf, np.float64), "is inf at row 3, column 5"),
-        ([[1] * 16] * 15 + [[1] * 17], "with rows of one width; numpy says"),
-        ([[1] * 16] * 15 + [1], "with rows of one width; numpy says"),
-        (np.ones((16, 16, 3), bool), r"2-D array \(height, width\); got shape \(16, 16, 3\)"),
-        (True, r"2-D array \(height, width\); got shape \(\)"),
-        ([], r"got shape \(0,\)"),
-        (np.ones((16, 0), bool), "map width is 0; it must be a whole number from 16 to 1024"),
-    ],
-)
-def test_a_wrong_number_or_shape_is_named(land, message):
-    with pytest.raises(ValueError, match=message):
-        LandMask.from_array(land)
-
-
-@pytest.mark.parametrize(
-    ("land", "given"),
-    [
-        (np.ones((16, 16), object), "an array of object"),
-        (np.ones((16, 16), complex), "an array of complex128"),
-        (np.full((16, 16), "1"), "an array of <U1"),
-        (np.zeros((16, 16), "datetime64[s]"), r"an array of datetime64\[s\]"),
-        ([[1] * 15 + [None]] * 16, "an array of object"),
-        (None, "of type NoneType"),
-        (DRAWING, "of type str"),
-        (LandMask.from_text(DRAWING), "of type LandMask"),
-        (iter([[1] * 16] * 16), "of type list_iterator"),
-        ({1, 2}, "of type set"),
-    ],
-)
-def test_an_array_of_other_things_than_numbers_is_refused(land, given):
-    message = f"the land of a map is {given}; it must be a 2-D array .* of bools, or of 0"
-    with pytest.raises(TypeError, match=message):
-        LandMask.from_array(land)
-
-
-def test_rows_of_several_widths_are_refused():
-    with pytest.raises(ValueError, match=r"rows of one width; got widths \[3, 4\]: row 0 has 3, row 1 has 4"):
-        LandMask.from_text("...\n....")
-    with pytest.raises(ValueError, match=r"got widths \[0, 17\]: row 0 has 17, row 16 has 0"):
-        LandMask.from_text(f"{DRAWING}\n\n{DRAWING}")
-    with pytest.raises(ValueError, match=r"got widths \[3, 17\]: row 0 has 17, row 16 has 3"):
-        LandMask.from_text(f"{DRAWING}\n   \n")
-
-
-@pytest.mark.parametrize("text", ["", "\n\n"])
-def test_an_empty_drawing_is_refused(text):
-    with pytest.raises(ValueError, match="the map drawing is empty; it needs rows of one width"):
-        LandMask.from_text(text)
-
-
-@pytest.mark.parametrize("text", [None, 5, DRAWING.encode(), DRAWING.splitlines()])
-def test_a_drawing_that_is_no_str_is_refused(text):
-    with pytest.raises(TypeError, match=f"a map drawing is a str, one line a row; got {type(text).__name__}"):
-        LandMask.from_text(text)
-
-
-def test_bits_of_the_wrong_length_are_refused():
-    with pytest.raises(ValueError, match="map bits hold 3 bytes; 16 x 17 needs 48"):
-        LandMask(16, 17, b"abc")
-
-
-@pytest.mark.parametrize(
-    "bits", [None, "a" * 32, bytearray(32), memoryview(bytes(32)), np.zeros(32, np.uint8)]
-)
-def test_bits_that_are_no_bytes_are_refused(bits):
-    with pytest.raises(TypeError, match=f"map bits are of type {type(bits).__name__}; they must be bytes"):
-        LandMask(16, 16, bits)
-
-
-@pytest.mark.parametrize("side", ["16", None, 16.0, True, np.True_, [16], np.float64(16)])
-def test_a_side_that_is_no_whole_number_is_refused(side):
-    wanted = "; it must be a whole number from 16 to 1024"
-    with pytest.raises(TypeError, match=re.escape(f"map height is {side!r}{wanted}")):
-        LandMask(side, 16, bytes(32))
-    with pytest.raises(TypeError, match=re.escape(f"map width is {side!r}{wanted}")):
-        LandMask(16, side, bytes(32))
-
-
-@pytest.mark.parametrize("side", [15, 0, -16, 1025, 10**30])
-def test_a_side_out_of_range_is_refused(side):
-    with pytest.raises(ValueError, match=f"map height is {side}; it must be a whole number from 16 to 1024"):
-        LandMask(side, 16, bytes(32))
-    with pytest.raises(ValueError, match=f"map width is {side}; it must be a whole number from 16 to 1024"):
-        LandMask(16, side, bytes(32))
 
 
 def test_numpy_integers_become_ints():
@@ -224,3 +115,79 @@ def test_bits_beyond_the_width_are_refused(width):
         message = f"map bits of row 5 end in the byte {wrong:#04x}; it must be at most .* beyond the width"
         with pytest.raises(ValueError, match=message):
             LandMask(16, width, bytes(bits))
+
+
+SIDES = "it must be a whole number from 16 to 1024"
+BAD_ARRAYS = [
+    (np.ones((15, 16), bool), ValueError, f"map height is 15; {SIDES}"),
+    (np.ones((16, 1025), bool), ValueError, f"map width is 1025; {SIDES}"),
+    (np.ones((16, 0), bool), ValueError, f"map width is 0; {SIDES}"),
+    (np.ones(16, bool), ValueError, "a map is a 2-D array (height, width); got shape (16,)"),
+    (np.ones((16, 16, 3), bool), ValueError, "2-D array (height, width); got shape (16, 16, 3)"),
+    (True, ValueError, "2-D array (height, width); got shape ()"),
+    ([], ValueError, "got shape (0,)"),
+    (np.full((16, 16), 2), ValueError, "only 0 (blocked) and 1 (land)"),
+    (one_wrong(2, np.int64), ValueError, "is 2 at row 3, column 5; a map array"),
+    (one_wrong(-1, np.int8), ValueError, "is -1 at row 3, column 5"),
+    (one_wrong(255, np.uint8), ValueError, "is 255 at row 3, column 5"),
+    (one_wrong(0.5, np.float32), ValueError, "is 0.5 at row 3, column 5"),
+    (one_wrong(np.nan, np.float64), ValueError, "is nan at row 3, column 5"),
+    (one_wrong(np.inf, np.float64), ValueError, "is inf at row 3, column 5"),
+    ([[1] * 16] * 15 + [[1] * 17], ValueError, "with rows of one width; numpy says"),
+    ([[1] * 16] * 15 + [1], ValueError, "with rows of one width; numpy says"),
+    *(
+        (land, TypeError, f"the land of a map is {given}; it must be a 2-D array")
+        for land, given in (
+            (np.ones((16, 16), object), "an array of object"),
+            (np.ones((16, 16), complex), "an array of complex128"),
+            (np.full((16, 16), "1"), "an array of <U1"),
+            (np.zeros((16, 16), "datetime64[s]"), "an array of datetime64[s]"),
+            ([[1] * 15 + [None]] * 16, "an array of object"),
+            (None, "of type NoneType"),
+            (DRAWING, "of type str"),
+            (LandMask.from_text(DRAWING), "of type LandMask"),
+            (iter([[1] * 16] * 16), "of type list_iterator"),
+            ({1, 2}, "of type set"),
+        )
+    ),
+]
+BAD_DRAWINGS = [
+    ("...\n....", ValueError, "rows of one width; got widths [3, 4]: row 0 has 3, row 1 has 4"),
+    (f"{DRAWING}\n\n{DRAWING}", ValueError, "got widths [0, 17]: row 0 has 17, row 16 has 0"),
+    (f"{DRAWING}\n   \n", ValueError, "got widths [3, 17]: row 0 has 17, row 16 has 3"),
+    ("", ValueError, "the map drawing is empty; it needs rows of one width"),
+    ("\n\n", ValueError, "the map drawing is empty; it needs rows of one width"),
+    *(
+        (text, TypeError, f"a map drawing is a str, one line a row; got {type(text).__name__}")
+        for text in (None, 5, DRAWING.encode(), DRAWING.splitlines())
+    ),
+]
+BAD_MASKS = [
+    ((16, 17, b"abc"), ValueError, "map bits hold 3 bytes; 16 x 17 needs 48"),
+    *(
+        ((16, 16, bits), TypeError, f"map bits are of type {type(bits).__name__}; they must be bytes")
+        for bits in (None, "a" * 32, bytearray(32), memoryview(bytes(32)), np.zeros(32, np.uint8))
+    ),
+    *(
+        ((*sides, bytes(32)), error, f"map {name} is {side!r}; {SIDES}")
+        for error, values in (
+            (TypeError, ("16", None, 16.0, True, np.True_, [16], np.float64(16))),
+            (ValueError, (15, 0, -16, 1025, 10**30)),
+        )
+        for side in values
+        for name, sides in (("height", (side, 16)), ("width", (16, side)))
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "error", "message"),
+    [
+        *((LandMask.from_array, (land,), error, message) for land, error, message in BAD_ARRAYS),
+        *((LandMask.from_text, (text,), error, message) for text, error, message in BAD_DRAWINGS),
+        *((LandMask, arguments, error, message) for arguments, error, message in BAD_MASKS),
+    ],
+)
+def test_what_is_no_map_is_refused(make, arguments, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        make(*arguments)

@@ -1,19 +1,15 @@
 """What a launch needs and whether it is legal: one formula for kernels, numbers and arrays."""
 
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-import territorial
 from territorial import GameConfig
 from territorial.config import make_params
 from territorial.game.legality import is_legal, largest_need, need_for
 from territorial.jit.decorators import kernel
 from tests.twin.formulas import launch_need
 
-PACKAGE = Path(territorial.__file__).parent
 CONFIG = GameConfig(layer_cost=3, layer_growth_divisor=8, need_divisor=4)
 SIZES, POOLS, TROOPS = st.integers(0, 2**20), st.integers(0, 2**40), st.integers(0, 2**40)
 
@@ -45,12 +41,3 @@ def test_arrays_and_numbers_give_what_a_kernel_gives(launches):
     one_by_one = [judged_in_a_kernel(*launch) for launch in launches]
     assert list(zip(needs.tolist(), legal.tolist(), strict=True)) == one_by_one
     assert [need_for(size, pool, CONFIG) for size, pool, _ in launches] == needs.tolist()
-
-
-def test_numbers_of_arrays_broadcast():
-    needs = need_for(np.array([[8, 0], [16, 1]]), np.array([5, 0]), CONFIG)
-    assert needs.tolist() == [[20, 0], [45, 3]]
-    assert is_legal(needs, largest_need(np.array([80, 12]), CONFIG)[:, None]).tolist() == [
-        [True, False],
-        [False, True],
-    ]

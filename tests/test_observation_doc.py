@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import territorial
 from territorial.actions.encoding import ego_owners, owner_of_target
 from territorial.actions.masks import target_masks
 from territorial.constants import BLOCKED
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout
+from territorial.observation.layout import ObsLayout
 from tests.reference.support import histories
 from tests.twin import pack_delta, pack_planes, pack_terrain
 
@@ -40,13 +39,6 @@ def function(name: str):
 # ---- the parser --------------------------------------------------------------------------------------
 
 
-def test_the_parser_is_ten_lines_of_plain_python():
-    (source,) = [block for block in blocks("python") if "def parse_planes" in block]
-    body = source.strip().splitlines()[1:]
-    assert len(body) == 10
-    assert "import" not in source
-
-
 @settings(max_examples=15)
 @given(histories())
 def test_the_parser_reads_what_the_reference_packs(given):
@@ -70,32 +62,6 @@ def test_a_board_kept_up_to_date_by_deltas_is_the_newest_one(given):
         for index, code in delta:
             board[index] = code
     assert board == codes_of(layout, history[-1])
-
-
-def test_the_parser_reads_what_the_engine_packs():
-    config = territorial.GameConfig(height=32, width=42, num_players=5, max_ticks=400)
-    layout = ObsLayout(height=32, width=42, num_players=5, frames=3)
-    seats = ["metronome", "novice", "banker", "turtle", "random"]
-    game = territorial.VecGame(config, 2, seats=seats, frames=layout.frames)
-    parse, obs, is_new = function("parse_planes"), game.reset(), [True, True]
-    histories: list[list] = [[], []]
-    boards: list[list[int]] = [[], []]
-    for _ in range(50):  # past the end of the games
-        owner = game.state.owner[:, 1:-1, 1:-1]
-        for k in range(2):
-            seen = histories[k] = [*([] if is_new[k] else histories[k]), owner[k].tolist()]
-            frames = parse(obs.planes[k].tobytes(), 32, 42, 5, 3)
-            assert frames == [codes_of(layout, board) for board in (seen[::-1] + seen[:1] * 2)[:3]]
-            count = obs.delta_count[k]
-            assert count == pack_delta(layout, seen)[0]
-            if count < 0:
-                boards[k] = frames[0]
-            for index, code in zip(obs.delta_index[k, : max(0, count)], obs.delta_code[k], strict=False):
-                boards[k][index] = int(code)
-            assert boards[k] == frames[0]
-        obs, _, _, _, info = game.step()
-        is_new = info["was_reset"]
-    assert min(len(seen) for seen in histories) < 20  # there was a second game
 
 
 def codes_of(layout, board):
@@ -164,18 +130,6 @@ def test_the_bytes_of_the_example_are_those_packed():
     assert [int(start) for start in written] == starts[:4]
 
 
-def test_the_bits_of_the_example_are_those_of_its_bytes():
-    packed = pack_planes(EXAMPLE, example())
-    for plane, start in ((0, 0), (1, 48)):
-        bits = re.search(rf"^plane {plane}  +([01 |]+)$", TEXT, re.MULTILINE)[1]
-        digits = "".join(bits.replace("|", "").split())
-        assert (
-            np.packbits([int(bit) for bit in digits], bitorder="little").tobytes()
-            == packed[start : start + 3]
-        )
-        assert bits.split("|")[0].replace(" ", "") == digits[: EXAMPLE.width]
-
-
 def test_the_delta_of_the_example_is_the_one_listed():
     count, delta = pack_delta(EXAMPLE, example())
     assert re.search(r"^delta_count +(-?\d+)$", TEXT, re.MULTILINE)[1] == str(count)
@@ -184,23 +138,3 @@ def test_the_delta_of_the_example_is_the_one_listed():
 
 
 # ---- what it says of the dead ------------------------------------------------------------------------
-
-
-def test_the_dead_keep_the_numbers_that_the_page_names():
-    config = territorial.GameConfig(height=64, width=64, num_players=6)
-    seats = ["metronome", "novice", "novice", "banker", "turtle", "random"]
-    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled")
-    tables = game.reset(seeds=[1])
-    while game.state.alive[0].sum() > 3:
-        tables = game.step()[0]
-    for p in (~game.state.alive[0].astype(bool)).nonzero()[0][1:]:
-        row = tables.players[0, p - 1]
-        kept = {column.name for column, value in zip(PLAYERS, row, strict=True) if value != 0}
-        assert kept - {"illegal"} == {"rank", "peak", "cadence"}
-        pairs = {
-            column.name
-            for column, matrix in zip(BORDERS, tables.borders[0], strict=True)
-            if matrix[p].any() or matrix[:, p].any()
-        }
-        assert pairs == {"taken"}
-        assert tables.masks[0, p - 1].tolist() == [1]

@@ -1,8 +1,7 @@
 """The counter RNG against plain Python's integers."""
 
 import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from territorial.game.rng import draw, draw_below, mix
@@ -10,25 +9,15 @@ from tests.twin import rng as slow
 
 WORDS = st.integers(0, 2**64 - 1)
 COUNTS = st.integers(0, 2**63 - 1)
-EDGES = (0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
-
-
-def plain_mix(z):
-    wrap = 2**64 - 1
-    z = (z + 0x9E3779B97F4A7C15) & wrap
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & wrap
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & wrap
-    return z ^ (z >> 31)
 
 
 @given(WORDS)
+@example(0)
+@example(2**32)
+@example(2**63)
+@example(2**64 - 1)
 def test_mix_is_that_of_plain_python(word):
-    assert int(mix(np.uint64(word))) == plain_mix(word) == slow.mix(word)
-
-
-@pytest.mark.parametrize("word", EDGES)
-def test_mix_wraps_at_64_bits(word):
-    assert int(mix(np.uint64(word))) == plain_mix(word)
+    assert int(mix(np.uint64(word))) == slow.mix(word)
 
 
 def test_mix_is_splitmix64():
@@ -42,8 +31,7 @@ def test_mix_is_splitmix64():
 
 @given(WORDS, st.integers(0, 20), COUNTS, COUNTS)
 def test_a_draw_nests_mix_over_seed_stream_tick_and_index(seed, stream, tick, index):
-    expected = plain_mix(plain_mix(plain_mix(plain_mix(seed) ^ stream) ^ tick) ^ index)
-    assert int(draw(np.uint64(seed), stream, tick, index)) == expected == slow.H(seed, stream, tick, index)
+    assert int(draw(np.uint64(seed), stream, tick, index)) == slow.H(seed, stream, tick, index)
 
 
 @given(st.integers(1, 2**31), WORDS, st.integers(0, 20), COUNTS, COUNTS)

@@ -82,14 +82,6 @@ def test_entries_rows_and_lengths():
     np.testing.assert_array_equal(arrays.small, [[6, 3, 4, 0, 0], [3, 12, 72, 0, 0], [0, 0, 0, 0, 7]])
 
 
-def test_they_do_what_ordinary_arrays_do():
-    arrays, others = arrays_of(), arrays_of()
-    call(read_and_write, arrays)
-    call(read_and_write, others, unknown=None)
-    for array, other in zip(arrays, others, strict=True):
-        np.testing.assert_array_equal(array, other)
-
-
 @numba.njit(_nrt=False)
 def by_words(arrays):
     put(arrays.words, 8, eight(arrays.words, 24))

@@ -70,16 +70,6 @@ def test_one_game_or_some_seats_are_cut_out_of_the_whole():
     assert (some == whole[1, [3, 1]]).all()
 
 
-def test_each_call_returns_new_arrays():
-    config = small()
-    decoder = FeatureDecoder(config)
-    tables = next(positions(config))
-    arrays = [decoder(tables.players, tables.borders, tables.globals) for _ in range(2)]
-    arrays += [decoder.state(tables.players, tables.borders, tables.globals) for _ in range(2)]
-    for i, array in enumerate(arrays):
-        assert not any(np.shares_memory(array, other) for other in (*arrays[:i], *tables))
-
-
 def test_names_are_all_different_and_begin_with_the_agent_itself():
     names = feature_names(small())
     assert len(set(names)) == len(names) == FeatureDecoder(small()).num_features
@@ -128,21 +118,6 @@ def test_no_feature_leaves_its_bounds(changes):
         assert (features <= decoder.high).all()
     assert np.isfinite(decoder.high).all()
     assert (decoder.high > 0).all()
-
-
-def test_a_player_alone_with_all_the_land_reaches_the_bounds_and_not_more():
-    config = small(map="open", num_players=2)
-    game = VecGame(config, 1, 0)
-    game.reset()
-    owner = np.full((24, 30), 1)
-    owner[0, :4] = 2
-    game.set_position(0, owner, tick=900, troops=[150 * 720, 1])
-    tables = game.observations
-    state = FeatureDecoder(config).state(tables.players, tables.borders, tables.globals)
-    assert (state <= FeatureDecoder(config).state_high).all()
-    names = state_names(config)
-    assert state[0, names.index("seat1.troops")] == pytest.approx(1.5)
-    assert state[0, names.index("globals.tick")] == pytest.approx(1.0)
 
 
 def test_seats_that_do_not_exist_are_an_error():

@@ -3,9 +3,7 @@
 import copy
 import importlib
 import pickle
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.constants import BLOCKED
 from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
-from tests.decode.support import bit_planes
+from tests.env.copies import WAYS
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -80,14 +77,6 @@ def test_every_stack_comes_back_as_it_was_seen(name, key_every):
     assert (store.planes(games, times) == seen[times, games]).all()
 
 
-def test_a_lookup_may_name_a_pair_more_than_once_in_any_order():
-    store, seen = filled(SMALL, 2, 30)
-    games = [1, 0, 1, 1, 0, 1]
-    times = [29, 3, 0, 29, 3, 28]
-    assert (store.planes(games, times) == seen[times, games]).all()
-    assert store.planes([], []).shape == (0, *SMALL.shape("planes"))
-
-
 def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
     thin = ObsLayout(height=16, width=21, num_players=5, frames=1)
     seen, store = [], FrameStore(thin, 2)
@@ -99,13 +88,6 @@ def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
     games, times = everything(store)
     assert store.planes(games, times).shape[1] == 1
     assert (store.planes(games, times, FRAMES) == np.array(seen)[times, games]).all()
-
-
-def test_sixteen_frames_reach_back_over_several_blocks():
-    layout = ObsLayout(height=16, width=16, num_players=3, frames=16)
-    store, seen = filled(layout, 2, 60, key_every=5, chances={"new": 0.01})
-    games, times = everything(store)
-    assert (store.planes(games, times) == seen[times, games]).all()
 
 
 def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
@@ -171,14 +153,6 @@ def test_a_capacity_keeps_exactly_so_many_steps_and_numbers_go_on():
         IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not including, 100"
     ):
         store.planes([0, 0], [99, 89])
-
-
-def test_a_block_goes_with_its_last_step():
-    still = LAYOUTS["still"][1]
-    store, _ = filled(SMALL, 2, 15, capacity=8, key_every=8, chances=still)
-    before = store.nbytes
-    store, _ = filled(SMALL, 2, 16, capacity=8, key_every=8, chances=still)
-    assert store.nbytes == before - 2 * (key_bytes(SMALL) + 8 * 13)
 
 
 def test_a_budget_holds_at_every_step_and_is_made_use_of():
@@ -289,14 +263,14 @@ def test_a_store_without_a_whole_stack_has_nothing_to_draw():
 # ---- copies ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["pickle", "deepcopy", "buffers"])
-def test_a_copy_goes_on_by_itself(how):
+@pytest.mark.parametrize("way", ["protocol 2", "deepcopy", "out of band, read-only"])
+def test_a_copy_goes_on_by_itself(way):
     store = FrameStore(SMALL, 2, key_every=8, budget=100_000)
     stream = Stream(SMALL, 2)
     store.append(stream.reset())
     for _ in range(20):
         store.append(stream.step())
-    twin = twin_of(store, how)
+    twin = WAYS[way](store)
     games, times = everything(twin)
     before = twin.planes(games, times, 1)
     for _ in range(20):
@@ -309,16 +283,6 @@ def test_a_copy_goes_on_by_itself(how):
     assert (twin.planes(games, times, 1) == before).all()
     later = np.arange(41).repeat(2), np.tile([0, 1], 41)
     assert (store.planes(later[1], later[0]) == twin.planes(later[1], later[0])).all()
-
-
-def twin_of(store, how):
-    if how == "deepcopy":
-        return copy.deepcopy(store)
-    if how == "pickle":
-        return pickle.loads(pickle.dumps(store))
-    buffers = []
-    data = pickle.dumps(store, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
 
 
 def test_a_saved_store_has_no_room_to_spare():
@@ -421,47 +385,58 @@ def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
     assert store.append(observations) == 1
 
 
-@pytest.mark.parametrize(
-    ("games", "times", "error", "message"),
-    [
-        (
-            [0, 2],
-            [1, 1],
-            IndexError,
-            r"games\[1\] is 2; the store has the games from 0 up to, but not including, 2",
-        ),
-        ([-1], [1], IndexError, r"games\[0\] is -1"),
-        (
-            [0],
-            [30],
-            IndexError,
-            r"times\[0\] is 30; the store has the times from 5 up to, but not including, 30",
-        ),
-        ([0], [4], IndexError, r"times\[0\] is 4; the store has the times from 5"),
-        ([0], [5], IndexError, r"times\[0\] is 5; of game 0 the store lacks some of the 4 frames up to then"),
-        ([0, 1], [9], ValueError, "games has 2 entries and times has 1"),
-        ([0.0], [9], TypeError, r"games is float64 \(1,\); it must hold whole numbers and be \(n,\)"),
-        ([0], [True], TypeError, r"times is bool \(1,\)"),
-        (0, 9, TypeError, r"games is int64 \(\); it must hold whole numbers and be \(n,\)"),
-    ],
-)
-def test_what_is_not_there_cannot_be_looked_up(games, times, error, message):
+RNG, ONE = np.random.default_rng(0), ([0], [9])
+REFUSED = [
+    (
+        lambda s: s.planes([0, 2], [1, 1]),
+        IndexError,
+        r"games\[1\] is 2; the store has the games from 0 up to",
+    ),
+    (lambda s: s.planes([-1], [1]), IndexError, r"games\[0\] is -1"),
+    (
+        lambda s: s.planes([0], [30]),
+        IndexError,
+        r"times\[0\] is 30; the store has the times from 5 up to, but not including, 30",
+    ),
+    (lambda s: s.planes([0], [4]), IndexError, r"times\[0\] is 4; the store has the times from 5"),
+    (
+        lambda s: s.planes([0], [5]),
+        IndexError,
+        r"times\[0\] is 5; of game 0 the store lacks some of the 4 frames up to then",
+    ),
+    (lambda s: s.planes([0, 1], [9]), ValueError, "games has 2 entries and times has 1"),
+    (
+        lambda s: s.planes([0.0], [9]),
+        TypeError,
+        r"games is float64 \(1,\); it must hold whole numbers and be \(n,\)",
+    ),
+    (lambda s: s.planes([0], [True]), TypeError, r"times is bool \(1,\)"),
+    (lambda s: s.planes(0, 9), TypeError, r"games is int64 \(\); it must hold whole numbers and be \(n,\)"),
+    (lambda s: s.planes(*ONE, 0), ValueError, "frames is 0; it must be a whole number from 1 to 16"),
+    (lambda s: s.planes(*ONE, 17), ValueError, "frames is 17; it must be"),
+    (lambda s: s.planes(*ONE, 1.5), TypeError, "frames is 1.5; it must be"),
+    (lambda s: s.sample(-1, RNG), ValueError, "n is -1; it must be a whole number of at least 0"),
+    (lambda s: s.sample(1, 5), TypeError, r"rng is 5; it must be a numpy.random.Generator"),
+    (
+        lambda s: s.decode(*ONE, [1], decoder=Decoder(SMALL), form="planes"),
+        ValueError,
+        "form is 'planes'; it must be one of owners, onehot, semantic, pooled",
+    ),
+    (lambda s: s.decode(*ONE, [1], decoder=None), TypeError, r"decoder is .*; it must be a Decoder of"),
+    (lambda s: s.decode(*ONE, [1], decoder=SMALL), TypeError, r"decoder is .*; it must be a Decoder of"),
+    (
+        lambda s: s.decode(*ONE, [1], decoder=Decoder(replace(SMALL, width=20, frames=2)), form="owners"),
+        ValueError,
+        r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
+def test_what_does_not_fit_a_store_is_refused(call, error, message):
     store, _ = filled(SMALL, 2, 30, capacity=25, chances={"new": 0.0})
     with pytest.raises(error, match=message):
-        store.planes(games, times)
-
-
-def test_other_arguments_have_their_ranges_too():
-    store, _ = filled(SMALL, 2, 30)
-    for frames in (0, 17, 1.5):
-        with pytest.raises(
-            (TypeError, ValueError), match=f"frames is {frames}; it must be a whole number from 1 to 16"
-        ):
-            store.planes([0], [9], frames)
-    with pytest.raises(ValueError, match="n is -1; it must be a whole number of at least 0"):
-        store.sample(-1, np.random.default_rng(0))
-    with pytest.raises(TypeError, match=r"rng is 5; it must be a numpy.random.Generator"):
-        store.sample(1, 5)
+        call(store)
 
 
 # ---- decoding --------------------------------------------------------------------------------------
@@ -525,51 +500,21 @@ def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
     assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
 
 
-def test_what_is_no_decoder_of_the_layout_is_refused():
-    store, _ = filled(SMALL, 2, 30)
-    where = {"games": [0], "times": [9], "seats": [1]}
-    forms = "owners, onehot, semantic, pooled"
-    with pytest.raises(ValueError, match=f"form is 'planes'; it must be one of {forms}"):
-        store.decode(**where, decoder=Decoder(SMALL), form="planes")
-    for nothing in (None, SMALL):
-        with pytest.raises(TypeError, match=r"decoder is .*; it must be a Decoder of territorial"):
-            store.decode(**where, decoder=nothing)
-    other = ObsLayout(height=16, width=20, num_players=5, frames=2)
-    with pytest.raises(ValueError, match=r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2"):
-        store.decode(**where, decoder=Decoder(other), form="owners")
-
-
 # ---- real games ------------------------------------------------------------------------------------
 
 
-def naive_stacks(layout, boards, is_new):
-    """Return the stacks of owner codes (T, E, H, W), kept one by one: uint8 (T, E, F, B, H, ceil(W/8))."""
-    packed = bit_planes(boards, layout)
-    stacks = np.zeros((*packed.shape[:2], layout.frames, *packed.shape[2:]), np.uint8)
-    for t, k in np.ndindex(packed.shape[:2]):
-        stacks[t, k, 0] = packed[t, k]
-        back = 0
-        while back < layout.frames - 1 and not is_new[t - back, k]:
-            back += 1
-            stacks[t, k, back] = packed[t - back + 1, k] ^ packed[t - back, k]
-    return stacks
-
-
 @pytest.mark.parametrize("key_every", [7, 64])
-def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_kept_by_hand(key_every):
+def test_stacks_of_whole_games_are_those_that_the_environment_shows(key_every):
     config = GameConfig(height=24, width=30, num_players=5, max_ticks=900)
     seats = ("metronome", "random", "novice", "turtle", "banker")
     game = VecGame(config, 3, seats=seats, frames=FRAMES)
     layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
     store = FrameStore(layout, 3, key_every=key_every)
-    seen, boards, new, ended, overflows = [], [], [], 0, 0
+    seen, ended, overflows = [], 0, 0
     observations, is_new = game.reset(), np.ones(3, bool)
     while ended < 9:
         store.append(observations)
         seen.append(observations.planes.copy())
-        owner = game.state.owner[:, 1:-1, 1:-1]
-        boards.append(np.where(owner == BLOCKED, layout.blocked_code, owner))
-        new.append(is_new.copy())
         assert ((observations.delta_count == NEW_GAME) == is_new).all()
         overflows += int((observations.delta_count == NOT_LISTED).sum())
         observations, *_, info = game.step()
@@ -580,20 +525,8 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows_and_those_ke
     assert len(games) == 3 * len(seen)
     stacks = store.planes(games, times)
     assert (stacks == np.array(seen)[times, games]).all()
-    assert (stacks == naive_stacks(layout, np.array(boards, np.uint8), np.array(new))[times, games]).all()
-
-
-def test_a_batch_that_is_reset_begins_new_stacks_without_being_asked():
-    game = VecGame(GameConfig(height=24, width=30, num_players=5), 2, seats=["metronome"] * 5, frames=FRAMES)
-    store = FrameStore(game.layout, 2)
-    store.append(game.reset())
-    for _ in range(20):
-        observations = game.step()[0]
-        store.append(observations)
-    assert observations.planes[:, 1:].any()
-    observations = game.reset()
-    t = store.append(observations)
-    assert (store.planes([0, 1], [t, t]) == observations.planes).all()
+    assert (store.planes(games[[3, 0, 3]], times[[3, 0, 3]]) == stacks[[3, 0, 3]]).all()
+    assert store.planes([], []).shape == (0, *stacks.shape[1:])
 
 
 def test_a_game_that_is_put_into_a_position_begins_a_new_stack():
@@ -615,39 +548,6 @@ def test_a_game_that_is_put_into_a_position_begins_a_new_stack():
         boards = store.planes([1], [t])
         assert (boards[0, 0] == game.observations.planes[1, 0]).all()
         assert not boards[0, 1:].any()
-
-
-@pytest.mark.checkout
-def test_python_in_the_page_about_it_runs():
-    page = (Path(__file__).parents[2] / "docs/frame_store.md").read_text(encoding="utf-8")
-    sources = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    names: dict = {}
-    for source in sources:
-        exec(compile(source, "docs/frame_store.md", "exec"), names)
-    assert names["stacks"].shape == (256, *names["layout"].shape("planes"))
-    assert names["pooled"].shape == (2, 4 * 4 + 2, 8, 8)
-    assert (len(names["store"]), len(names["replay"])) == (131, 101)
-
-
-def test_the_stream_itself_is_as_observations_are():
-    """What the tests compare with: deltas lead from board to board, and XORs back to the boards before."""
-    stream = Stream(SMALL, 3)
-    boards, kinds = [], set()
-    for t in range(60):
-        observations = stream.step() if t else stream.reset()
-        unpacked = np.unpackbits(observations.planes[:, 0], axis=-1, count=21, bitorder="little")
-        codes = (unpacked << np.arange(3)[:, None, None]).sum(axis=1)
-        for k in range(3):
-            count = int(observations.delta_count[k])
-            kinds.add(min(count, 0))
-            if count == NEW_GAME:
-                assert not observations.planes[k, 1:].any()
-            if count >= 0:
-                expected = boards[-1][k].copy()
-                expected.flat[observations.delta_index[k, :count]] = observations.delta_code[k, :count]
-                assert (expected == codes[k]).all()
-        boards.append(codes)
-    assert kinds == {NEW_GAME, NOT_LISTED, 0}
 
 
 @pytest.mark.parametrize(

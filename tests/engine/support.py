@@ -51,21 +51,9 @@ def draw(owner):
     return "\n".join("".join(symbols[code] for code in row) for row in np.asarray(owner).tolist())
 
 
-def trimmed(drawing):
-    """Return a drawing without the blocked rows at the bottom and the blocked columns at the right."""
-    rows = drawing.rstrip("#\n").split()
-    width = max(len(row.rstrip("#")) for row in drawing.split())
-    return "\n".join(row[:width].ljust(width, "#") for row in rows)
-
-
 def board(game, k=0):
     """Return a copy of the owner codes of game ``k``, without the wall ring."""
     return game.state.owner[k, 1:-1, 1:-1].copy()
-
-
-def drawn(game, k=0):
-    """Return the drawing of the board of game ``k``, trimmed."""
-    return trimmed(draw(board(game, k)))
 
 
 def game_on(
@@ -97,13 +85,6 @@ def game_on(
 def seat_values(game, name, k=0):
     """Return a field of seats 1..P of game ``k`` as a list."""
     return getattr(game.state, name)[k, 1:].tolist()
-
-
-def play(game, steps, seed=0):
-    """Play ``steps`` environment steps with random actions that lean towards legal ones."""
-    rng = np.random.default_rng(seed)
-    for _ in range(steps):
-        game.step(random_actions(game, rng))
 
 
 def digests(game):

@@ -10,7 +10,7 @@ from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
 from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import WHOLE
-from tests.engine.support import board, digests, random_actions, same_observations, state_equal
+from tests.engine.support import board, digests, random_actions, state_equal
 
 CONFIG = GameConfig(
     height=24,
@@ -332,40 +332,3 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     np.testing.assert_array_equal(game.observations.planes, alone.observations.planes)
     game.step()
     assert list(game._arrays.call.numbers) == [1, WHOLE]
-
-
-def test_a_copy_made_between_two_steps_goes_on_alike():
-    game = batch(2, max_cycles=13, frames=2)
-    game.reset(seed=1)
-    game.step(repeat=5)
-    copied = game.clone()
-    for one in (game, copied):
-        for _ in range(4):
-            one.step(repeat=5)
-    assert digests(game) == digests(copied)
-    assert same_observations(game.observations, copied.observations)
-
-
-@pytest.mark.parametrize(("height", "width", "players"), [(530, 70, 20), (40, 200, 70), (16, 16, 2)])
-def test_boards_of_any_size_are_observed_alike_both_ways(height, width, players):
-    config = GameConfig(height=height, width=width, num_players=players, map="open")
-    games = [VecGame(config, 1, seats=["metronome"] * players, frames=2) for _ in range(2)]
-    for game in games:
-        game.reset(seed=1)
-    changed = 0
-    for _ in range(8):
-        for game, listener in zip(games, (None, Silent()), strict=True):
-            game.step_unchecked(4, listener)
-        assert games[0].digest(0) == games[1].digest(0)
-        one, other = (game.observations for game in games)
-        np.testing.assert_array_equal(one.planes, other.planes)
-        np.testing.assert_array_equal(one.delta_count, other.delta_count)
-        assert listed(one) == listed(other)
-        changed += len(listed(one))
-    assert changed > 0
-
-
-def listed(seen):
-    """Return what the delta of the first game lists, in the order of cells."""
-    count = max(0, int(seen.delta_count[0]))
-    return sorted(zip(seen.delta_index[0, :count].tolist(), seen.delta_code[0, :count].tolist(), strict=True))

@@ -76,21 +76,15 @@ def test_every_part_is_what_a_slow_count_says_and_the_reward_is_their_weighted_s
 
 
 def test_the_default_is_land_and_placement_and_games_do_not_depend_on_it():
-    default = VecGame(SMALL, 2, seed=1, autoreset="disabled")
-    other = VecGame(SMALL.replace(rewards={"kills": 1}), 2, seed=1, autoreset="disabled")
-    for game in (default, other):
-        game.reset()
-    rng = np.random.default_rng(1)
-    for _ in range(90):
-        actions = random_actions(default, rng)
-        _, rewards, _, _, info = default.step(actions)
-        other.step(actions)
-        assert np.array_equal(rewards, (info["reward_land"] + info["reward_placement"]).astype(np.float32))
-    assert default.state.over.all()
-    assert [default.digest(k) for k in range(2)] == [other.digest(k) for k in range(2)]
+    default, other = (VecGame(config, 2, seed=1) for config in (SMALL, SMALL.replace(rewards={"kills": 1})))
+    default.reset()
+    _, rewards, _, _, info = default.step()
+    assert np.array_equal(rewards, (info["reward_land"] + info["reward_placement"]).astype(np.float32))
     assert SMALL.rewards == DEFAULT
     assert SMALL.hexdigest == other.config.hexdigest
-    default.restore(0, other.save(0))
+    other.reset()
+    other.restore(0, default.save(0))
+    assert other.digest(0) == default.digest(0)
 
 
 def test_whoever_took_most_of_the_dead_is_credited_and_equals_share():
@@ -110,22 +104,6 @@ def test_whoever_took_most_of_the_dead_is_credited_and_equals_share():
     assert info["reward_kills"][0].tolist() == [0.5, 0.5, 0]
     np.testing.assert_allclose(info["reward_kills_zero_sum"][0], [1 / 6, 1 / 6, -1 / 3], atol=1e-6)
     assert rewards[0, 0] == pytest.approx(0.5 + 1 / 6)
-
-
-def test_placements_add_up_to_nothing_over_a_game_and_survival_to_no_more_than_one():
-    game = VecGame(
-        SMALL.replace(rewards={"placement": 1, "survival": 1, "land": 0}), 2, seed=3, autoreset="disabled"
-    )
-    game.reset()
-    rng, sums = np.random.default_rng(2), {}
-    while not game.state.over.all():
-        info = game.step(random_actions(game, rng))[-1]
-        for name in part_names(game.config.rewards):
-            sums[name] = sums.get(name, 0) + info[name].astype(float)
-    np.testing.assert_allclose(sums["reward_placement"].sum(axis=1), 0, atol=1e-5)
-    lived = np.where(game.state.alive[:, 1:] == 1, game.state.tick[:, None], game.state.death_tick[:, 1:] + 1)
-    np.testing.assert_allclose(sums["reward_survival"], lived / SMALL.max_ticks, atol=1e-5)
-    assert sums["reward_land"].any(), "a weight of zero still tells"
 
 
 def test_without_any_part_all_rewards_are_zero():

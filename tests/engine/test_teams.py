@@ -3,8 +3,6 @@
 That every rule is as docs/rules.md has it is what test_differential.py compares. Here is what is around them.
 """
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -18,14 +16,11 @@ from territorial.game.teams import teams_of
 from territorial.observation.layout import BORDERS, PLAYERS
 from territorial.replay import Recorder, Replay
 from tests.engine.support import (
-    digests,
     game_on,
     parse,
     random_actions,
     rows_of,
     same_observations,
-    seat_values,
-    state_equal,
 )
 from tests.twin import ReferenceGame, place_spawns, teams_of_one
 from tests.twin.invariants import check_games
@@ -67,14 +62,6 @@ def test_teams_are_dealt_and_start_where_the_reference_implementation_has_them(n
         assert game.digest(k) == twin.digest()
 
 
-def test_a_random_deal_makes_other_teams_with_every_game():
-    game = begun(CONFIG.replace(team_deal="random"), num_games=8)
-    assert len({tuple(teams) for teams in game.state.team.tolist()}) > 4
-    before = game.state.team.copy()
-    game.reset()
-    assert not np.array_equal(game.state.team, before)
-
-
 @pytest.mark.parametrize(("num_players", "teams"), [(2, 2), (64, 3), (130, 64), (250, 249)])
 def test_many_teams_start_together_in_the_parts_that_the_rules_cut(num_players, teams):
     config = GameConfig(
@@ -87,57 +74,7 @@ def test_many_teams_start_together_in_the_parts_that_the_rules_cut(num_players, 
         assert all({owner[cell] for cell in cells} == {p} for p, cells in enumerate(spawns, start=1))
 
 
-def test_without_teams_each_seat_is_a_team_of_its_own_number():
-    game = begun(CONFIG.replace(teams=None))
-    assert game.state.team.tolist() == [list(range(10))] * 2
-
-
 # ---- donations ------------------------------------------------------------------------------------
-
-
-def test_a_donation_needs_no_border_and_costs_a_tax():
-    game = apart(1000, 100, 100)
-    game.tick(0, [(1, 2, 512)])
-    assert seat_values(game, "troops") == [1000 - 11 - 500, 600, 100]
-    assert [seat_values(game, name)[:2] for name in ("tax", "donated", "received")] == [
-        [11, 0],
-        [500, 0],
-        [0, 500],
-    ]
-    assert not game.state.pools.any()
-    assert (game.state.next_step[0, 1], game.state.due[0, 1]) == (0, 2**62)
-
-
-def test_gifts_arrive_together_after_all_launches_and_what_the_cap_cuts_off_is_lost_at_the_receiver():
-    game = game_on(rows_of(*["1.2.3.4"] * 16), troops=(1000, 1000, 2390, 5), teams=(1, 1, 1, 2))
-    game.tick(0, [(1, 3, 512), (3, 1, 1024), (2, 3, 512)])
-    assert seat_values(game, "troops")[:3] == [2400, 489, 1000]
-    assert seat_values(game, "capped") == [489 + 2362 - 2400, 0, 0, 0]
-    game = game_on(rows_of(*["1.2.3.4"] * 16), troops=(1000, 1000, 2390, 5), teams=(1, 1, 1, 2))
-    game.tick(0, [(1, 3, 512), (2, 3, 512)])
-    assert (seat_values(game, "troops")[2], seat_values(game, "capped")[2]) == (2400, 990)
-
-
-def test_the_least_gift_is_one_troop_and_counts_as_raised():
-    game = apart(15, 0, 0)
-    game.tick(0, [(1, 2, 64), (3, 3, 64), (2, 1, 64)])
-    assert (seat_values(game, "troops")[:2], seat_values(game, "raised"), seat_values(game, "illegal")) == (
-        [14, 1],
-        [1, 0, 0],
-        [0, 1, 1],
-    )
-
-
-def test_allies_side_by_side_open_no_pool_and_take_no_land():
-    game = game_on(rows_of(*["12#3"] * 16), troops=(1000, 1000, 1000), teams=(1, 1, 2))
-    sizes, needs, is_legal = game.fronts(0)
-    assert (sizes[1, 2], needs[1, 2], is_legal[1, 2], is_legal[1, 3]) == (16, 0, True, False)
-    for _ in range(3):
-        game.tick(0, [(1, 2, 512), (2, 1, 512)])
-        for _ in range(9):
-            game.tick(0)
-    assert not game.state.pools.any()
-    assert seat_values(game, "land") == [16, 16, 16]
 
 
 def test_masks_allow_what_the_rules_allow_and_a_launch_is_noted_as_legal_if_it_is():
@@ -169,80 +106,8 @@ def test_masks_allow_what_the_rules_allow_and_a_launch_is_noted_as_legal_if_it_i
 # ---- the end, places, rewards, terminations ----------------------------------------------------------
 
 
-def test_an_agent_whose_ally_lives_is_not_terminated_and_gets_the_rewards_of_its_team():
-    rewards = {"land": 1, "team_land": 1, "placement": 1}
-    drawing = rows_of(*["1122334455667"] * 16)
-    game = game_on(
-        drawing,
-        teams=(1, 1, 2, 2, 3, 3, 3),
-        peak=[200, 32, 32, 32, 32, 32, 16],
-        rewards=rewards,
-        max_ticks=30,
-    )
-    _, gained, terminated, truncated, _ = game.step()
-    assert seat_values(game, "alive") == [0, 1, 1, 1, 1, 1, 1]
-    assert seat_values(game, "place2") == [0] * 7
-    assert not (terminated | truncated).any()
-    share = 32 / 208
-    assert gained[0].tolist() == pytest.approx([-2 * share, -share, 0, 0, 0, 0, 0])
-    game.step()
-    _, rewards, terminated, _, info = game.step()
-    assert terminated.all()
-    assert info["ended"][0]
-    assert info["final_place"][0].tolist() == [3, 3, 2, 2, 1, 1, 1]
-    assert rewards[0].tolist() == [-1, -1, 0, 0, 1, 1, 1]
-
-
 def board_of(game):
     return game.state.owner[0, 1:-1, 1:-1].copy()
-
-
-def test_a_team_is_placed_when_its_last_member_dies():
-    drawing = rows_of(*["112233"] * 16)
-    game = game_on(drawing, teams=(1, 1, 2), peak=[200, 32, 32])
-    game.tick(0)
-    assert seat_values(game, "place2") == [0, 0, 0]
-    game.set_position(0, board_of(game), peak=[200, 200, 32])
-    game.tick(0)
-    assert (seat_values(game, "place2"), game.state.over[0]) == ([4, 4, 2], 1)
-
-
-def test_allies_own_nine_tenths_of_the_land_together():
-    game = game_on(rows_of(*["1" * 5 + "2" * 4 + "3"] * 16), teams=(1, 1, 2))
-    game.tick(0)
-    assert (game.state.over[0], seat_values(game, "place2")) == (1, [2, 2, 4])
-    game = game_on(rows_of(*["1" * 5 + "2" * 4 + "3"] * 16), teams=(1, 2, 1))
-    game.tick(0)
-    assert game.state.over[0] == 0
-
-
-@pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
-def test_each_agent_is_terminated_or_truncated_once_with_its_team(autoreset):
-    config = GameConfig(
-        height=24, width=24, num_players=6, map="open", max_ticks=900, teams=3, team_deal="turn"
-    )
-    game = begun(
-        config, 4, seats=["agent", "agent", "banker", "banker", "agent", "metronome"], autoreset=autoreset
-    )
-    rng, ends, with_dead_agents = np.random.default_rng(3), 0, 0
-    last = np.zeros((4, 6), int)
-    for _ in range(200):
-        if autoreset == "disabled" and game.stands.all():
-            game.reset()
-            last[:] = 0
-        _, _, terminated, truncated, info = game.step(random_actions(game, rng))
-        last += terminated | truncated
-        for k in range(4):
-            team = game.state.team[k, 1:]
-            assert all(len(set(terminated[k][team == g])) == 1 for g in (1, 2, 3)), "allies end together"
-        assert last.max() <= 1
-        with_dead_agents += ((game.state.alive[:, 1:] == 0) & (last == 0)).sum()
-        over = info["ended"]
-        assert (last[over] == 1).all()
-        ends += over.sum()
-        last[info["was_reset"] | (over if autoreset != "disabled" else False)] = 0
-    assert ends > 3
-    assert with_dead_agents > 10, "some agents die before their team"
 
 
 def test_a_game_without_agents_ends_when_no_team_with_an_agent_lives():
@@ -276,11 +141,6 @@ def test_teams_of_one_play_the_games_of_no_teams_by_either_code():
     assert found.deaths > 20
 
 
-def test_the_comparison_of_teams_of_one_can_fail(monkeypatch):
-    monkeypatch.setattr(teams_of_one, "WAYS", ({"teams": 4},))
-    assert teams_of_one.compare(4, seed=3, batch=4).different
-
-
 @pytest.mark.parametrize("fields", teams_of_one.WAYS)
 def test_teams_of_one_are_observed_as_without_teams_by_either_code(fields):
     plain = begun(teams_of_one.CONFIG, seats=teams_of_one.SEATS)
@@ -298,74 +158,6 @@ def test_teams_of_one_are_observed_as_without_teams_by_either_code(fields):
         assert not seen.borders[:, columns[1] :].any()
     names = [f.name for f in FIELDS if f.name not in ("planes", "occupied", "stale", "team")]
     assert all(np.array_equal(getattr(plain.state, name), getattr(teams.state, name)) for name in names)
-
-
-@pytest.mark.parametrize("num_threads", [2, 5])
-def test_threads_and_slots_change_nothing(num_threads):
-    config = CONFIG.replace(team_deal="random", team_spawns="together")
-    one, many = begun(config, 5), begun(config, 5, num_threads=num_threads)
-    alone = begun(config, 1, seed=99)
-    alone.reset(seeds=[int(one.state.seed[3])])
-    rng = np.random.default_rng(0)
-    for step in range(60):
-        actions = random_actions(one, rng)
-        one.step(actions)
-        many.step(actions)
-        assert digests(one) == digests(many)
-        if step < 39:
-            alone.step(actions[3:4])
-            assert alone.digest(0) == one.digest(3)
-    assert one.state.episode.min() > 0
-    many.close()
-
-
-def test_a_saved_game_goes_on_in_another_batch_with_its_own_teams():
-    config = CONFIG.replace(team_deal="random")
-    game, other = begun(config, 3, autoreset="disabled"), begun(config, 2, seed=99, autoreset="disabled")
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        game.step(random_actions(game, rng))
-    other.restore(1, pickle.loads(pickle.dumps(game.save(2))))
-    copy = pickle.loads(pickle.dumps(game))
-    assert state_equal(game, other, 2, 1)
-    for _ in range(25):
-        actions = random_actions(game, rng)
-        game.step(actions)
-        copy.step(actions)
-        other.step(np.stack([actions[0], actions[2]]))
-        assert other.digest(1) == game.digest(2) == copy.digest(2)
-    assert state_equal(game, other, 2, 1)
-
-
-def test_the_order_of_the_seats_changes_nothing():
-    one, two = begun(num_games=1), begun(num_games=1)
-    rng = np.random.default_rng(4)
-    while not one.state.over[0]:
-        launches = []
-        if one.state.tick[0] % 10 == 0:
-            legal = one.fronts(0)[2]
-            launches = [
-                (p, int(rng.choice(np.flatnonzero(legal[p]))), int(rng.integers(1, 1025)))
-                for p in range(1, 10)
-                if legal[p].any()
-            ]
-        one.tick(0, launches)
-        two.tick(0, [launches[i] for i in rng.permutation(len(launches))])
-        assert one.digest(0) == two.digest(0)
-    assert np.array_equal(one.blocks.ledger, two.blocks.ledger)
-    assert one.state.donated.sum() > 1000
-
-
-def test_other_numbers_of_teams_rename_them():
-    """The number of a team is a name: with those of teams 1 and 3 exchanged the game is the same."""
-    one, two = begun(num_games=3), begun(CONFIG.replace(teams=(3, 3, 3, 2, 2, 2, 1, 1, 1)), num_games=3)
-    rng = np.random.default_rng(4)
-    for _ in range(45):
-        actions = random_actions(one, rng)
-        left, right = one.step(actions), two.step(actions)
-        assert digests(one) == digests(two)
-        assert np.array_equal(left[1], right[1])
-    assert one.state.episode.min() > 0
 
 
 # ---- what is refused --------------------------------------------------------------------------------

@@ -3,54 +3,13 @@
 import numpy as np
 import pytest
 
-from territorial import GameConfig, VecGame
+from territorial import GameConfig
 from territorial.constants import AGENT_CODE, FIRST_BOT_CODE
 from territorial.engine.turns import seats_that_decide
 from territorial.game.rules import find_due
 from territorial.game.scratch import make_work
-from territorial.game.state import TICK, allocate, game_of, seating_of, view
+from territorial.game.state import TICK, allocate, game_of, seating_of
 from territorial.jit.decorators import JIT_ENABLED
-
-
-def begun(**rules):
-    """Return a game for two, whose first player has more than enough for any launch at neutral land."""
-    config = GameConfig(height=16, width=16, num_players=2, map="open", **rules)
-    game = VecGame(config, num_games=1, autoreset="disabled")
-    game.reset(seeds=[3])
-    game.state.troops[0, 1] = 10_000
-    return game
-
-
-@pytest.mark.parametrize("count", [0, 1, 2])
-def test_the_launches_that_a_tick_is_given_are_made_in_it(count):
-    game = begun()
-    game.tick(0, [(1, 0, 100)] * count)
-    assert game.state.tick[0] == 1
-    troops, taxes = 10_000, 0
-    for _ in range(count):
-        tax = troops * game.config.launch_tax // 1024
-        troops, taxes = troops - tax - troops * 100 // 1024, taxes + tax
-    assert view(game.blocks, "tax")[0, 1] == taxes, "each is made once"
-
-
-def test_launches_of_other_ticks_are_not_made():
-    """All ticks up to the next decision point are given the same list."""
-    together, apart = begun(decision_every=3), begun(decision_every=3)
-    together.play(0, [(3, 1, 0, 100)], 6)
-    for tick in range(6):
-        apart.tick(0, [(1, 0, 100)] if tick == 3 else [])
-    assert view(apart.blocks, "tax")[0, 1] > 0
-    assert together.digest(0) == apart.digest(0), "made in tick 3 alone"
-
-
-@pytest.mark.parametrize("ticks", [1, 3, 10])
-def test_launches_are_made_in_the_first_tick_of_a_decision_alone(ticks):
-    config = GameConfig(height=16, width=16, num_players=2, map="open", decision_every=ticks)
-    game = VecGame(config, num_games=1)
-    game.reset(seeds=[3])
-    troops = view(game.blocks, "troops")[0, 1]
-    game.step([[[1, 1], [0, 0]]])
-    assert view(game.blocks, "tax")[0, 1] == troops * config.launch_tax // 1024 > 0
 
 
 @pytest.mark.parametrize("players", [2, 63, 64, 130])

@@ -11,7 +11,7 @@ import pytest
 from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.bots import HOLD_ALL, PythonBot
-from territorial.constants import FRACTIONS, STREAM_EPISODE
+from territorial.constants import FRACTIONS, LARGEST_TROOPS, STREAM_EPISODE
 from territorial.engine.episode_seeds import seed_of_episode
 from tests.engine.support import (
     NEVER,
@@ -72,31 +72,39 @@ def test_the_last_step_of_a_game_is_cut_short_by_its_end():
         game.step()
         lengths.append(game.state.tick.tolist())
     assert lengths == [[10] * 3, [20] * 3, [25] * 3, [25] * 3]
+    with pytest.raises(ValueError, match="game 0 is over since tick 25; reset it first"):
+        game.tick(0)
 
 
-def test_shapes_and_dtypes_are_as_documented():
+def test_shapes_dtypes_and_names_are_as_documented():
     game = new_game()
-    tables, rewards, terminated, truncated, info = game.step()
-    assert (rewards.shape, rewards.dtype) == ((3, 4), np.float32)
-    for flags in (terminated, truncated):
-        assert (flags.shape, flags.dtype) == ((3, 4), np.bool_)
-    for name in ("ended", "was_reset"):
-        assert (info[name].shape, info[name].dtype) == ((3,), np.bool_)
-    assert (info["final_place"].shape, info["final_place"].dtype) == ((3, 4), np.float32)
-    for name in ("final_land", "illegal", "raised", "bounced"):
-        assert (info[name].shape, info[name].dtype) == ((3, 4), np.int64)
-    assert (info["final_length"].shape, info["final_length"].dtype) == ((3,), np.int64)
-    assert tables.players.shape[:2] == (3, 4)
-    assert tables.borders.shape[0] == 3
-    assert tables.borders.shape[2:] == (5, 5)
-    assert tables.masks.shape == (3, 4, 1)
+    for _ in range(60):
+        tables, rewards, terminated, truncated, info = game.step()
+        assert set(info) == INFO_KEYS
+    shown = info | {"rewards": rewards, "terminated": terminated, "truncated": truncated}
+    expected = dict.fromkeys(("final_place", "rewards", "reward_land", "reward_placement"), np.float32)
+    expected |= dict.fromkeys(("ended", "was_reset", "terminated", "truncated"), np.bool_)
+    for name, array in shown.items():
+        if name != "final_obs":
+            assert array.dtype == expected.get(name, np.int64), name
+            assert array.shape == ((3,) if name in ("ended", "was_reset", "final_length") else (3, 4)), name
     assert type(info["final_obs"]) is type(tables)
 
 
-def test_info_has_the_same_keys_in_every_step():
-    game = new_game()
-    for _ in range(60):
-        assert set(game.step()[4]) == INFO_KEYS
+def test_actions_count_for_agents_and_externals_and_not_for_bots():
+    names = (BOTS, ("agent",) * 4, ("external",) * 4, None)
+    bots, agents, externals, unnamed = (new_game(seats=seats) for seats in names)
+    ignoring, rng = new_game(), np.random.default_rng(0)
+    assert unnamed.seats_of(0) == ("agent",) * 4
+    for step in range(30):
+        actions = random_actions(agents, rng) if step % 3 else np.zeros((3, 4, 2), np.int64)
+        for game in (agents, externals, ignoring):
+            game.step(actions)
+        bots.step()
+        unnamed.step(actions if step % 3 else None)
+        assert digests(bots) == digests(ignoring)
+        assert digests(agents) == digests(externals) == digests(unnamed)
+    assert not bots.state.illegal.any()
 
 
 def test_actions_name_targets_in_ego_order():
@@ -131,86 +139,35 @@ def test_the_second_part_of_an_action_is_a_fraction_of_the_balance(how_much):
     assert game.state.troops[0, 1] == troops - tax - amount
 
 
-def test_actions_of_bots_are_ignored():
-    game, other = new_game(), new_game()
-    for _ in range(30):
-        game.step()
-        other.step(random_actions(other, np.random.default_rng(0), share=1.0))
-        assert digests(game) == digests(other)
-    assert not game.state.illegal.any()
-
-
-def test_external_seats_are_driven_by_actions_like_agents():
-    agents, externals = new_game(seats=None), new_game(seats=["external"] * 4)
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        actions = random_actions(agents, rng)
-        agents.step(actions)
-        externals.step(actions)
-        assert digests(agents) == digests(externals)
-
-
-def test_no_actions_hold_everywhere():
-    held, zeros = new_game(seats=None), new_game(seats=None)
-    held.step(np.ones((3, 4, 2), np.int64))
-    zeros.step(np.ones((3, 4, 2), np.int64))
-    for _ in range(5):
-        held.step()
-        zeros.step(np.zeros((3, 4, 2), np.int64))
-    assert digests(held) == digests(zeros)
-
-
 # ---- ends and rewards -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
-def test_every_seat_terminates_once_a_game_and_its_rewards_add_up(autoreset):
-    """Land parts add up to the land at the end less the spawn; placements are what is left, zero in sum."""
+def test_every_seat_terminates_once_a_game_and_a_game_that_is_over_gives_nothing(autoreset):
     num_games = 6
     game = new_game(num_games, autoreset=autoreset)
-    totals, ends = np.zeros((num_games, 4)), np.zeros((num_games, 4), int)
-    alive = np.ones((num_games, 4), bool)
-    finished = 0
-    num_land = game.state.num_land.copy()
+    ends, finished = np.zeros((num_games, 4), int), 0
     for _ in range(100):
-        was_over = game.state.over.astype(bool)
+        was_over, before = game.state.over.astype(bool), digests(game)
         _, rewards, terminated, truncated, info = game.step()
-        totals += rewards
         ends += terminated
         assert not truncated.any()
-        assert not rewards[~alive].any(), "eliminated agents get nothing"
-        alive &= ~terminated
         for k in np.flatnonzero(info["ended"]):
             assert ends[k].tolist() == [1, 1, 1, 1]
-            places = info["final_place"][k].astype(float)
-            assert places.sum() == 10
-            placements = 1 - 2 * (places - 1) / 3
-            assert placements.sum() == pytest.approx(0)
-            share = (info["final_land"][k] - 12) / num_land[k]
-            assert totals[k] == pytest.approx(share + placements, abs=1e-5)
+            assert info["final_place"][k].sum() == 10
             assert info["was_reset"][k] == (autoreset == "same_step")
-            totals[k], ends[k], alive[k] = 0, 0, autoreset == "same_step"
+            ends[k] = 0
             finished += 1
-        assert not rewards[was_over].any()
-        assert not terminated[was_over].any()
-        assert not info["ended"][was_over].any()
+        for given in (rewards, terminated, info["ended"]):
+            assert not given[was_over].any()
+        assert [digest == old for digest, old in zip(digests(game), before, strict=True)] == was_over.tolist()
     assert finished >= num_games
     assert autoreset == "same_step" or finished == num_games
 
 
-def test_a_game_that_ended_stays_as_it_is_without_autoreset():
-    game = new_game(autoreset="disabled")
-    while not game.state.over.all():
-        game.step()
-    before = digests(game)
-    game.step()
-    assert digests(game) == before
-    assert game.state.episode.tolist() == [0, 0, 0]
-
-
 def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
     """A batch without autoreset shows what the end was like."""
-    game, shadow = new_game(1), new_game(1, autoreset="disabled")
+    game, shadow = new_game(1, frames=3), new_game(1, autoreset="disabled", frames=3)
     while True:
         tables, _, _, _, info = game.step()
         shadow_tables, *_ = shadow.step()
@@ -222,23 +179,12 @@ def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
     assert info["final_land"][0].tolist() == seat_values(shadow, "land")
     assert (info["final_place"][0] * 2).tolist() == seat_values(shadow, "place2")
     assert same_observations(info["final_obs"], shadow_tables)
-    fresh = new_game(1)
+    assert info["final_obs"].delta_count[0] >= 0
+    fresh = new_game(1, frames=3)
     fresh.reset(seeds=[int(game.state.seed[0])])
     assert digests(game) == digests(fresh)
     assert same_observations(tables, fresh.observations)
     assert not info["illegal"].any()
-
-
-def test_a_game_of_a_batch_is_replaced_without_touching_the_others():
-    game = new_game(5, config=LONG)
-    lengths = set()
-    for _ in range(600):
-        info = game.step()[4]
-        lengths |= set(info["final_length"][info["was_reset"]].tolist())
-        if len(set(game.state.episode.tolist())) > 1:
-            break
-    assert len(set(game.state.episode.tolist())) > 1, "games end at different times"
-    assert lengths
 
 
 def test_a_game_without_living_agents_is_replaced_if_that_is_asked_for():
@@ -252,22 +198,14 @@ def test_a_game_without_living_agents_is_replaced_if_that_is_asked_for():
         other.step()
         for k in np.flatnonzero(info["was_reset"] & ~info["ended"]):
             seen += 1
+            places = info["final_place"][k]
             assert terminated[k, 0]
-            assert info["final_place"][k, 0] > 0
-            assert (info["final_place"][k] == 0).any()
+            assert places[0] > 0
+            assert (places == 0).any()
+            assert not terminated[k][places == 0].any(), "bots that live do not terminate"
             assert game.state.tick[k] == 0
     assert seen > 0
     assert game.state.episode.sum() > other.state.episode.sum()
-
-
-def test_the_bots_of_a_game_that_was_left_do_not_terminate():
-    seats = ("agent", "metronome", "banker", "novice")
-    game = new_game(4, config=LONG, seats=seats, end_when="no_agents")
-    for _ in range(400):
-        _, _, terminated, _, info = game.step()
-        left = info["was_reset"] & ~info["ended"]
-        places = info["final_place"]
-        assert not terminated[left][places[left] == 0].any()
 
 
 # ---- seats ----------------------------------------------------------------------------------------
@@ -282,19 +220,11 @@ def test_seats_are_those_asked_for_and_new_ones_play_from_the_next_reset_on():
     assert game.seats_of(1) == BOTS, "the game that is being played goes on as it is"
     game.reset()
     assert (game.seats_of(0), game.seats_of(1)) == (BOTS, changed)
-
-
-def test_new_seats_also_come_with_autoreset():
-    game = new_game(1, config=CONFIG.replace(max_ticks=20))
-    game.set_seats(0, ("random",) * 4)
-    game.step()
-    assert game.seats_of(0) == BOTS
-    game.step()
-    assert game.seats_of(0) == ("random-1",) * 4
-
-
-def test_without_seats_everybody_is_an_agent():
-    assert new_game(1, seats=None).seats_of(0) == ("agent",) * 4
+    game.set_seats(0, changed)
+    while game.state.episode[0] == 1:
+        assert game.seats_of(0) == BOTS
+        game.step()
+    assert game.seats_of(0) == changed, "with autoreset, too"
 
 
 # ---- seeds ----------------------------------------------------------------------------------------
@@ -309,64 +239,35 @@ def test_game_k_plays_episode_e_with_the_seed_of_the_rules():
     assert game.state.seed.tolist() == seeds_of(77, (0, 0, 0))
     game.reset()
     assert game.state.seed.tolist() == seeds_of(77, (1, 1, 1))
-    game.reset(seed=2**64 - 1)
-    assert game.state.seed.tolist() == seeds_of(2**64 - 1, (0, 0, 0))
-    assert game.state.episode.tolist() == [0, 0, 0]
-
-
-def test_autoreset_goes_on_to_the_next_episode_of_its_slot():
-    game = new_game(3, seed=77)
-    for _ in range(200):
-        game.step()
-        assert game.state.seed.tolist() == seeds_of(77, game.state.episode.tolist())
-    assert game.state.episode.min() > 1
-
-
-def test_every_game_can_be_given_its_own_seed():
-    game = new_game(3)
     game.reset(seeds=[5, 5, 2**64 - 1])
     assert game.state.seed.tolist() == [5, 5, 2**64 - 1]
     assert game.digest(0) == game.digest(1) != game.digest(2)
+    game.reset(seed=2**64 - 1)
+    for _ in range(200):
+        assert game.state.seed.tolist() == seeds_of(2**64 - 1, game.state.episode.tolist())
+        game.step()
+    assert game.state.episode.min() > 1
 
 
 @pytest.mark.parametrize("num_maps", [CONFIG.num_maps, 0])
 def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
-    config = CONFIG.replace(num_maps=num_maps)
-    game, alone = new_game(3, config), new_game(1, config, seats=BOTS[::-1])
+    config, seed = CONFIG.replace(num_maps=num_maps), seed_of_episode(99, 4)
+    assert seed == H(99, STREAM_EPISODE, 0, 4)
+    game, undisturbed = new_game(3, config), new_game(3, config)
+    alone = new_game(1, config, seats=BOTS[::-1])
     for _ in range(7):
         game.step()
-    others = [game.digest(0), game.digest(2)]
+        undisturbed.step()
     game.set_seats(1, BOTS[::-1])
-    game.reset_game(1, seed_of_episode(99, 4))
-    for _ in range(4):
-        alone.reset()
-    assert game.digest(1) != alone.digest(0)
-    alone.reset(99)
-    for _ in range(4):
-        alone.reset()
-    assert int(game.state.seed[1]) == int(alone.state.seed[0]) == H(99, STREAM_EPISODE, 0, 4)
+    game.reset_game(1, seed)
+    alone.reset(seeds=[seed])
     for _ in range(5):
         assert game.digest(1) == alone.digest(0)
         assert game.seats_of(1) == BOTS[::-1]
-        for name in ("planes", "delta_count", "players", "borders", "globals", "masks"):
-            mine, theirs = (getattr(batch.observations, name) for batch in (game, alone))
-            np.testing.assert_array_equal(mine[1], theirs[0])
-        game.step()
-        alone.step()
-    game.reset_game(1, 7)
-    rest = new_game(3, config)
-    for _ in range(12):
-        rest.step()
-    assert [game.digest(0), game.digest(2)] == [rest.digest(0), rest.digest(2)] != others
-
-
-def test_the_same_seed_plays_the_same_game_and_another_one_another():
-    a, b, c = new_game(seed=3), new_game(seed=3), new_game(seed=4)
-    for game in (a, b, c):
-        for _ in range(20):
-            game.step()
-    assert digests(a) == digests(b)
-    assert not set(digests(a)) & set(digests(c))
+        assert same_observations(game.observations, alone.observations, 1, 0)
+        for one in (game, alone, undisturbed):
+            one.step()
+    assert [game.digest(k) for k in (0, 2)] == [undisturbed.digest(k) for k in (0, 2)]
 
 
 def test_a_reset_leaves_nothing_of_the_game_before():
@@ -382,35 +283,7 @@ def test_a_reset_leaves_nothing_of_the_game_before():
     assert same_observations(used.observations, fresh.observations)
 
 
-def test_games_draw_their_map_from_the_bank():
-    game = new_game(40, config=CONFIG.replace(num_maps=3))
-    assert len(game.maps) == 3
-    assert set(game.state.map_id.tolist()) == {0, 1, 2}
-    for k in range(40):
-        land = game.maps[game.state.map_id[k]].to_array()
-        assert np.array_equal(board(game, k) != 255, land)
-
-
-def test_a_map_of_ones_own_is_played_on():
-    land = LandMask.from_text("\n".join(["." * 20 + "#" * 4] * 16))
-    game = new_game(1, config=GameConfig.for_map(land, num_players=4))
-    assert np.array_equal(board(game) != 255, land.to_array())
-
-
 # ---- tick and set_position ------------------------------------------------------------------------
-
-
-def test_launches_are_refused_between_decisions():
-    game = new_game(seats=None)
-    game.tick(0, [(1, 0, 100)])
-    before = digests(game)
-    with pytest.raises(
-        ValueError, match="launches are at tick 1 of game 0; they must be at a decision, a multiple of 10"
-    ):
-        game.tick(0, [(1, 0, 100)])
-    assert digests(game) == before
-    game.tick(0)
-    assert game.state.tick.tolist() == [2, 0, 0]
 
 
 def test_bots_do_not_act_in_tick():
@@ -475,32 +348,8 @@ def test_fields_of_the_state_are_listed_and_others_are_refused():
         _ = game.state.gold
 
 
-@pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
-@pytest.mark.parametrize("num_games", [1, 16])
-def test_a_game_of_32_players_on_256_x_256_cells_takes_at_most_512_kilobytes(num_games, autoreset):
-    """With everything but the packed boards, of which the user asks for as many as are to be observed."""
-    game = VecGame(GameConfig(), num_games, autoreset=autoreset, frames=0)
-    game.reset()
-    without_board = game.bytes_per_game
-    assert game.state.owner.nbytes == num_games * 258 * 258
-    assert game.bytes_per_game == pytest.approx(without_board + 258 * 258)
-    assert game.bytes_per_game <= 512 * 1024
-
-
 def test_the_representation_names_size_and_players():
     assert repr(new_game(2)) == "VecGame(2 games, 24 x 30, 4 players)"
-
-
-def test_a_closed_batch_starts_new_threads():
-    game, other = new_game(num_threads=2), new_game()
-    game.step()
-    game.close()
-    game.step()
-    game.close()
-    game.close()
-    other.step()
-    other.step()
-    assert digests(game) == digests(other)
 
 
 def test_a_copy_of_a_copy_shows_the_last_observations_of_games_that_stand():
@@ -755,6 +604,16 @@ BAD_CALLS = {
         AttributeError,
         "state.troops cannot be replaced",
     ),
+    "a position with more troops than can be": (
+        lambda game: game.set_position(0, SPACIOUS, troops=[LARGEST_TROOPS + 1, 1, 1, 1]),
+        ValueError,
+        rf"{LARGEST_TROOPS + 1}.* 0 to {LARGEST_TROOPS}",
+    ),
+    "a position with a larger pool than can be": (
+        lambda game: game.set_position(0, SPACIOUS, pools={(1, 2): LARGEST_TROOPS + 1}),
+        ValueError,
+        rf"{LARGEST_TROOPS + 1}.* 0 to {LARGEST_TROOPS}",
+    ),
     "a position of another size": (
         lambda game: game.set_position(0, np.zeros((24, 31), int)),
         ValueError,
@@ -853,6 +712,9 @@ BAD_BATCHES = {
     "half a game": (lambda: VecGame(CONFIG, 0.5), TypeError, "num_games is 0.5"),
     "true games": (lambda: VecGame(CONFIG, True), TypeError, "num_games is True"),
     "no threads": (lambda: VecGame(CONFIG, num_threads=0), ValueError, "num_threads is 0"),
+    "frames below 0": (lambda: VecGame(CONFIG, frames=-1), ValueError, "frames is -1"),
+    "more frames than there can be": (lambda: VecGame(CONFIG, frames=17), ValueError, "frames is 17"),
+    "frames that are True": (lambda: VecGame(CONFIG, frames=True), TypeError, "frames is True"),
     "a seed below 0": (lambda: VecGame(CONFIG, seed=-1), ValueError, "seed is -1"),
     "too few seats": (lambda: VecGame(CONFIG, seats=["agent"]), ValueError, "seats has 1 entries"),
     "an unknown autoreset": (
@@ -921,6 +783,7 @@ def test_a_game_that_ends_without_agents_keeps_an_agent():
         lambda game: game.tick(0),
         lambda game: game.digest(0),
         lambda game: game.save(0),
+        lambda game: game.pairs([0], [1]),
         lambda game: game.fronts(0),
         lambda game: game.set_position(0, SPACIOUS),
     ],
@@ -928,13 +791,6 @@ def test_a_game_that_ends_without_agents_keeps_an_agent():
 def test_nothing_can_be_played_before_the_first_reset(call):
     with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
         call(VecGame(CONFIG))
-
-
-def test_a_game_that_is_over_cannot_be_ticked():
-    game = new_game(1, config=CONFIG.replace(max_ticks=5), autoreset="disabled")
-    game.step()
-    with pytest.raises(ValueError, match="game 0 is over since tick 5; reset it first"):
-        game.tick(0)
 
 
 def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
@@ -994,22 +850,15 @@ def test_what_may_look_at_a_batch_may_do_so_within_a_call():
     assert ("looking", None, 255) in seen
 
 
-def test_a_game_between_two_decisions_takes_no_actions():
-    game = new_game(1, seats=None)
-    game.tick(0)
+def test_a_game_between_two_decisions_takes_no_actions_and_no_launches():
+    game = new_game(seats=None)
+    game.tick(0, [(1, 0, 100)])
+    before = digests(game)
     with pytest.raises(ValueError, match=r"game 0 is at tick 1, between two decisions"):
-        game.step(np.zeros((1, 4, 2), int))
+        game.step(np.zeros((3, 4, 2), int))
+    with pytest.raises(ValueError, match=r"launches are at tick 1 of game 0; .* a multiple of 10"):
+        game.tick(0, [(1, 0, 100)])
+    assert digests(game) == before
     game.step()
-    assert game.state.tick[0] == 10
-    game.step(np.zeros((1, 4, 2), int))
-    assert game.state.tick[0] == 20
-
-
-def test_a_game_unpickled_over_read_only_buffers_goes_on():
-    game = new_game()
-    buffers = []
-    data = pickle.dumps(game, protocol=5, buffer_callback=buffers.append)
-    copy = pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
-    for both in (game, copy):
-        both.step()
-    assert digests(copy) == digests(game)
+    game.step(np.zeros((3, 4, 2), int))
+    assert game.state.tick.tolist() == [20, 20, 20]

@@ -219,9 +219,8 @@ def add_tables(recording, game):
         if field.name not in NEXT_ONES:  # how a game begins next time is shown when it does
             recording.add(f"state.{field.name}", getattr(game.state, field.name))
     recording.add("state.owner", game.state.owner)
-    recording.add("seats_of", [game.seats_of(k) for k in range(game.num_games)])
-    recording.add("digests", [game.digest(k) for k in range(game.num_games)])
-    recording.add("terrain", [game.terrain(k) for k in range(game.num_games)])
+    for name, of_game in (("seats_of", game.seats_of), ("digests", game.digest), ("terrain", game.terrain)):
+        recording.add(name, [of_game(k) for k in range(game.num_games)])
 
 
 def add_seen(recording, label, seen, games):
@@ -262,12 +261,9 @@ def play_engine(recording, game, steps, rng, middle=None):
         game = (middle and middle(game, i)) or game
         seen, rewards, terminated, truncated, info = game.step(engine_actions(game, rng))
         add_seen(recording, "seen", seen, range(game.num_games))
-        recording.add("rewards", rewards)
-        recording.add("terminated", terminated)
-        recording.add("truncated", truncated)
         add_info(recording, info, game.autoreset)
         add_tables(recording, game)
-        recording.end()
+        recording.end(rewards=rewards, terminated=terminated, truncated=truncated)
     return game
 
 
@@ -461,13 +457,14 @@ def vec_case(row, steps=45):
         shown, rewards, terminated, truncated, info = env.step(np.array(actions))
         standing += (standing > 0) | info["ended"]
         add_vec(recording, shown, info)
-        recording.add("rewards", rewards)
-        recording.add("terminated", terminated)
-        recording.add("truncated", truncated)
-        recording.add("masks", masks)
-        recording.add("digests", [env.game.digest(k) for k in range(GAMES)])
-        recording.add("agent_seats", env.agent_seats)
-        recording.end()
+        recording.end(
+            rewards=rewards,
+            terminated=terminated,
+            truncated=truncated,
+            masks=masks,
+            digests=[env.game.digest(k) for k in range(GAMES)],
+            agent_seats=env.agent_seats,
+        )
     env.close()
     return recording
 
@@ -487,10 +484,8 @@ def standing_case(autoreset, end_when, steps=34):
         masks = env.action_masks()
         shown, rewards, ends, cuts, info = env.step([[choose(mask, rng) for mask in one] for one in masks])
         add_vec(recording, shown, info)
-        recording.add("rewards", rewards)
-        recording.add("ends", [ends, cuts])
-        recording.add("digests", [env.game.digest(k) for k in range(GAMES)])
-        recording.end()
+        digests = [env.game.digest(k) for k in range(GAMES)]
+        recording.end(rewards=rewards, ends=[ends, cuts], digests=digests)
         if info["ended"].any() and "ended" not in kept:
             k = kept["k"] = int(info["ended"].argmax())
             kept["ended"] = env.save(k)
@@ -560,10 +555,7 @@ def parallel_case(row, games=3):
             results = env.step({agent: pick(masks[agent], rng) for agent in env.agents})
             for label, result in zip(RESULTS, results, strict=True):
                 merged(recording, label, result)
-            recording.add("agents", env.agents)
-            recording.add("state", env.state())
-            recording.add("digest", env.game.digest(0))
-            recording.end()
+            recording.end(agents=env.agents, state=env.state(), digest=env.game.digest(0))
     env.close()
     return recording
 
@@ -616,9 +608,7 @@ def gym_case(row, games=4):
             action = np.array(pick(env.unwrapped.action_masks(), rng))
             shown, reward, terminated, truncated, info = env.step(action)
             add_vec(recording, shown, info)
-            recording.add("reward", reward)
-            recording.add("ends", [terminated, truncated])
-            recording.end()
+            recording.end(reward=reward, ends=[terminated, truncated])
             if terminated or truncated:
                 break
     env.close()
@@ -638,9 +628,7 @@ def gym_vector_case(row, steps=40):
         masks = env.unwrapped.action_masks()
         shown, rewards, ends, cuts, info = env.step(np.array([pick(mask, rng) for mask in masks]))
         add_vec(recording, shown, info)
-        recording.add("rewards", rewards)
-        recording.add("ends", [ends, cuts])
-        recording.end()
+        recording.end(rewards=rewards, ends=[ends, cuts])
     env.close()
     return recording
 

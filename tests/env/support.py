@@ -56,8 +56,3 @@ def fingerprint(results: tuple[Any, ...]) -> str:
             digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
     digest.update(repr(others).encode())
     return digest.hexdigest()
-
-
-def rest_of_episode(env: TerritorialEnv, observations: dict[str, Any], rng_seed: int) -> list[str]:
-    """Fingerprints of all steps to the end."""
-    return [fingerprint(results) for _, *results in play(env, observations, rng_seed)]

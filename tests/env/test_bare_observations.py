@@ -2,13 +2,11 @@
 
 import itertools
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 import territorial
-from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
 from territorial.envs.options import CHOICES
 from tests.env.support import SMALL
 
@@ -53,42 +51,6 @@ def test_agents_of_parallel_env_and_of_turns_see_an_array(options):
         hold = dict.fromkeys(bare.agents, 0)
         (seen, *_, infos), (expected, *_) = bare.step(hold), whole.step(hold)
     assert whole.agents == []
-
-
-@one_array
-@pytest.mark.parametrize("autoreset", ["same_step", "next_step"])
-def test_batches_are_arrays_and_so_are_last_observations(options, autoreset):
-    make = {"num_envs": 2, "autoreset": autoreset} | GAME
-    bare, whole = (territorial.make_vec(**make, **some) for some in (options, in_a_dict(options)))
-    assert type(bare.single_observation_space) is spaces.Box
-    assert bare.shared_keys == ()
-    seen, expected = bare.reset(seed=4)[0], whole.reset(seed=4)[0]
-    ended = 0
-    for _ in range(10):
-        assert seen.shape == (2, 4, *bare.single_observation_space.shape)
-        assert np.array_equal(seen, expected["observation"])
-        assert np.array_equal(bare.observe(), seen)
-        assert np.array_equal(bare.per_agent(seen), whole.per_agent(expected)["observation"])
-        seen, *_, info = bare.step(np.zeros((2, 4), int))
-        expected, *_, told = whole.step(np.zeros((2, 4), int))
-        if info["final_obs"] is not None:
-            ended += 1
-            assert np.array_equal(info["final_obs"], told["final_obs"]["observation"])
-    assert ended == (2 if autoreset == "same_step" else 0)
-
-
-@one_array
-def test_gymnasiums_environments_show_arrays(options):
-    one, vector = SeatEnv(**GAME, **options), SeatVectorEnv(8, **GAME, **options)
-    assert type(one.observation_space) is type(vector.observation_space) is spaces.Box
-    assert vector.observation_space.shape == (8, *one.observation_space.shape)
-    (seen, _), (batch, _) = one.reset(seed=1), vector.reset(seed=1)
-    for _ in range(3):
-        assert one.observation_space.contains(seen)
-        assert vector.observation_space.contains(batch)
-        seen, batch = one.step(0)[0], vector.step(np.zeros(8, int))[0]
-    made = gymnasium.make(ENV_ID, **GAME, **options)
-    assert gymnasium.wrappers.FlattenObservation(made).reset(seed=1)[0].ndim == 1
 
 
 @pytest.mark.parametrize("options", A_DICT, ids=name_of)

@@ -1,7 +1,6 @@
 """Gymnasium's environments: what its own checks ask, and that they are rows of the vector environment."""
 
 import itertools
-import warnings
 
 import gymnasium
 import numpy as np
@@ -16,13 +15,6 @@ from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
 
 SMALL_GAME = SMALL | {"max_ticks": 600}
 SEATS = ("metronome", "agent", "banker", "novice")
-
-
-@pytest.fixture
-def warned():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
 
 
 @pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
@@ -77,12 +69,6 @@ def test_one_seat_is_that_agent_of_parallel_env():
             one.step(0)
 
 
-def test_one_seat_is_truncated_after_so_many_steps():
-    one = SeatEnv(**SMALL_GAME, max_cycles=3)
-    one.reset(seed=0)
-    assert [one.step(0)[2:4] for _ in range(3)] == [(False, False)] * 2 + [(False, True)]
-
-
 def test_one_seat_is_for_one_agent():
     with pytest.raises(ValueError, match="seats has 2 agents; this environment is for one"):
         SeatEnv(seats=("agent", "agent", "novice", "novice"), **SMALL_GAME)
@@ -91,6 +77,8 @@ def test_one_seat_is_for_one_agent():
     assert one.vec.game.seats_of(0) == ("agent", *territorial.bots.NAMES[:3])
     with pytest.raises(ValueError, match=r"actions\[0, 0\] is 51"):
         one.step(51)
+    with pytest.raises(ValueError, match="num_envs is 6; it must be a multiple of 4, the agents of a game"):
+        SeatVectorEnv(6, **SMALL_GAME)
 
 
 @pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
@@ -106,35 +94,12 @@ def test_every_agent_is_a_sub_environment_that_lies_in_its_space(obs, action_for
     for _ in range(130):
         assert vector.observation_space.contains(seen)
         assert np.array_equal(vector.unwrapped.action_masks(), seen["action_mask"])
-        before = ends.copy()
         seen, rewards, terminated, truncated, _ = vector.step(vector.action_space.sample())
         ends += terminated
         assert rewards.shape == terminated.shape == truncated.shape == (8,)
         assert (ends.reshape(2, 4) == ends.reshape(2, 4)[:, :1]).all(), "all agents of a game end together"
     assert (ends >= 2).all()
-    assert before.sum() > 0
     assert not warned
-
-
-def test_sub_environments_begin_anew_in_the_step_after_their_end():
-    vector = SeatVectorEnv(4, **SMALL_GAME)
-    native = territorial.make_vec(1, autoreset="next_step", agent_death="keep", **SMALL_GAME)
-    seen, _ = vector.reset(seed=3)
-    native.reset(seed=3)
-    has_ended = False
-    for _ in range(70):
-        was_over = has_ended
-        seen, rewards, terminated, _, info = vector.step(np.zeros(4, int))
-        expected, wanted, *_ = native.step(np.zeros((1, 4), int))
-        assert np.array_equal(rewards, wanted[0])
-        assert all((seen["observation"][i] == expected["observation"][0]).all() for i in range(4))
-        assert seen["seat"].ravel().tolist() == [1, 2, 3, 4]
-        assert (info["tick"] == 0).all() == was_over
-        assert all(info[f"_{name}"].all() for name in native.info_names)
-        has_ended = bool(terminated.all())
-        assert not (was_over and rewards.any())
-    with pytest.raises(ValueError, match="num_envs is 6; it must be a multiple of 4, the agents of a game"):
-        SeatVectorEnv(6, **SMALL_GAME)
 
 
 def make_seat():

@@ -1,8 +1,5 @@
 """``obs="pairs"`` and actions that name a candidate: in every environment, and in any state of a game."""
 
-import copy
-
-import gymnasium
 import numpy as np
 import pytest
 
@@ -78,20 +75,6 @@ def test_in_games_with_teams_allies_come_after_the_candidates_and_can_be_given_t
     assert given > 5
 
 
-def test_num_allies_goes_with_teams_and_pairs_alone():
-    with pytest.raises(
-        ValueError, match="num_allies is 2; it must be 0 or None, as these games have no teams"
-    ):
-        pairs_vec(num_allies=2)
-    with pytest.raises(ValueError, match="num_allies is 2 and obs is 'features'; this option works only"):
-        make_vec(1, **(SMALL | TEAMS), obs="features", num_allies=2)
-    with pytest.raises(ValueError, match="num_allies is -1; it must be a whole number from 0 to 250"):
-        pairs_vec(num_allies=-1, **TEAMS)
-    assert pairs_vec(**TEAMS).format.width == 1 + NUM_FRACTIONS * (8 + 4)
-    assert pairs_vec(num_allies=0, **TEAMS).format.width == 1 + NUM_FRACTIONS * 8
-    assert pair_names(teams=True)["pairs"] == (*pair_names()["pairs"], "ally")
-
-
 @pytest.mark.parametrize("seats", [None, SEATS], ids=["all agents", "with bots"])
 def test_observations_are_those_of_the_batch_and_within_their_space(seats):
     vec = pairs_vec(seats=seats)
@@ -106,26 +89,6 @@ def test_observations_are_those_of_the_batch_and_within_their_space(seats):
         for k, i in np.ndindex(3, vec.num_agents):
             assert vec.single_observation_space.contains({key: array[k, i] for key, array in seen.items()})
         seen = vec.step(chosen(seen["action_mask"], rng, "pairs"))[0]
-
-
-@pytest.mark.parametrize("action_format", FORMATS)
-def test_a_mask_allows_hold_and_the_legal_candidates(action_format):
-    vec = pairs_vec(action_format=action_format, num_candidates=3)
-    seen, _ = vec.reset(seed=2)
-    rng = np.random.default_rng(2)
-    allowed = 0
-    for _ in range(30):
-        mask, legal = seen["action_mask"], seen["pairs"][..., LEGAL] > 0
-        assert (mask[..., 0] == 1).all()
-        if action_format == "pairs":
-            assert np.array_equal(mask[..., 1:].reshape(*legal.shape, 10), legal[..., None].repeat(10, -1))
-        else:
-            assert np.array_equal(mask[..., 1:4], legal)
-            assert (mask[..., 4:] == 1).all()
-        assert np.array_equal(mask, vec.action_masks())
-        allowed += legal.sum()
-        seen = vec.step(chosen(mask, rng, action_format))[0]
-    assert allowed > 100
 
 
 @pytest.mark.parametrize("autoreset", AUTORESETS)
@@ -187,6 +150,16 @@ def test_after_restore_actions_name_candidates_of_the_restored_game():
     assert [vec.game.digest(k) for k in range(3)] == digests
 
 
+def test_the_width_of_actions_and_the_names_of_columns_follow_from_candidates_and_allies():
+    assert pairs_vec(**TEAMS).format.width == 1 + NUM_FRACTIONS * (8 + 4)
+    assert pairs_vec(num_allies=0, **TEAMS).format.width == 1 + NUM_FRACTIONS * 8
+    assert pairs_vec(obs="features", num_candidates=4).format.width == 41
+    names = pair_names()
+    assert {array: len(columns) for array, columns in names.items()} == {"own": 35, "pairs": 26}
+    assert (names["own"][0], names["pairs"][LEGAL]) == ("land", "legal")
+    assert pair_names(teams=True)["pairs"] == (*names["pairs"], "ally")
+
+
 def test_an_action_against_no_candidate_holds_and_one_that_is_illegal_is_counted():
     vec = pairs_vec()
     seen, _ = vec.reset(seed=6)
@@ -215,47 +188,6 @@ def test_no_seat_is_computed_that_is_not_asked_for(monkeypatch):
     assert asked == [6, 6], "two agents of three games, once a step"
 
 
-def test_parallel_env_shows_the_same_and_takes_the_same_actions():
-    for action_format in FORMATS:
-        env = small_env(
-            obs="pairs", action_format=action_format, seats=SEATS, max_ticks=400, num_candidates=5
-        )
-        vec = make_vec(
-            1,
-            **(SMALL | {"obs": "pairs", "seats": SEATS, "max_ticks": 400, "num_candidates": 5}),
-            action_format=action_format,
-            autoreset="disabled",
-        )
-        observations, _ = env.reset(seed=8)
-        seen, _ = vec.reset(seed=8)
-        rng = np.random.default_rng(8)
-        while env.agents:
-            actions = chosen(seen["action_mask"], rng, action_format)
-            for agent in env.agents:
-                i = env.possible_agents.index(agent)
-                assert env.observation_space(agent).contains(observations[agent])
-                for name in ("own", "pairs", "targets"):
-                    assert np.array_equal(observations[agent][name], seen[name][0, i])
-            given = {agent: actions[0, env.possible_agents.index(agent)] for agent in env.agents}
-            observations, *_ = env.step(given)
-            seen, *_ = vec.step(actions)
-            assert env.game.digest(0) == vec.game.digest(0)
-
-
-def test_a_sample_of_the_space_with_the_mask_is_taken():
-    for action_format in FORMATS:
-        env = small_env(obs="pairs", action_format=action_format)
-        observations, _ = env.reset(seed=9)
-        for _ in range(10):
-            env.action_space("player_0").seed(1)
-            actions = {
-                agent: env.action_space(agent).sample(mask=observations[agent]["action_mask"])
-                for agent in env.agents
-            }
-            observations, *_, infos = env.step(actions)
-            assert not any(info["illegal"] for info in infos.values())
-
-
 @pytest.mark.parametrize(
     ("action_format", "wanted"),
     [
@@ -278,46 +210,6 @@ def test_actions_out_of_range_are_refused_and_nothing_changes(action_format, wan
     env.reset(seed=10)
     with pytest.raises(ValueError, match=f"the action of 'player_0' is .*; it must be {wanted}"):
         env.step(dict.fromkeys(env.agents, actions[1, 2]))
-
-
-def test_gymnasium_has_them_too():
-    arguments = SMALL | {"obs": "pairs", "action_format": "pairs", "num_candidates": 6, "max_ticks": 300}
-    env = gymnasium.make("territorial/Territorial-v0", **arguments)
-    seen, _ = env.reset(seed=1)
-    assert env.observation_space.contains(seen)
-    assert (seen["pairs"].shape, env.action_space.n) == ((6, 26), 61)
-    vector = gymnasium.make_vec("territorial/Territorial-v0", 4, **arguments)
-    many, _ = vector.reset(seed=1)
-    assert vector.observation_space.contains(many)
-    assert many["own"].shape == (4, 35)
-    vector.step(np.zeros(4, int))
-
-
-def test_copies_go_on_alike_and_apart():
-    vec = pairs_vec(seats=SEATS)
-    vec.reset(seed=11)
-    other, rng = copy.deepcopy(vec), np.random.default_rng(11)
-    actions = chosen(vec.action_masks(), rng, "pairs", holds=0)
-    seen, same = vec.step(actions)[0], other.step(actions)[0]
-    assert all(np.array_equal(array, same[key]) for key, array in seen.items())
-    other.step(actions * 0)
-    assert all(np.array_equal(array, seen[key]) for key, array in vec.observe().items())
-
-
-def test_num_candidates_goes_with_pairs_alone():
-    message = "num_candidates is 4 and obs is 'features'; this option works only"
-    with pytest.raises(ValueError, match=message):
-        make_vec(1, **SMALL, obs="features", num_candidates=4)
-    assert make_vec(1, **SMALL, obs="features", action_format="pairs", num_candidates=4).format.width == 41
-    with pytest.raises(ValueError, match="num_candidates is 0; it must be a whole number from 1 to 250"):
-        make_vec(1, **SMALL, obs="pairs", num_candidates=0)
-
-
-def test_columns_have_names():
-    names = pair_names()
-    assert {array: len(columns) for array, columns in names.items()} == {"own": 35, "pairs": 26}
-    assert names["own"][0] == "land"
-    assert names["pairs"][LEGAL] == "legal"
 
 
 class Watcher(PythonBot):

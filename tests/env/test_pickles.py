@@ -27,6 +27,7 @@ MAKERS = {
     "VecGame, maps of their own": lambda: VecGame(territorial.GameConfig(**GAME, num_maps=0), 2, seats=SEATS),
     "make_vec": vec,
     "make_vec, zero_copy": lambda: vec(zero_copy=True),
+    "make_vec, pairs": lambda: vec(obs="pairs", action_format="pairs"),
     "make_vec, next_step": lambda: vec(autoreset="next_step", obs="features"),
     "make_vec, pictures": lambda: vec(render_mode="rgb_array", obs="features"),
     "parallel_env": lambda: territorial.parallel_env(seats=SEATS, **GAME),

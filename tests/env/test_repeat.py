@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import territorial
-from tests.env.support import random_actions
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "obs": "features", "frames": 1}
 SEATS = ["agent", "random", "agent", "opportunist"]
@@ -87,37 +86,6 @@ def test_games_of_a_batch_do_not_wait_for_each_other():
     assert info["final_info"]["tick"][:, 0].tolist() == [50, 40]
     assert env.game.num_cycles.tolist() == [5, 6, 0, 0]
     assert env.game.state.tick.tolist() == [50, 50, 0, 0]
-
-
-@pytest.mark.parametrize("reward_fn", [None, troops_gained])
-@pytest.mark.parametrize("agent_death", ["remove", "keep"])
-def test_a_step_of_the_parallel_form_equals_as_many_steps_that_hold(agent_death, reward_fn):
-    options = SMALL | {"agent_death": agent_death, "max_cycles": 35, "reward_fn": reward_fn}
-    env, alone = (territorial.parallel_env(seats=SEATS, repeat=n, **options) for n in (REPEAT, 1))
-    seen, rng, died = env.reset(seed=3)[0], np.random.default_rng(2), 0
-    alone.reset(seed=3)
-    while env.agents:
-        listed = env.agents
-        actions = random_actions(seen, listed, rng)
-        seen, rewards, ends, cuts, infos = env.step(actions)
-        given = {agent: np.float32(0) for agent in listed}
-        over = {agent: [False, False] for agent in listed}
-        for i in range(REPEAT):
-            playing = alone.agents
-            found, *single = alone.step(actions if i == 0 else dict.fromkeys(playing, 0))
-            for agent in playing:
-                given[agent] += np.float32(single[0][agent])
-                over[agent] = [single[1][agent], single[2][agent]]
-            if not alone.agents:
-                break
-        assert rewards == {agent: float(reward) for agent, reward in given.items()}
-        assert over == {agent: [ends[agent], cuts[agent]] for agent in listed}
-        assert env.agents == alone.agents
-        died += len(env.agents) == 1 and len(listed) == 2
-        for agent in env.agents:
-            assert_equal(seen[agent], found[agent])
-            assert infos[agent]["tick"] == single[3][agent]["tick"]
-    assert env.game.num_cycles == alone.game.num_cycles
 
 
 def test_all_forms_of_environments_have_the_option():

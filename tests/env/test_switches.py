@@ -8,7 +8,7 @@ import pytest
 
 from territorial.envs.infos import INFO_NAMES
 from territorial.envs.options import CHOICES
-from tests.env.support import fingerprint, small_env
+from tests.env.support import fingerprint, play, small_env
 
 SWITCHES = ("agent_death", "action_mask", "action_format")
 MATRIX = [
@@ -36,15 +36,6 @@ def legal_actions(tested, rng):
     return actions
 
 
-def episode(tested, seed, rng_seed=0):
-    """Play a game at random; yield who was listed and what every step returned."""
-    rng = np.random.default_rng(rng_seed)
-    tested.reset(seed=seed)
-    while tested.agents:
-        listed = list(tested.agents)
-        yield listed, tested.step(legal_actions(tested, rng))
-
-
 @pytest.mark.parametrize("switches", MATRIX[::3], ids=name_of)
 def test_masks_are_where_they_were_asked_for(switches):
     tested = small_env(obs="features", **switches)
@@ -67,22 +58,6 @@ def test_masks_are_where_they_were_asked_for(switches):
     assert all(info["illegal"] == 0 for info in infos.values())
 
 
-def test_both_formats_play_the_same_game():
-    whole, parts = small_env(), small_env(action_format="multi_discrete")
-    rng = np.random.default_rng(3)
-    whole.reset(seed=3)
-    parts.reset(seed=3)
-    while whole.agents:
-        flat, pairs = {}, {}
-        for agent, mask in parts.action_masks().items():
-            what, how_much = int(rng.choice(np.flatnonzero(mask[:6]))), int(rng.integers(10))
-            pairs[agent] = np.array([what, how_much])
-            flat[agent] = 0 if what == 0 else 1 + 10 * (what - 1) + how_much
-        assert whole.step(flat)[1:] == parts.step(pairs)[1:]
-        assert whole.game.digest(0) == parts.game.digest(0)
-    assert not parts.agents
-
-
 @pytest.mark.parametrize("bad", [3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None])
 def test_a_bad_pair_is_an_error_that_names_it_and_changes_nothing(bad):
     tested = small_env(action_format="multi_discrete")
@@ -96,50 +71,6 @@ def test_a_bad_pair_is_an_error_that_names_it_and_changes_nothing(bad):
 
 
 # ---- the dead ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("obs", ["features", "pairs"])
-def test_the_dead_that_are_kept_look_on_hold_and_get_nothing(obs):
-    tested = small_env(obs=obs, agent_death="keep", seats=BOTS, max_ticks=3000)
-    deaths, steps_dead, was_alive = 0, 0, dict.fromkeys(tested.possible_agents, 1)
-    for seed in range(3):
-        was_alive = dict.fromkeys(tested.possible_agents, 1)
-        for listed, (observations, rewards, terminated, _, infos) in episode(tested, seed):
-            assert listed == tested.possible_agents
-            assert len(set(terminated.values())) == 1, "all end together"
-            for agent in listed:
-                assert tested.observation_space(agent).contains(observations[agent])
-                if not was_alive[agent]:
-                    steps_dead += 1
-                    assert rewards[agent] == 0.0
-                    assert infos[agent]["alive"] == infos[agent]["land"] == infos[agent]["troops"] == 0
-                    assert observations[agent]["action_mask"].sum() == 1
-                    assert observations[agent]["action_mask"][0] == 1
-                deaths += was_alive[agent] and not infos[agent]["alive"]
-                was_alive[agent] = infos[agent]["alive"]
-        assert tested.game.state.over[0]
-        assert all(infos[agent]["place"] > 0 for agent in infos)
-    assert deaths >= 1
-    assert steps_dead > deaths
-
-
-def test_the_game_is_the_same_whether_the_dead_stay_or_leave():
-    kept, left = small_env(agent_death="keep"), small_env()
-    totals = {name: dict.fromkeys(kept.possible_agents, 0.0) for name in ("kept", "left")}
-    for name, tested in (("kept", kept), ("left", left)):
-        tested.reset(seed=5)
-        rng = np.random.default_rng(5)
-        while tested.agents:
-            draws = {agent: rng.random() for agent in tested.possible_agents}
-            masks = tested.action_masks()
-            actions = {
-                agent: int(np.flatnonzero(mask)[int(draws[agent] * mask.sum())])
-                for agent, mask in masks.items()
-            }
-            for agent, reward in tested.step(actions)[1].items():
-                totals[name][agent] += reward
-    assert kept.game.digest(0) == left.game.digest(0)
-    assert totals["kept"] == totals["left"]
 
 
 def test_what_the_dead_do_is_ignored_and_they_need_not_do_anything():
@@ -157,43 +88,10 @@ def test_what_the_dead_do_is_ignored_and_they_need_not_do_anything():
     assert len({fingerprint(result) for result in results}) == 1
 
 
-def test_without_agents_the_episode_may_end_though_bots_play_on():
-    ends = {}
-    for end_when in CHOICES["end_when"]:
-        tested = small_env(
-            agent_death="keep",
-            end_when=end_when,
-            seats=("metronome", "agent", "metronome", "metronome"),
-            max_ticks=10_000,
-        )
-        tested.reset(seed=1)
-        while tested.agents:
-            _, _, terminated, _, infos = tested.step({"player_1": 0})
-        assert terminated == {"player_1": True}
-        ends[end_when] = infos["player_1"]["tick"], bool(tested.game.state.over[0])
-    assert ends["game"][1]
-    assert not ends["no_agents"][1]
-    assert ends["no_agents"][0] < ends["game"][0]
-
-
-def test_a_limit_of_steps_truncates_the_dead_that_are_kept_as_well():
-    tested = small_env(agent_death="keep", seats=BOTS, max_ticks=3000)
-    for _, (_, _, _, _, infos) in episode(tested, 0):
-        if not all(info["alive"] for info in infos.values()):
-            break
-    steps = infos["player_0"]["tick"] // 10
-    cut = small_env(agent_death="keep", seats=BOTS, max_ticks=3000, max_cycles=steps + 2)
-    *_, (_, (_, _, terminated, truncated, infos)) = episode(cut, 0)
-    assert not any(terminated.values())
-    assert truncated == dict.fromkeys(cut.possible_agents, True)
-    assert not all(info["alive"] for info in infos.values())
-    assert cut.agents == []
-
-
 def test_infos_are_numbers_under_the_same_names_at_every_time():
     tested = small_env(agent_death="keep")
-    _, first = tested.reset(seed=3)
-    for _, (_, _, _, _, infos) in episode(tested, 3):
+    observations, first = tested.reset(seed=3)
+    for *_, infos in play(tested, observations, 3):
         for info in (*first.values(), *infos.values()):
             assert tuple(info) == tested.info_names == (*INFO_NAMES, "reward_land", "reward_placement")
             assert all(type(info[name]) is (int if name in WHOLE else float) for name in info)

@@ -65,6 +65,9 @@ def test_allies_are_told_and_paid_as_one(modes):
                 for values in (terminated, truncated, info["place"], *shared_parts(info, weights)):
                     assert len(np.unique(values[k, own])) == 1, "allies have the same"
                 apart += len(np.unique(info["alive"][k, own])) == 2 and not terminated[k, own].any()
+                is_out = not state.alive[k, state.team[k] == team].any()
+                assert (info["place"][k, own] > 0).all() == (is_out or bool(state.over[k]))
+        assert (env.action_masks()[info["alive"] == 0].sum(-1) == 1).all(), "the dead hold"
         assert not (terminated & has_ended).any()
         assert not rewards[has_ended].any()
         has_ended |= terminated | truncated
@@ -77,22 +80,3 @@ def test_allies_are_told_and_paid_as_one(modes):
 def shared_parts(info, weights):
     """The parts of rewards that are those of teams."""
     return [info[f"reward_{name}"] for name in weights if name.startswith(("team_land", "placement"))]
-
-
-def shared(rewards, teams):
-    """What docs/rewards.md says of sharing any reward."""
-    is_ally = teams[:, :, None] == teams[:, None, :]
-    return (is_ally * rewards[:, None, :]).sum(-1) / is_ally.sum(-1)
-
-
-def test_rewards_can_be_shared_by_what_infos_tell():
-    env = territorial.make_vec(4, **GAME, teams=3, team_deal="random", obs="features", rewards={"taken": 1})
-    _, info = env.reset(seed=0)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        teams, masks = info["team_of"], env.action_masks()
-        _, rewards, _, _, info = env.step((masks * rng.random(masks.shape)).argmax(-1))
-        own = shared(rewards, teams)
-        assert own.sum() == pytest.approx(rewards.sum(), abs=1e-5)
-        assert all(len(np.unique(own[k, teams[k] == team])) == 1 for k in range(4) for team in (1, 2, 3))
-    env.close()

@@ -2,38 +2,12 @@
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, max_cycles_test, seed_test
 
 import territorial
 from tests.env.support import SMALL
 
 GAME = SMALL | {"obs": "features", "max_ticks": 3000, "decision_every": 25}
 SEATS = ("agent", "metronome", "agent", "agent")
-
-
-@pytest.mark.parametrize("agent_death", ["remove", "keep"])
-@pytest.mark.parametrize("action_mask", ["info", "none"])
-def test_it_passes_the_tests_of_pettingzoo(agent_death, action_mask):
-    def make(**options):
-        return territorial.env(
-            **GAME, seats=SEATS, agent_death=agent_death, action_mask=action_mask, **options
-        )
-
-    api_test(make(), num_cycles=60)
-    seed_test(make, num_cycles=10)
-
-
-def test_both_forms_take_the_option_that_pettingzoo_names():
-    class Small:
-        @staticmethod
-        def env(max_cycles):
-            return territorial.env(**GAME, max_cycles=max_cycles)
-
-        @staticmethod
-        def parallel_env(max_cycles):
-            return territorial.parallel_env(**GAME, max_cycles=max_cycles)
-
-    max_cycles_test(Small)
 
 
 @pytest.mark.parametrize("agent_death", ["remove", "keep"])

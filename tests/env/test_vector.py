@@ -1,17 +1,16 @@
 """The native vector environment: every row is one game as ``parallel_env`` and ``VecGame`` play it."""
 
-import copy
-import itertools
 import pickle
 
 import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, VecGame, make_vec
+from territorial import VecGame, make_vec
 from territorial.envs.infos import INFO_NAMES
 from territorial.envs.options import CHOICES
 from territorial.envs.vector import AUTORESETS
+from territorial.maps import make_maps
 from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
 
 SEATS = ("agent", "metronome", "agent", "banker")
@@ -37,6 +36,11 @@ def steps(vec, count, rng_seed=0):
         yield masks, actions, vec.step(actions)
 
 
+def troops_gained(previous, state, info):
+    """A reward of a user's own: troops gained, in thousands."""
+    return (state.troops - previous.troops)[:, 1:] / 1000
+
+
 def same(one, other):
     """Return whether two observations or infos are equal to the last bit."""
     return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
@@ -48,7 +52,8 @@ def same(one, other):
 def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
     seats = (None, SEATS)[number % 2]
     options = {"obs": obs, "action_format": action_format, "seats": seats, "agent_death": "keep"}
-    options |= {"max_ticks": 300, "map": "lakes", "action_mask": "both"}
+    options |= {"max_ticks": 300, "map": "lakes", "action_mask": "both", "repeat": 1 + number % 3}
+    options |= {"rewards": {"land": 2, "kills_zero_sum": 1}, "reward_fn": troops_gained}
     vec = small_vec(2, autoreset="disabled", **options)
     rng = np.random.default_rng(1)
     seen, info = vec.reset(seeds=[5, 6])
@@ -111,37 +116,29 @@ def test_same_step_is_the_engines_own_autoreset(end_when, num_threads):
 
 @pytest.mark.parametrize("obs", CHOICES["obs"])
 def test_final_observations_are_those_that_the_other_ways_show(obs):
-    shown = {}
+    last, first_of_next = {}, {}
     for autoreset in AUTORESETS:
         vec = small_vec(obs=obs, autoreset=autoreset, max_ticks=250, map="lakes", decision_every=25)
-        first, _ = vec.reset(seed=9)
-        assert (vec.agent_seats == [[1, 2, 3, 4]] * 3).all()
+        vec.reset(seed=9)
         for _ in range(10):
             seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
         assert info["ended"].all()
         assert terminated.all()
-        final = info["final_obs"] if autoreset == "same_step" else seen
-        shown[autoreset] = final, rewards
-        again, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
-        assert not terminated.any()
-        if autoreset == "same_step":
-            second = seen
-            assert info["final_obs"] is None
-        elif autoreset == "next_step":
-            assert info["was_reset"].all()
+        last[autoreset] = {**(info["final_obs"] if autoreset == "same_step" else seen), "rewards": rewards}
+        again, rewards, *flags, info = vec.step(np.zeros((3, 4), int))
+        first_of_next[autoreset] = seen if autoreset == "same_step" else again
+        assert not np.any(flags)
+        assert info["final_obs"] is None
+        if autoreset != "same_step":
             assert not rewards.any()
-            assert same(again, second)
-            assert not same(again, first)
-        else:
+        if autoreset == "disabled":
             assert same(again, seen)
-            assert not rewards.any()
-            assert not info["ended"].any()
             for k in range(3):
                 vec.reset_game(k)
-            assert same(vec.observe(), second)
-    for other in ("next_step", "disabled"):
-        assert same(shown[other][0], shown["same_step"][0])
-        assert np.array_equal(shown[other][1], shown["same_step"][1])
+            first_of_next[autoreset] = vec.observe()
+    for shown in (last, first_of_next):
+        assert same(shown["next_step"], shown["same_step"])
+        assert same(shown["disabled"], shown["same_step"])
 
 
 @pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
@@ -161,9 +158,11 @@ def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
     assert np.flatnonzero(flags).tolist() == ends[autoreset]
 
 
-@pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
-def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death):
-    vec = small_vec(agent_death=agent_death, seats=("agent", "metronome") * 2, max_ticks=3000)
+@pytest.mark.parametrize(
+    ("agent_death", "obs"), [("remove", "features"), ("keep", "features"), ("keep", "pairs")]
+)
+def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death, obs):
+    vec = small_vec(agent_death=agent_death, obs=obs, seats=("agent", "metronome") * 2, max_ticks=3000)
     vec.reset(seed=2)
     count = np.zeros((NUM_ENVS, 2), int)
     was_alive, deaths = np.ones((NUM_ENVS, 2), bool), 0
@@ -187,13 +186,7 @@ def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
     vec = small_vec(2, seats=line_ups)
     vec.reset(seed=3)
     assert vec.agent_seats.tolist() == [[1, 3], [2, 3]]
-    for names, k in zip(line_ups, range(2), strict=True):
-        engine = VecGame(vec.config, 2, 3, seats=names, frames=1)
-        engine.reset()
-        engine.step()
-        twin = vec.clone()
-        twin.step(np.zeros((2, 2), int))
-        assert twin.game.digest(k) == engine.digest(k)
+    assert [vec.game.seats_of(k)[p - 1] for k, p in ((0, 1), (0, 3), (1, 2), (1, 3))] == ["agent"] * 4
     vec.set_seats(0, line_ups[1])
     assert vec.agent_seats.tolist() == [[1, 3], [2, 3]], "not before the next reset"
     vec.reset_game(0)
@@ -204,104 +197,18 @@ def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
         small_vec(3, seats=line_ups)
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-def test_a_game_goes_on_in_another_slot_and_a_batch_in_a_copy(obs):
-    vec = small_vec(obs=obs, max_cycles=40)
-    vec.reset(seed=1)
-    for _ in steps(vec, 12):
-        pass
-    before = {key: array.copy() for key, array in vec.observe().items()}
-    saved = vec.save(1)
-    ahead = [results for *_, results in steps(vec.clone(), 45, rng_seed=3)]
-    for twin in (pickle.loads(pickle.dumps(vec)), copy.deepcopy(vec)):
-        for (*_, results), wanted in zip(steps(twin, 45, rng_seed=3), ahead, strict=True):
-            assert same(results[0], wanted[0])
-            assert all(
-                np.array_equal(one, other) for one, other in zip(results[1:4], wanted[1:4], strict=True)
-            )
-    other = small_vec(2, obs=obs, max_cycles=40)
-    other.reset(seed=77)
-    other.restore(0, saved)
-    seen = other.observe()
-    assert all(np.array_equal(seen[key][0], before[key][1]) for key in seen)
-    actions = np.zeros((3, 4), int)
-    for step in range(28):
-        one, two = vec.step(actions), other.step(actions[:2])
-        assert vec.game.digest(1) == other.game.digest(0) or step == 27
-        assert (one[3][1] == two[3][0]).all()
-    assert two[3][0].all(), "the count of steps is part of what is saved"
-
-
-def test_views_without_a_copy_are_an_option():
-    vec = small_vec(obs="packed", zero_copy=True)
-    seen, _ = vec.reset(seed=0)
-    for key, array in seen.items():
-        if key in vec.shared_keys:
-            assert not array.flags.writeable
-    planes = vec.game.observations.planes
-    assert np.shares_memory(seen["observation"], planes)
-    seen, *_ = vec.step(np.zeros((3, 4), int))
-    assert np.shares_memory(seen["observation"], planes)
-    copied, _ = small_vec(obs="packed").reset(seed=0)
-    assert all(array.flags.writeable for array in copied.values())
-
-
-def test_infos_of_views_are_those_of_new_arrays_and_a_copy_has_its_own():
-    options = {"obs": "packed", "max_cycles": 20}
-    vec, fresh = small_vec(zero_copy=True, **options), small_vec(**options)
-    told, wanted = vec.reset(seed=3)[1], fresh.reset(seed=3)[1]
-    rng = np.random.default_rng(5)
-    for step in range(50):
-        if step == 25:
-            vec = vec.clone()
-        for name, array in wanted.items():
-            if name.startswith("final_"):
-                assert (told[name] is None) == (array is None), name
-            else:
-                assert np.array_equal(told[name], array), name
-                assert told[name].dtype == array.dtype, name
-        for name in INFO_NAMES:
-            assert told[name].flags.writeable == (name == "place")
-        actions = rng.integers(0, vec.single_action_space.n, (3, 4)) * (rng.random((3, 4)) < 0.3)
-        told, wanted = vec.step(actions)[-1], fresh.step(actions)[-1]
+def test_infos_of_views_show_what_is_new_and_a_copy_has_its_own():
+    vec = small_vec(zero_copy=True, obs="packed", teams=2, team_deal="random")
+    told = vec.reset(seed=3)[1]
+    assert np.array_equal(told["team_of"], vec.game.state.team[:, 1:])
+    for name in INFO_NAMES:
+        assert told[name].flags.writeable == (name == "place")
     copied = vec.clone()
     land, shown = told["land"].copy(), copied.observe()["observation"].copy()
-    vec.step(actions)
-    assert not np.array_equal(told["land"], land), "a view shows what is new"
+    for _ in steps(vec, 12):
+        pass
+    assert not np.array_equal(told["land"], land)
     assert np.array_equal(copied.observe()["observation"], shown)
-
-
-@pytest.mark.parametrize("action_format", ["discrete", "multi_discrete"])
-def test_masks_that_are_kept_are_those_that_are_written_anew(action_format):
-    """Through deaths, games that begin, a game that is put back, and agents who change their seats."""
-    line_ups = (["agent"] * 2 + ["metronome"] * 2, ["metronome", "agent"] * 2)
-    options = {"obs": "packed", "max_cycles": 60, "action_format": action_format, "seats": line_ups[0]}
-    kept, fresh = small_vec(zero_copy=True, **options), small_vec(**options)
-    for vec in (kept, fresh):
-        vec.set_seats(0, line_ups[0])
-        vec.set_seats(1, line_ups[1])
-        vec.set_seats(2, line_ups[0])
-    seen, other = kept.reset(seed=3)[0], fresh.reset(seed=3)[0]
-    rng, saved, changed = np.random.default_rng(5), None, 0
-    for step in range(150):
-        if step == 40:
-            saved = kept.save(1), fresh.save(1)
-        if step == 50:
-            kept.restore(1, saved[0])
-            fresh.restore(1, saved[1])
-            seen, other = kept.observe(), fresh.observe()
-        if step == 70:
-            for vec in (kept, fresh):
-                vec.set_seats(0, line_ups[1])
-        assert np.array_equal(seen["action_mask"], other["action_mask"])
-        before = seen["action_mask"].copy()
-        sampled = [kept.single_action_space.sample() for _ in range(6)]
-        actions = np.array(sampled).reshape(3, 2, *fresh.single_action_space.shape)
-        actions *= rng.random((3, 2, *[1] * (actions.ndim - 2))) < 0.3
-        seen, other = kept.step(actions)[0], fresh.step(actions)[0]
-        changed += (seen["action_mask"] != before).any(-1).sum()
-    assert changed > 50
-    assert not seen["action_mask"].flags.writeable
 
 
 @pytest.mark.parametrize(
@@ -324,61 +231,6 @@ def test_bad_actions_are_errors_that_name_them_and_change_nothing(actions, messa
     assert [vec.game.digest(k) for k in range(3)] == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
-        ({"obs": "raw"}, "obs is 'raw'"),
-        (
-            {"hieght": 3},
-            r"make_vec\(\) got an unexpected keyword argument 'hieght' \(did you mean 'height'\?\)",
-        ),
-        ({"num_envs": 0}, "num_games is 0"),
-        ({"seats": "agent"}, "seats is the string 'agent'"),
-    ],
-)
-def test_bad_arguments_are_errors_that_name_them(arguments, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        small_vec(**arguments)
-
-
-def test_all_switches_go_together():
-    names = ("agent_death", "action_mask", "action_format", "end_when")
-    everything = itertools.product(*(CHOICES[name] for name in names), AUTORESETS)
-    for values in itertools.islice(everything, 0, None, 7):
-        *switches, autoreset = values
-        options = dict(zip(names, switches, strict=True))
-        vec = small_vec(2, autoreset=autoreset, max_ticks=60, seats=SEATS, **options)
-        seen, info = vec.reset(seed=1)
-        keys = info.keys()
-        for _ in range(8):
-            assert isinstance(seen, dict) == (options["action_mask"] in ("obs", "both"))
-            assert ("action_mask" in info) == (options["action_mask"] in ("info", "both"))
-            seen, rewards, *flags, info = vec.step(np.zeros((2, 2, *vec.format.shape), int))
-            assert info.keys() == keys
-            assert rewards.dtype == np.float32
-            assert all(flag.shape == (2, 2) and flag.dtype == bool for flag in flags)
-    assert vec.config == GameConfig(**SMALL, max_ticks=60)
-
-
-def test_one_game_begins_anew_and_the_others_stay_as_they_are():
-    vec = small_vec()
-    vec.reset(seed=8)
-    whole, seeded = VecGame(vec.config, 3, 8), VecGame(vec.config, 3)
-    whole.reset()
-    whole.reset()
-    seeded.reset(seeds=[1, 99, 1])
-    before = [vec.game.digest(k) for k in range(3)]
-    vec.game.reset_game(1)
-    assert [vec.game.digest(k) for k in range(3)] == [before[0], whole.digest(1), before[2]]
-    vec.game.reset_game(1, 99)
-    assert vec.game.digest(1) == seeded.digest(1)
-    with pytest.raises(ValueError, match="seed is -1"):
-        vec.game.reset_game(1, -1)
-    with pytest.raises(IndexError, match="game 3: this batch has the games 0 to 2"):
-        vec.game.stop_game(3)
-
-
 def test_every_game_may_have_a_map_of_its_own():
     island = np.ones((24, 24), bool)
     island[0], island[:, 3] = False, [i % 2 == 1 for i in range(24)]
@@ -387,20 +239,11 @@ def test_every_game_may_have_a_map_of_its_own():
     vec.reset(seed=6)
     names = [vec.game.terrain_name(k) for k in range(4)]
     assert names == ["water", "water", "mountains", "water"]
-    for step in range(25):
+    for _ in range(25):
         for k, one in enumerate(maps):
-            alone = VecGame(vec.config.replace(map=one), 4, 6, observe=False)
-            alone.reset()
-            for _ in range(step if step < 2 else 0):
-                alone.step()
-            assert step > 1 or alone.digest(k) == vec.game.digest(k)
-            land = vec.game.state.owner[k, 1:-1, 1:-1] != 255
-            assert np.array_equal(land, alone.maps[0].to_array())
+            assert vec.game.land(k) == make_maps(vec.config.replace(map=one))[0]
         vec.step(np.zeros((4, 4), int))
     assert vec.game.state.episode.tolist() == [2] * 4, "the next games are on the same maps"
-    twin = pickle.loads(pickle.dumps(vec))
-    twin.reset(seed=6)
-    assert twin.game.terrain_name(2) == "mountains"
     other = small_vec(2, maps=maps[1:3], max_ticks=100)
     other.reset(seed=0)
     with pytest.raises(ValueError, match="the saved game has the config"):
@@ -416,10 +259,28 @@ def test_every_game_may_have_a_map_of_its_own():
         ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 when maps has"),
         ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
         ({"render_mode": "film"}, "render_mode is 'film'"),
+        ({"autoreset": "later"}, "autoreset is 'later'; it must be 'same_step' or 'next_step' or 'disabled'"),
+        ({"obs": "raw"}, "obs is 'raw'"),
+        ({"num_envs": 0}, "num_games is 0"),
+        ({"seats": "agent"}, "seats is the string 'agent'"),
+        ({"num_allies": 2, "obs": "pairs"}, "num_allies is 2; it must be 0 or None, as these games have no"),
+        (
+            {"teams": 2, "num_allies": 2},
+            "num_allies is 2 and obs is 'features'; this option works only",
+        ),
+        (
+            {"teams": 2, "num_allies": -1, "obs": "pairs"},
+            "num_allies is -1; it must be a whole number from 0 to 250",
+        ),
+        ({"num_candidates": 4}, "num_candidates is 4 and obs is 'features'; this option works only"),
+        (
+            {"num_candidates": 0, "obs": "pairs"},
+            "num_candidates is 0; it must be a whole number from 1 to 250",
+        ),
     ],
 )
-def test_bad_maps_and_modes_are_errors_that_name_them(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_arguments_are_errors_that_name_them(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         small_vec(**arguments)
 
 
@@ -448,18 +309,44 @@ def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
     for _ in steps(vec, 8):
         pass
     saved, digests = vec.save_all(), [vec.game.digest(k) for k in range(3)]
-    ahead = [results for *_, results in steps(vec, 12, rng_seed=2)]
-    later = [vec.game.digest(k) for k in range(3)]
-    vec.restore_all(saved)
-    assert [vec.game.digest(k) for k in range(3)] == digests
-    for (*_, results), wanted in zip(steps(vec, 12, rng_seed=2), ahead, strict=True):
-        assert same(results[0], wanted[0])
-        assert np.array_equal(results[1], wanted[1])
-    assert [vec.game.digest(k) for k in range(3)] == later
+    vec.step(np.zeros((3, 2), int))
     other = small_vec(1, height=25, seats=SEATS)
     other.reset()
-    with pytest.raises(ValueError, match="the saved game has the config"):
-        vec.restore_all([saved[0], saved[1], other.save(0)])
-    assert [vec.game.digest(k) for k in range(3)] == later
-    with pytest.raises(ValueError, match="saved has 2 games; this environment has 3"):
-        vec.restore_all(saved[:2])
+    for bad, message in (
+        ([saved[0], saved[1], other.save(0)], "the saved game has the config"),
+        (saved[:2], "saved has 2 games; this environment has 3"),
+    ):
+        before = [vec.game.digest(k) for k in range(3)]
+        with pytest.raises(ValueError, match=message):
+            vec.restore_all(bad)
+        assert [vec.game.digest(k) for k in range(3)] == before
+    vec.restore_all(saved)
+    assert [vec.game.digest(k) for k in range(3)] == digests
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (3, TypeError, "reward_fn is 3; it must be a function"),
+        (
+            lambda *_: np.zeros((3, 2)),
+            ValueError,
+            r"reward_fn returned float64 \(3, 2\); it must .* \(3, 4\)",
+        ),
+        (lambda *_: np.full((3, 4), np.nan), ValueError, "reward_fn returned nan for seat 1 of game 0"),
+        (lambda *_: np.full((3, 4), "a"), ValueError, "reward_fn returned <U1"),
+        (
+            lambda previous, *_: previous.owner,
+            AttributeError,
+            "the state before the step has no field 'owner'; its",
+        ),
+    ],
+)
+def test_a_bad_reward_function_is_an_error_that_says_what_is_wrong(function, error, message):
+    def play():
+        vec = small_vec(reward_fn=function)
+        vec.reset(seed=0)
+        vec.step(np.zeros((3, 4), int))
+
+    with pytest.raises(error, match=message):
+        play()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -188,16 +187,6 @@ def test_bots_of_the_library_vary_from_the_middles_of_their_pairs() -> None:
     assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 512)
     assert style.free is not None
     assert (style.free.send, style.free.later) == (400, 200)
-
-
-@pytest.mark.checkout
-def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "evolve.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    exec(code, names)
-    assert names["game"].seats_of(0)[0] == "evolved-1"
 
 
 def test_two_do_not_evolve_in_one_folder_at_once(tmp_path: Path) -> None:

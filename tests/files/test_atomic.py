@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import stat
 import subprocess
 import sys
@@ -141,37 +140,6 @@ def test_what_fails_leaves_nothing_where_nothing_was(name, tmp_path):
     with pytest.raises((OSError, RuntimeError, UsageError)), no_room():
         WRITERS[name](tmp_path / name)
     assert os.listdir(tmp_path) == []
-
-
-ELSEWHERE = {
-    "territorial/files/atomic.py": "this is the one place",
-    "territorial/files/locks.py": "a file that is made only where there is none",
-    "territorial/evaluation/results.py": "files that only grow, line by line",
-    "territorial/snapshots/store.py": "files of a folder that is renamed when it is complete",
-    "territorial/snapshots/checkpoints.py": "files of a folder that is renamed when it is complete",
-    "territorial/render/video.py": "a draft",
-    "territorial/evaluation/charts.py": "a draft",
-    "territorial/datasets/shards.py": "a draft",
-    "territorial/bots/network_file.py": "a draft",
-    "territorial/nets/pair_weights.py": "a draft",
-    "territorial/jit/cache.py": "a folder that is renamed before it is removed",
-    "rllib_adapters/league/shared_store.py": "files of a folder that is renamed when it is complete",
-    "rllib_adapters/train/memory_watch.py": "a draft, and a file that only grows",
-    "rllib_adapters/train/run.py": "a file that only grows",
-}
-WRITES = re.compile(
-    r"""open\((?!os\.devnull)[^)]*["'][wxa]b?\+?["']|\.write_(text|bytes)\(|savefig\(|np\.save\(|os\.replace\(|\.rename\("""
-)
-
-
-def test_nobody_else_writes_whole_files():
-    found = set()
-    for package in ("territorial", "rllib_adapters"):
-        root = Path(*find_spec(package).submodule_search_locations)  # without its imports, such as Ray
-        for path in root.rglob("*.py"):
-            if WRITES.search(path.read_text(encoding="utf-8")):
-                found.add(path.relative_to(root.parent).as_posix())
-    assert found == set(ELSEWHERE)
 
 
 # ---- drafts --------------------------------------------------------------------------------------------

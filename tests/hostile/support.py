@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.hostile.mutate import outcomes
+
 MB = 2**20
 FEW, MANY = 100, 10_000
 """Damaged files of a kind: in every run, and in `make verify`."""
@@ -40,6 +42,22 @@ def peak_of(call: Callable[[], Any]) -> int:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     return peak
+
+
+def assert_loads_or_refused(
+    load: Callable[[bytes], object],
+    change: Callable[[bytes, int], bytes],
+    whole: bytes,
+    amount: int,
+    *,
+    errors: type[Exception] | tuple[type[Exception], ...] = ValueError,
+    least: float = 0.5,
+) -> None:
+    """The file loads; damaged copies load or are refused with a text, at least this share of them."""
+    load(whole)
+    found = outcomes(load, (change(whole, seed) for seed in range(amount)), errors)
+    assert set(found) <= {"loads", "refused"}, found
+    assert found["refused"] > least * amount
 
 
 def nested(depth: int, text: str = "1") -> str:

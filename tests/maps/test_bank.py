@@ -1,7 +1,5 @@
 """Which map a game is played on: a bank, a mix, a map for every game; the same in every batch."""
 
-import copy
-import pickle
 from collections import Counter
 
 import numpy as np
@@ -180,22 +178,6 @@ def test_a_step_that_was_interrupted_while_maps_were_made_can_be_repeated(monkey
     assert [game.digest(k) for k in range(4)] == [undisturbed.digest(k) for k in range(4)]
 
 
-@pytest.mark.parametrize("name", ["a mix", "a map a game"])
-@pytest.mark.parametrize("copied", [lambda game: game.clone(), lambda game: pickle.loads(pickle.dumps(game))])
-def test_copies_go_on_identically(name, copied):
-    game = games_of(CONFIGS[name])
-    for _ in range(7):
-        game.step()
-    other = copied(game)
-    for _ in range(40):
-        game.step()
-        other.step()
-    for k in range(5):
-        assert other.digest(k) == game.digest(k)
-        assert other.land(k) == game.land(k)
-        assert not other.terrain(k).flags.writeable
-
-
 def test_a_saved_game_takes_its_map_along():
     config = CONFIGS["a map a game"]
     game, other = games_of(config), games_of(config, 2, seed=99)
@@ -280,23 +262,3 @@ def test_a_config_without_room_is_refused(name):
     fields, message = REFUSED[name]
     with pytest.raises(ValueError, match=message):
         VecGame(GameConfig(**(SMALL | fields)), 1)
-
-
-def test_without_a_bank_there_is_no_list_of_it():
-    with pytest.raises(ValueError, match="num_maps is 0, so each game has its own map"):
-        make_maps(CONFIGS["a map a game"])
-    with pytest.raises(RuntimeError, match="call reset"):
-        _ = VecGame(CONFIGS["a map a game"], 1).maps
-    for wrong in ("1", -1, WORD, True):
-        with pytest.raises((TypeError, ValueError), match="seed is"):
-            map_of(CONFIGS["one map"], wrong)
-    with pytest.raises(TypeError, match=r"config is 'lakes'; it must be a territorial\.GameConfig"):
-        map_of("lakes", 0)
-
-
-def test_a_copy_of_a_batch_that_has_not_begun_plays_like_it():
-    game = VecGame(CONFIGS["a map a game"], 2, seats=BOTS)
-    other = copy.deepcopy(game)
-    for one in (game, other):
-        one.reset(seed=4)
-    assert [game.digest(k) for k in range(2)] == [other.digest(k) for k in range(2)]

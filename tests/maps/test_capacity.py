@@ -22,10 +22,6 @@ def plain_capacity(mask):
     return count
 
 
-def test_a_spawn_has_twelve_cells():
-    assert len(SHAPE) == 12
-
-
 @pytest.mark.parametrize("size", [(16, 16), (17, 33), (30, 16), (64, 64)])
 def test_open_and_generated_maps(size):
     for kind in ("open", "lakes", "mountains"):
@@ -56,20 +52,3 @@ def test_counting_stops_at_enough():
     assert capacity(mask, enough=everything + 1) == everything
     assert capacity(mask, enough=32) == 32
     assert capacity(mask, enough=0) == 0
-
-
-@pytest.mark.parametrize("land", [np.ones((16, 16), bool), [[1] * 16] * 16, None, "lakes"])
-def test_only_masks_have_room(land):
-    message = rf"land is of type {type(land).__name__}; it must be a LandMask, which LandMask"
-    with pytest.raises(TypeError, match=message):
-        capacity(land)
-
-
-def test_enough_is_a_whole_number():
-    mask = generate("open", 16, 16, 0)
-    assert capacity(mask, enough=np.int64(3)) == 3
-    for enough in ("3", 3.0, True, [3]):
-        with pytest.raises(TypeError, match=r"enough is .*; it must be a whole number from 0 to"):
-            capacity(mask, enough=enough)
-    with pytest.raises(ValueError, match="enough is -1; it must be a whole number from 0 to"):
-        capacity(mask, enough=-1)

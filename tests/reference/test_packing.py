@@ -52,22 +52,6 @@ def test_entries_after_the_newest_are_what_changed_and_nothing_before_the_first_
     assert {row(2, plane, r) for plane in (0, 1) for r in range(16)} == {bytes(3)}
 
 
-def test_frames_older_than_the_stack_leave_no_trace():
-    old, *recent = (board((0, c, 1)) for c in range(4))
-    assert pack_planes(SMALL, [old, *recent]) == pack_planes(SMALL, recent)
-
-
-def test_of_a_new_game_nothing_is_listed():
-    assert pack_delta(SMALL, [board((0, 0, 1))]) == (NEW_GAME, [])
-
-
-def test_the_delta_lists_what_the_last_step_changed():
-    history = [board((9, 9, 2)), board((1, 2, 1), (3, 17, 2)), board((1, 2, 2), (3, 17, 2), (0, 0, 1))]
-    assert pack_delta(SMALL, history) == (2, [(0, 1), (20, 2)])
-    assert pack_delta(SMALL, history[:2]) == (3, [(20, 1), (71, 2), (171, 0)])
-    assert pack_delta(SMALL, [history[0]] * 2) == (0, [])
-
-
 @pytest.mark.parametrize(("changed", "is_listed"), [(18, True), (19, False)])
 def test_a_delta_lists_a_sixteenth_of_the_cells_at_most(changed, is_listed):
     assert SMALL.delta_capacity == 18
@@ -83,10 +67,6 @@ def test_terrain_says_what_is_blocked_and_whether_it_is_water(is_water):
     assert packed[:3] == b"\2\0\1"
     assert packed[48:51] == (b"\2\0\1" if is_water else b"\0\0\0")
     assert sum(packed) == (6 if is_water else 3)
-
-
-def test_a_layout_without_boards_has_no_planes():
-    assert pack_planes(ObsLayout(height=16, width=18, num_players=2, frames=0), [board()]) == b""
 
 
 @pytest.mark.parametrize(

@@ -106,9 +106,10 @@ def test_teams_of_one_play_the_games_of_no_teams(deal, spawns):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
+    """Every second game is without teams: there, each seat is a team."""
     rng, land, config = random_setting(seed)
     num_players = config.num_players
-    teams = random_teams(rng, num_players)
+    teams = random_teams(rng, num_players) if seed % 2 else tuple(range(1, num_players + 1))
     spawns = place_spawns(config, land, seed)
     original = dict(
         zip(range(1, num_players + 1), rng.sample(range(1, num_players + 1), num_players), strict=True)
@@ -116,10 +117,12 @@ def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
     new_code = {0: 0, 255: 255} | {old: new for new, old in original.items()}
     new_team = dict(zip(sorted(set(teams)), rng.sample(sorted(set(teams)), max(teams)), strict=True))
     renamed = [new_team[teams[original[p] - 1]] for p in range(1, num_players + 1)]
-    game = ReferenceGame(config.replace(teams=teams), land, seed, spawns)
-    twin = RelabelledGame(
-        config.replace(teams=renamed), land, seed, [spawns[original[p] - 1] for p in game.seats]
-    )
+    if seed % 2:
+        config, renamed_config = config.replace(teams=teams), config.replace(teams=renamed)
+    else:
+        renamed_config = config
+    game = ReferenceGame(config, land, seed, spawns)
+    twin = RelabelledGame(renamed_config, land, seed, [spawns[original[p] - 1] for p in game.seats])
     twin.original = original
     while not game.over and game.tick < 200:
         launches = launches_now(rng, game, 0.4)
@@ -127,7 +130,11 @@ def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
         twin.step_tick([(new_code[p], new_code[t], f) for p, t, f in launches])
         assert twin.owner == [[new_code[code] for code in row] for row in game.owner]
         for p in game.seats:
-            assert seat_of(twin, new_code[p]) == seat_of(game, p)
+            q = new_code[p]
+            assert seat_of(twin, q) == seat_of(game, p)
+            for t in range(num_players + 1):
+                assert twin.pools[q][new_code[t]] == game.pools[p][t]
+                assert twin.taken[q][new_code[t]] == game.taken[p][t]
     assert twin.over == game.over
     if game.over:
         placements = twin.placements()

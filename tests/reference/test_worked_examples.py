@@ -1,4 +1,4 @@
-"""The worked examples of docs/rules.md, played by the twin on boards drawn in text (``drawings.py``)."""
+"""The worked examples of docs/rules.md, played by the reference implementation and by the engine."""
 
 import struct
 from hashlib import blake2b
@@ -7,191 +7,278 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from tests.reference.drawings import game_on, rows_of
+from tests.reference.drawings import Example, game_on, rows_of
 from tests.twin import H, mix, place_spawns
 from tests.twin.formulas import cadence, interest_gain, interest_rate
 
 NEVER = 10**6
-
-
-def board_of(game):
-    """Return the drawing of a board, blocked rows and columns at its far edges left out."""
-    codes = {0: ".", 255: "#"}
-    rows = ["".join(codes.get(code, str(code)) for code in row).rstrip("#") for row in game.owner]
-    return "\n".join(row for row in rows if row)
-
-
-# ---------------------------------------------------------------------------- interest and income
-
-
-def test_a_lone_player_of_512_troops_is_paid_7_percent_at_tick_9():
-    game = game_on(rows_of("1" * 12 + "...." + "2" * 12, *["." * 28] * 15))
-    game.tick = 9
-    assert game.land[1] == 12
-    assert interest_rate(game.config, 9, 512, 12, game.num_land) == 697
-    game.step_tick()
-    assert game.troops[1] == 547
-    assert game.ledger["interest"][1] == 35
-
-
-def test_the_opening_rate_falls_from_7_percent_to_the_land_rate_by_tick_1920():
-    config = GameConfig()
-    rates = [interest_rate(config, tick, 0, 0, 1000) for tick in (0, 960, 1919, 1920, 5000)]
-    assert rates == [700, 400, 100, 100, 100]
-
-
-def test_the_whole_map_earns_2_6_percent():
-    assert interest_rate(GameConfig(), 2000, 0, 1000, 1000) == 260
-
-
-def test_interest_falls_above_100_a_cell_and_stops_at_150_a_cell():
-    config, land, num_land = GameConfig(), 100, 65_536
-    rates = [interest_rate(config, 2000, t, land, num_land) for t in (10_000, 12_500, 14_900, 15_000)]
-    assert rates == [100, 50, 2, 0]
-    gains = [
-        interest_gain(config, 2000, t, land, num_land) for t in (0, 10_000, 14_990, 14_999, 15_000, 20_000)
-    ]
-    assert gains == [1, 100, 1, 1, 0, 0]
-
-
-def test_a_living_player_without_land_is_paid_nothing():
-    game = game_on(rows_of(*["2."] * 16), troops=(512, 0), deaths=False)
-    assert (game.land[1], game.alive[1]) == (0, True)
-    game.pay_interest()
-    game.pay_income()
-    assert game.troops[1] == 512
-
-
-def test_income_pays_one_a_cell_up_to_150_a_cell():
-    game = game_on(rows_of(*["112233"] * 10), troops=(0, 2995, 5000))
-    game.pay_income()
-    assert game.troops[1:] == [20, 3000, 5000]
-    assert game.ledger["income"][1:] == [20, 5, 0]
-
-
-# ---------------------------------------------------------------------------- launching
-
-
 STRIP = rows_of(*["1..2"] * 16)
+"""A front of 16 neutral cells for either player."""
+DEFENDED = rows_of(*["1" + "2" * 16] * 10)
+"""160 cells of 2 behind a front of 10."""
+PAID = {"board": rows_of(*["111......222"] * 4, *["." * 12] * 12), "troops": (512, 512)}
+INCOME = {
+    "board": rows_of(*["112233"] * 10),
+    "troops": (0, 2995, 5000),
+    "rules": {"interest_every": 10_000},
+}
+UNDER_ATTACK = {"board": DEFENDED, "troops": (0, 1000), "next_step": {2: NEVER}}
+NO_POOLS = [[0, 0, 0], [0, 0, 0]]
+
+EXAMPLES = {
+    "512 troops on 12 cells become 547 at tick 9": Example(
+        **PAID, tick=9, after={"land": [12, 12], "troops": [547, 547], "interest": [35, 35]}
+    ),
+    "interest comes at ticks that end in 9 only": Example(
+        **PAID, tick=10, ticks=9, after={"interest": [0, 0]}
+    ),
+    "income pays one a cell up to 150 a cell at ticks that end in 99": Example(
+        **INCOME, tick=99, after={"income": [20, 5, 0], "troops": [20, 3000, 5000]}
+    ),
+    "income comes at ticks that end in 99 only": Example(
+        **INCOME, tick=100, ticks=99, after={"income": [0, 0, 0]}
+    ),
+    "a living player without land is paid nothing": Example(
+        rows_of(*["2."] * 16),
+        tick=99,
+        troops=(512, 0),
+        rules={"deaths": False, "win_percent": 100},
+        after={"alive": [1, 1], "troops": [512, 17], "interest": [0, 1], "income": [0, 16]},
+    ),
+    "a launch costs a tax and moves the fraction named": Example(
+        STRIP,
+        troops=(1024, 512),
+        launches=([(1, 0, 256)],),
+        after={
+            "troops": [1024 - 12 - 256, 512],
+            "pools": [[256, 0, 0], [0, 0, 0]],
+            "tax": [12, 0],
+            "next_step": [7, 0],
+        },
+    ),
+    "a launch below the need is raised to it": Example(
+        STRIP,
+        troops=(1024, 512),
+        launches=([(1, 0, 16)],),
+        after={"pools": [[50, 0, 0], [0, 0, 0]], "raised": [1, 0], "illegal": [0, 0]},
+    ),
+    "a launch of exactly the need is not raised": Example(
+        STRIP,
+        troops=(800, 512),
+        launches=([(1, 0, 64)],),
+        after={"pools": [[50, 0, 0], [0, 0, 0]], "raised": [0, 0], "troops": [800 - 9 - 50, 512]},
+    ),
+    "a second launch adds to the pool and does not delay it": Example(
+        STRIP,
+        troops=(1024, 512),
+        rules={"decision_every": 1},
+        launches=([(1, 0, 256)], [(1, 0, 1)]),
+        ticks=2,
+        after={"pools": [[256 + 1, 0, 0], [0, 0, 0]], "next_step": [7, 0]},
+    ),
+    "a launch at another target does not delay the attacks under way": Example(
+        rows_of(*["213."] * 16),
+        troops=(1024, 0, 0),
+        rules={"decision_every": 1},
+        launches=([(1, 2, 64)], [(1, 3, 64)]),
+        ticks=2,
+        after={"pools": [[0, 0, 64, 59], [0] * 4, [0] * 4], "next_step": [7, 0, 0]},
+    ),
+    "a need above a quarter of the balance is not legal, and one of a quarter is": Example(
+        STRIP,
+        troops=(199, 200),
+        launches=([(1, 0, 1024), (2, 0, 1024)],),
+        after={
+            "troops": [199, 0],
+            "illegal": [1, 0],
+            "raised": [0, 0],
+            "pools": [[0, 0, 0], [198, 0, 0]],  # the whole balance, less the tax of 2
+        },
+    ),
+    "the player itself and those out of touch are no targets": Example(
+        rows_of(*["1..2.3"] * 16),
+        troops=(1024, 1024, 1024),
+        launches=([(1, 1, 512), (1, 2, 512), (1, 3, 512)],),
+        after={"illegal": [3, 0, 0], "troops": [1024] * 3, "pools": [[0] * 4] * 3},
+    ),
+    "a pool of 47 cannot take a neutral front of 16 and comes home": Example(
+        STRIP,
+        troops=(100, 100),
+        pools={(1, 0): 47},
+        after={"board": STRIP, "troops": [147, 100], "pools": NO_POOLS},
+    ),
+    "a pool of 48 takes a neutral front of 16 for 32": Example(
+        STRIP,
+        troops=(100, 100),
+        pools={(1, 0): 48},
+        after={
+            "board": rows_of(*["11.2"] * 16),
+            "troops": [100, 100],
+            "pools": [[16, 0, 0], [0, 0, 0]],
+            "land": [32, 16],
+            "taken": [[16, 0, 0], [0, 0, 0]],
+            "paid_neutral": [32, 0],
+        },
+    ),
+    "219 troops fail against a front of 10 at a cost of 218 and spend 210": Example(
+        **UNDER_ATTACK,
+        pools={(1, 2): 219},
+        after={
+            "board": DEFENDED,
+            "troops": [9, 905],
+            "paid_attack": [210, 0],
+            "killed": [0, 95],
+            "pools": NO_POOLS,
+        },
+    ),
+    "230 troops take a front of 10 at a cost of 218": Example(
+        **UNDER_ATTACK,
+        pools={(1, 2): 230},
+        after={
+            "board": rows_of(*["11" + "2" * 15] * 10),
+            "troops": [0, 901],
+            "paid_attack": [218, 0],
+            "pools": [[0, 0, 12], [0, 0, 0]],
+            "taken": [[0, 0, 10], [0, 0, 0]],
+        },
+    ),
+    "an opposing pool of 300 shields the land and the troops behind it": Example(
+        **UNDER_ATTACK,
+        pools={(1, 2): 310, (2, 1): 300},
+        after={
+            "board": DEFENDED,
+            "troops": [0, 1000],
+            "paid_attack": [310, 0],
+            "cancelled": [0, 290],
+            "pools": [[0, 0, 0], [0, 10, 0]],
+        },
+    ),
+    "troops that only equal the cost fail": Example(
+        **UNDER_ATTACK,
+        pools={(1, 2): 220, (2, 1): 2},
+        after={
+            "board": DEFENDED,
+            "troops": [0, 1000 - 99],
+            "paid_attack": [2 * 10 + 2 * 99 + 2, 0],
+            "pools": NO_POOLS,
+        },
+    ),
+    "refunds fill the balance to 150 a cell and the rest is lost": Example(
+        STRIP,
+        troops=(16 * 150 - 7, 100),
+        pools={(1, 0): 47},
+        after={"troops": [16 * 150, 100], "capped": [40, 0]},
+    ),
+    "a pool that ends after its first step has not bounced": Example(
+        rows_of(*["1..3.2"] * 16),
+        troops=(1024, 1024, 1024),
+        launches=([(1, 0, 64)],),
+        ticks=5,
+        rules={"launch_delay": 0},
+        after={"pools": [[0] * 4] * 3, "bounced": [0, 0, 0], "taken": [[16, 0, 0, 0], [0] * 4, [0] * 4]},
+    ),
+    "fronts are those of the turn even if the step takes other land first": Example(
+        rows_of("1.", *["12"] * 15),
+        troops=(0, 0),
+        pools={(1, 0): 1000, (1, 2): 1000},
+        after={"taken": [[1, 0, 15], [0, 0, 0]]},  # the neutral cell adds no front against 2
+    ),
+    "with a peak of 400 a player dies with 100 cells and lives with 101": Example(
+        rows_of(*["1" * 10 + "2" * 10 + "3"] * 10, "." * 10 + "2" + "." * 10),
+        peak={1: 400, 2: 400},
+        after={
+            "alive": [0, 1, 1],
+            "land": [0, 101, 10],
+            "troops": [0, 512, 512],
+            "peak": [400, 399, 10],
+            "death_tick": [0, -1, -1],
+            "board": rows_of(*["." * 10 + "2" * 10 + "3"] * 10, "." * 10 + "2" + "." * 10),
+        },
+    ),
+    "the dead leave neutral land and attacks on them go on against it": Example(
+        rows_of(*["1123"] * 16),
+        troops=(50, 60, 70),
+        peak={2: 64},
+        pools={(1, 2): 500, (1, 0): 7, (2, 3): 80},
+        next_step=dict.fromkeys((1, 2, 3), NEVER),
+        after={
+            "board": rows_of(*["11.3"] * 16),
+            "pools": [[507, 0, 0, 0], [0] * 4, [0] * 4],
+            "destroyed": [0, 60 + 80, 0],
+        },
+    ),
+    "with deaths off nobody dies and peaks still sink": Example(
+        rows_of(*["12"] * 16),
+        peak={1: 5016},
+        rules={"deaths": False},
+        after={"alive": [1, 1], "peak": [5011, 16]},
+    ),
+    "90 percent of the land ends the game": Example(rows_of(*["1" * 10] * 9, "2" * 10), after={"over": True}),
+    "89 percent do not": Example(rows_of(*["1" * 10] * 8, "1" * 9 + "2", "2" * 10), after={"over": False}),
+    "the clock ends the game after max_ticks and the last tick counts": Example(
+        STRIP, rules={"max_ticks": 2}, ticks=2, after={"over": True, "tick": 2}
+    ),
+    "the clock does not end it before": Example(
+        STRIP, rules={"max_ticks": 2}, ticks=1, after={"over": False, "tick": 1}
+    ),
+    "the living place by land then troops and the dead below by death": Example(
+        rows_of(*["12344556"] * 16),
+        troops=(0, 0, 9, 5, 5, 8),
+        peak={1: 64, 2: 64},
+        rules={"max_ticks": 1},
+        after={"placements": [5.5, 5.5, 3, 1.5, 1.5, 4]},
+    ),
+}
 
 
-def test_a_launch_costs_a_tax_and_moves_the_fraction_named():
-    game = game_on(STRIP, troops=(1024, 512))
-    game.step_tick([(1, 0, 256)])
-    assert (game.troops[1], game.pools[1][0]) == (1024 - 12 - 256, 256)
-    assert (game.ledger["tax"][1], game.next_step[1]) == (12, 7)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_plays_out_as_the_rules_have_it(name):
+    EXAMPLES[name].check()
 
 
-def test_a_launch_below_the_need_is_raised_to_it():
-    game = game_on(STRIP, troops=(1024, 512))
-    assert game.need(1, 0) == 3 * 16 + 16 // 8 == 50
-    game.step_tick([(1, 0, 16)])
-    assert game.pools[1][0] == 50
-    assert (game.raised[1], game.illegal[1]) == (1, 0)
+# ---------------------------------------------------------------------------- formulas
 
 
-def test_a_second_launch_adds_to_the_pool_and_does_not_delay_it():
-    game = game_on(STRIP, troops=(1024, 512), decision_every=1)
-    game.step_tick([(1, 0, 256)])
-    game.step_tick([(1, 0, 1)])
-    assert game.pools[1][0] == 256 + 1
-    assert game.next_step[1] == 7
+@pytest.mark.parametrize(
+    ("tick", "troops", "land", "num_land", "rate"),
+    [
+        *((tick, 0, 0, 1000, rate) for tick, rate in ((0, 700), (960, 400), (1919, 100), (1920, 100))),
+        (9, 512, 12, 448, 697),
+        (2000, 0, 1000, 1000, 260),
+        *(
+            (2000, t, 100, 65_536, rate)
+            for t, rate in ((10_000, 100), (12_500, 50), (14_900, 2), (15_000, 0))
+        ),
+    ],
+)
+def test_the_rate_falls_from_7_percent_to_that_of_the_land_and_above_100_a_cell(
+    tick, troops, land, num_land, rate
+):
+    assert interest_rate(GameConfig(), tick, troops, land, num_land) == rate
 
 
-def test_a_launch_at_another_target_does_not_delay_the_attacks_under_way():
-    game = game_on(rows_of(*["213."] * 16), troops=(1024, 0, 0), decision_every=1)
-    game.step_tick([(1, 2, 64)])
-    game.step_tick([(1, 3, 64)])
-    assert game.pools[1] == [0, 0, 64, 59]
-    assert game.next_step[1] == 7
+@pytest.mark.parametrize(
+    ("troops", "gain"), [(0, 1), (10_000, 100), (14_990, 1), (14_999, 1), (15_000, 0), (20_000, 0)]
+)
+def test_interest_is_at_least_one_and_stops_at_150_a_cell(troops, gain):
+    assert interest_gain(GameConfig(), 2000, troops, 100, 65_536) == gain
 
 
-def test_a_launch_of_exactly_the_need_is_not_raised():
-    game = game_on(STRIP, troops=(800, 512))
-    game.step_tick([(1, 0, 64)])
-    assert (game.pools[1][0], game.raised[1]) == (50, 0)
+def test_steps_are_4_ticks_apart_and_more_frequent_from_1000_10000_and_60000_cells():
+    sizes = (0, 999, 1000, 9999, 10_000, 59_999, 60_000)
+    assert [cadence(GameConfig(), land) for land in sizes] == [4, 4, 3, 3, 2, 2, 1]
 
 
-def test_a_need_above_a_quarter_of_the_balance_is_not_legal():
-    game = game_on(STRIP, troops=(199, 200))
-    assert [game.is_legal(p, 0) for p in (1, 2)] == [False, True]
-    game.step_tick([(1, 0, 1024), (2, 0, 1024)])
-    assert (game.troops[1], game.illegal[1], game.raised[1]) == (199, 1, 0)
-    assert (game.troops[2], game.pools[2][0]) == (0, 198), "the whole balance, less the tax of 2"
+# ---------------------------------------------------------------------------- what takes more than a position
 
 
-@pytest.mark.parametrize("target", [1, 2, 3, 4, 255, -1])
-def test_the_player_itself_those_out_of_touch_and_other_codes_are_no_targets(target):
+@pytest.mark.parametrize("target", [4, 255, -1])
+def test_other_codes_are_no_targets(target):
     game = game_on(rows_of(*["1..2.3"] * 16), troops=(1024, 1024, 1024))
     before = game.digest()
     game.launch(1, target, 512)
     assert game.digest() == before
     assert game.illegal == [0, 1, 0, 0]
-
-
-# ---------------------------------------------------------------------------- attack steps
-
-
-def test_a_pool_of_47_cannot_take_a_neutral_front_of_16():
-    game = game_on(STRIP, troops=(100, 100))
-    game.pools[1][0] = 47
-    game.step_tick()
-    assert board_of(game) == STRIP
-    assert (game.troops[1], game.pools[1][0]) == (147, 0)
-
-
-def test_a_pool_of_48_takes_a_neutral_front_of_16_and_keeps_16():
-    game = game_on(STRIP, troops=(100, 100))
-    game.pools[1][0] = 48
-    game.step_tick()
-    assert board_of(game) == rows_of(*["11.2"] * 16)
-    assert (game.troops[1], game.pools[1][0]) == (100, 16)
-    assert (game.land, game.taken[1][0], game.ledger["paid_neutral"][1]) == ([16, 32, 16], 16, 32)
-
-
-DEFENDED = rows_of(*["1" + "2" * 16] * 10)
-
-
-def defended(pool, opposing=0):
-    """Return a game in which 1 attacks the 160 cells and 1,000 troops of 2 over a front of 10."""
-    game = game_on(DEFENDED, troops=(0, 1000))
-    game.pools[1][2], game.pools[2][1], game.next_step[2] = pool, opposing, NEVER
-    assert (game.land[2], len(game.front(1, 2))) == (160, 10)
-    game.step_tick()
-    return game
-
-
-def test_219_troops_fail_against_a_front_of_10_at_a_cost_of_218():
-    game = defended(pool=219)
-    assert board_of(game) == DEFENDED
-    assert game.ledger["paid_attack"][1] == 210
-    assert game.ledger["killed"][2] == 95
-    assert game.troops[1:] == [9, 905]
-    assert game.pools[1][2] == 0
-
-
-def test_230_troops_take_a_front_of_10_at_a_cost_of_218():
-    game = defended(pool=230)
-    assert board_of(game) == rows_of(*["11" + "2" * 15] * 10)
-    assert game.ledger["paid_attack"][1] == 218
-    assert game.troops[1:] == [0, 901]
-    assert (game.pools[1][2], game.taken[1][2]) == (12, 10)
-
-
-def test_an_opposing_pool_of_300_shields_the_land_and_the_troops_behind_it():
-    game = defended(pool=310, opposing=300)
-    assert board_of(game) == DEFENDED
-    assert game.ledger["paid_attack"][1] == 310
-    assert game.ledger["cancelled"][2] == 290
-    assert game.pools[2][1] == 10
-    assert game.troops[1:] == [0, 1000]
-
-
-def test_troops_that_only_equal_the_cost_fail():
-    game = defended(pool=220, opposing=2)
-    assert board_of(game) == DEFENDED
-    assert game.ledger["paid_attack"][1] == 2 * 10 + 2 * 99 + 2
-    assert game.troops[1:] == [0, 1000 - 99]
 
 
 @pytest.mark.parametrize(("layer", "cost"), [(5, 22_000), (10, 22_002), (20, 22_010), (40, 22_032)])
@@ -202,24 +289,6 @@ def test_a_passive_strip_of_10000_troops_on_1000_cells_costs_about_22000(layer, 
         game.attack_step(1)
     assert game.ledger["paid_attack"][1] == cost
     assert game.taken[1][2] == 1000
-
-
-def test_refunds_fill_the_balance_to_150_a_cell_and_the_rest_is_lost():
-    game = game_on(STRIP, troops=(16 * 150 - 7, 100))
-    game.pools[1][0] = 47
-    game.step_tick()
-    assert game.troops[1] == 16 * 150
-    assert game.ledger["capped"][1] == 40
-
-
-def test_a_pool_that_ends_after_its_first_step_has_not_bounced():
-    game = game_on(rows_of(*["1..3.2"] * 16), troops=(1024, 1024, 1024), launch_delay=0)
-    game.step_tick([(1, 0, 64)])
-    assert (game.pools[1][0], game.next_step[1]) == (64 - 32, 4)
-    while game.tick < 5:
-        game.step_tick()
-    assert game.pools[1] == [0, 0, 0, 0], "2 a cell are too few"
-    assert game.bounced[1] == 0, "it had taken a layer before"
 
 
 def test_a_pool_whose_front_doubles_before_its_first_step_bounces():
@@ -252,87 +321,6 @@ def test_a_player_whose_only_pool_is_cancelled_earlier_in_the_tick_steps_all_the
     assert game.next_step[1:] == [4, 4]
 
 
-def test_fronts_are_those_of_the_turn_even_if_the_step_takes_other_land_first():
-    drawing = rows_of("1.", *["12"] * 15)
-    game = game_on(drawing, troops=(0, 0))
-    game.pools[1][:] = [1000, 0, 1000]
-    game.step_tick()
-    assert game.taken[1] == [1, 0, 15], "the neutral cell taken adds no front against 2"
-
-
-def test_steps_are_4_ticks_apart_and_more_frequent_from_1000_10000_and_60000_cells():
-    sizes = (0, 999, 1000, 9999, 10_000, 59_999, 60_000)
-    assert [cadence(GameConfig(), land) for land in sizes] == [4, 4, 3, 3, 2, 2, 1]
-
-
-# ---------------------------------------------------------------------------- peaks and deaths
-
-
-def test_with_a_peak_of_400_a_player_dies_with_100_cells_and_lives_with_101():
-    game = game_on(rows_of(*["1" * 10 + "2" * 10 + "3"] * 10, "." * 10 + "2" + "." * 10))
-    game.peak[1:3] = [400, 400]
-    assert game.land[1:3] == [100, 101]
-    game.step_tick()
-    assert game.alive[1:3] == [False, True]
-    assert game.peak[1:3] == [400, 399]
-    assert (game.death_tick[1:3], game.land[1], game.troops[1]) == ([0, -1], 0, 0)
-
-
-def test_the_dead_leave_neutral_land_and_attacks_on_them_go_on_against_it():
-    game = game_on(rows_of(*["1123"] * 16), troops=(50, 60, 70))
-    game.peak[2] = 64
-    game.pools[1][2], game.pools[1][0], game.pools[2][3] = 500, 7, 80
-    game.next_step = [0, NEVER, NEVER, NEVER]
-    game.step_tick()
-    assert board_of(game) == rows_of(*["11.3"] * 16)
-    assert game.pools[1] == [507, 0, 0, 0]
-    assert game.pools[2] == [0, 0, 0, 0]
-    assert game.ledger["destroyed"] == [0, 0, 60 + 80, 0]
-
-
-def test_with_deaths_off_nobody_dies_and_peaks_still_sink():
-    game = game_on(rows_of(*["12"] * 16), deaths=False)
-    game.peak[1] = 5016
-    game.step_tick()
-    assert game.alive == [False, True, True]
-    assert game.peak[1] == 5011
-
-
-# ---------------------------------------------------------------------------- the end
-
-
-def test_90_percent_of_the_land_ends_the_game_and_89_percent_does_not():
-    rows = ["1" * 10] * 9
-    assert play_one_tick(rows_of(*rows, "2" * 10)).over
-    assert not play_one_tick(rows_of(*rows[:8], "1" * 9 + "2", "2" * 10)).over
-
-
-def play_one_tick(drawing, **fields):
-    game = game_on(drawing, **fields)
-    game.step_tick()
-    return game
-
-
-def test_the_clock_ends_the_game_after_max_ticks_and_the_last_tick_counts():
-    game = game_on(rows_of(*["12"] * 16), max_ticks=2)
-    game.step_tick()
-    assert not game.over
-    game.step_tick()
-    assert (game.over, game.tick) == (True, 2)
-    with pytest.raises(ValueError, match="over"):
-        game.step_tick()
-
-
-def test_the_living_place_by_land_then_troops_and_the_dead_below_by_death():
-    game = game_on(rows_of(*["12344556"] * 16), troops=(0, 0, 9, 5, 5, 8), max_ticks=1)
-    game.peak[1:3] = [64, 64]
-    game.step_tick()
-    assert game.placements() == [5.5, 5.5, 3, 1.5, 1.5, 4]
-    assert game.place_of_dead(1) == 5.5
-    with pytest.raises(ValueError, match="alive"):
-        game.place_of_dead(3)
-
-
 def test_a_death_is_rewarded_at_the_step_it_happens_in_and_never_again():
     game = game_on(rows_of(*["123"] * 16))
     game.peak[1] = 64
@@ -340,11 +328,16 @@ def test_a_death_is_rewarded_at_the_step_it_happens_in_and_never_again():
     assert game.environment_step() == [0.0, 0.0, 0.0]
 
 
-def test_launches_are_refused_between_decisions():
-    game = game_on(STRIP)
+def test_launches_between_decisions_ticks_after_the_end_and_places_of_the_living_are_refused():
+    game = game_on(STRIP, max_ticks=2)
     game.step_tick()
     with pytest.raises(ValueError, match="decision_every"):
         game.step_tick([(1, 0, 64)])
+    with pytest.raises(ValueError, match="alive"):
+        game.place_of_dead(1)
+    game.step_tick()
+    with pytest.raises(ValueError, match="over"):
+        game.step_tick()
 
 
 # -------------------------------------------------------------------------- random numbers, spawns

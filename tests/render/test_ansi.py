@@ -117,16 +117,6 @@ def test_the_environment_says_which_colours_there_are(environ, depth):
     assert color_depth(environ) == depth
 
 
-def test_no_color_is_respected(monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    owner = random_board(20, 30, 3)
-    text = TextRenderer(3, names=["a", "b", "c"]).draw(owner, land_of(owner, 3), [1, 2, 3], tick=7)
-    assert "\x1b" not in text + render_ansi(owner, 3)
-    assert text.isascii()
-    monkeypatch.setenv("NO_COLOR", "")
-    assert "\x1b" in render_ansi(owner, 3)
-
-
 @pytest.mark.parametrize("colors", ["24bit", "256", "none"])
 def test_a_game_as_text_fits_the_terminal(colors):
     owner = random_board(256, 256, 32)

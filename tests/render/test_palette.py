@@ -64,14 +64,17 @@ def test_a_seats_colour_does_not_depend_on_the_number_of_seats():
         player_colors(251)
 
 
-def test_nobody_can_spoil_the_palette():
-    player_colors(250)[:] = 0
-    player_colors(32)[:] = 0
-    assert player_colors(250).any()
-    assert player_colors(32).any()
+PALETTES = pytest.mark.parametrize("palette", [(250,), (32,), (32, np.arange(1, 5).repeat(8).tolist())])
 
 
-def test_letters_stand_out_from_every_seat():
+@PALETTES
+def test_nobody_can_spoil_the_palette(palette):
+    player_colors(*palette)[:] = 0
+    assert player_colors(*palette).any()
+
+
+@PALETTES
+def test_letters_stand_out_from_every_seat(palette):
     """The contrast of WCAG 2: 3 is what it asks for of large letters."""
 
     def luminance(rgb):
@@ -79,7 +82,7 @@ def test_letters_stand_out_from_every_seat():
         linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
         return linear @ (0.2126, 0.7152, 0.0722)
 
-    colors = player_colors(250)
+    colors = player_colors(*palette)
     ink = np.where(is_light(colors), 0.0, 1.0)
     low, high = np.sort([luminance(colors), ink], axis=0)
     assert ((high + 0.05) / (low + 0.05)).min() > 3

@@ -23,37 +23,6 @@ def test_only_rgb_pictures_become_files(tmp_path, shape):
     assert not (tmp_path / "no.png").exists()
 
 
-def changing_pictures(count=12, height=30, width=41):
-    """Pictures of which now a part, now nothing, now a single pixel changes."""
-    rng = np.random.default_rng(0)
-    picture = rng.integers(0, 256, (height, width, 3)).astype(np.uint8)
-    for i in range(count):
-        if i % 4 == 1:
-            picture[5:9, 30:] = i
-        if i % 4 == 2:
-            picture[height - 1, width - 1, 2] ^= 255
-        if i % 4 == 3:
-            picture = rng.integers(0, 2, picture.shape).astype(np.uint8)
-        yield picture
-
-
-@pytest.mark.parametrize("name", ["a.apng", "a.PNG"])
-def test_animations_hold_every_picture(tmp_path, name):
-    expected = [picture.copy() for picture in changing_pictures()]
-    assert write_video(changing_pictures(), tmp_path / name, fps=12.5) == 12
-    pictures, seconds = decode_animation((tmp_path / name).read_bytes(), "PNG")
-    np.testing.assert_array_equal(pictures, expected)
-    assert seconds == [0.08] * 12
-
-
-def test_an_animation_may_have_one_picture(tmp_path):
-    write_video([np.full((3, 4, 3), 7, np.uint8)], str(tmp_path / "one.apng"))
-    pictures, seconds = decode_animation((tmp_path / "one.apng").read_bytes(), "PNG")
-    assert len(pictures) == 1
-    assert (pictures[0] == 7).all()
-    assert seconds == [0.05]
-
-
 def test_what_does_not_change_takes_next_to_nothing(tmp_path):
     still = np.random.default_rng(1).integers(0, 256, (200, 200, 3)).astype(np.uint8)
     write_video([still] * 50, tmp_path / "still.apng")

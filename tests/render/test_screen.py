@@ -8,6 +8,7 @@ import sys
 import threading
 import types
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -35,50 +36,12 @@ class Terminal(io.TextIOWrapper):
         return self.buffer.getvalue().decode(self.encoding)
 
 
-class FakeTk(types.ModuleType):
-    """What a window needs of tkinter, and a list of what was done with it."""
-
-    class TclError(Exception):
-        pass
-
-    def __init__(self, *, works=True):
-        super().__init__("tkinter")
-        self.done = []
-        self.works = works
-        self.root = self
-
-    def Tk(self):
-        if not self.works:
-            raise self.TclError("couldn't connect to display")
-        self.done.append("open")
-        return self
-
-    def protocol(self, name, call):
-        assert name == "WM_DELETE_WINDOW"
-        self.press_close = call
-
-    def Label(self, root, **options):
-        return self
-
-    def PhotoImage(self, *, master, data, **options):
-        assert options == {"format": "PPM"}
-        self.done.append(data)
-        return data
-
-    def title(self, text):
-        pass
-
-    def pack(self):
-        pass
-
-    def configure(self, **options):
-        pass
-
-    def update(self):
-        pass
-
-    def destroy(self):
-        self.done.append("close")
+def fake_tk(*, works=True):
+    """Return what stands in for tkinter, and knows what was done with it."""
+    tk = mock.MagicMock(TclError=type("TclError", (Exception,), {}))
+    if not works:
+        tk.Tk.side_effect = tk.TclError("couldn't connect to display")
+    return tk
 
 
 @pytest.fixture(autouse=True)
@@ -157,24 +120,27 @@ def test_without_display_and_terminal_one_warning_names_the_alternatives(monkeyp
 
 
 def test_with_a_display_a_window_shows_the_picture_until_it_is_closed(monkeypatch):
-    tk = FakeTk()
+    tk = fake_tk()
+    window = tk.Tk.return_value
     monkeypatch.setitem(sys.modules, "tkinter", tk)
     monkeypatch.setattr(screen_module, "_has_display", lambda: True)
     screen = Screen(3)
     screen.draw(*FRAME, tick=4)
     picture = Renderer(3).draw(*FRAME, tick=4)
-    header = b"P6 %d %d 255\n" % (picture.shape[1], picture.shape[0])
-    assert tk.done == ["open", header + picture.tobytes()]
-    tk.press_close()
+    data = b"P6 %d %d 255\n" % (picture.shape[1], picture.shape[0]) + picture.tobytes()
+    tk.PhotoImage.assert_called_once_with(master=window, data=data, format="PPM")
+    name, press_close = window.protocol.call_args.args
+    assert name == "WM_DELETE_WINDOW"
+    press_close()
     screen.draw(*FRAME)
     screen.close()
-    assert tk.done[2:] == ["close"]
+    assert (window.destroy.call_count, tk.Tk.call_count, tk.PhotoImage.call_count) == (1, 1, 1)
     screen.draw(*FRAME)
-    assert tk.done[3] == "open"
+    assert tk.Tk.call_count == 2
     screen.close()
 
 
-@pytest.mark.parametrize("tk", [FakeTk(works=False), None], ids=["no answer", "no tkinter"])
+@pytest.mark.parametrize("tk", [fake_tk(works=False), None], ids=["no answer", "no tkinter"])
 def test_a_display_that_does_not_answer_is_none(tk, monkeypatch, terminal):
     monkeypatch.setitem(sys.modules, "tkinter", tk)
     monkeypatch.setattr(screen_module, "_has_display", lambda: True)

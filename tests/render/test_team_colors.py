@@ -5,7 +5,7 @@ import pytest
 
 from territorial.render import owner_colors, player_colors, render_board
 from territorial.render.color_vision import VIEWS, least_distance, seen
-from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS, is_light
+from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
 
 TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
 SIZES = [(4, 8), (2, 16), (8, 4), (16, 2), (5, 6), (3, 10), (2, 2)]
@@ -53,22 +53,6 @@ def test_colours_follow_the_team_not_the_seat():
 @pytest.mark.parametrize("teams", [blocks(125, 2), blocks(2, 125), (1,) * 249 + (2,)])
 def test_all_seats_there_can_be_have_a_colour_of_their_own(teams):
     assert len({tuple(color) for color in player_colors(250, teams).tolist()}) == 250
-
-
-def test_letters_stand_out_from_every_seat():
-    """The contrast of WCAG 2: 3 is what it asks for of large letters."""
-    c = player_colors(32, blocks(4, 8)) / 255
-    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ (0.2126, 0.7152, 0.0722)
-    ink = np.where(is_light(player_colors(32, blocks(4, 8))), 0.0, 1.0)
-    low, high = np.sort([luminance, ink], axis=0)
-    assert ((high + 0.05) / (low + 0.05)).min() > 3
-
-
-def test_nobody_can_spoil_them():
-    teams = blocks(2, 2)
-    player_colors(4, teams)[:] = 0
-    assert player_colors(4, teams).any()
 
 
 def test_a_board_has_them():

@@ -1,26 +1,19 @@
 """Files of replays: what is written is read; what is damaged, hostile or of another version is refused."""
 
-import json
 import pickle
-import re
 import struct
-import tracemalloc
-import zlib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import territorial
 from territorial import Replay
-from territorial.config import NOT_OF_THE_GAME
 from territorial.constants import RULES_VERSION
 from territorial.replay import ReplayError, file_format
 from tests.replay.support import (
-    SMALL,
     body_of,
     changed,
     file_of,
@@ -49,14 +42,6 @@ def refusal(data):
     except ReplayError as error:
         return str(error)
     return None
-
-
-def play(data):
-    """Load and play what bytes hold; a ReplayError is the only way in which that may fail."""
-    try:
-        Replay.from_bytes(data).verify()
-    except ReplayError:
-        return
 
 
 # ---- writing and reading ---------------------------------------------------------------------------
@@ -113,15 +98,6 @@ def test_columns_hold_any_launches(rows, decision_every):
     assert np.array_equal(file_format.unpack_launches(section, 7, decision_every), launches)
 
 
-def test_a_folder_that_cannot_be_written_leaves_nothing_behind(replay, tmp_path):
-    with pytest.raises(OSError, match="no folder"):
-        replay.save(tmp_path / "no folder" / "a.replay")
-    (tmp_path / "a.replay").mkdir()
-    with pytest.raises(OSError, match=r"a\.replay"):
-        replay.save(tmp_path / "a.replay")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.replay"]
-
-
 # ---- size ------------------------------------------------------------------------------------------
 
 
@@ -159,72 +135,7 @@ def test_every_truncation_is_refused_and_anything_appended(data):
     assert "checksum" in str(refusal(data + data))
 
 
-@pytest.mark.parametrize("name", ["body", "stream"])
-def test_a_changed_byte_behind_a_checksum_that_fits_is_refused_or_harmless(data, name):
-    rng = np.random.default_rng(0)
-    original = body_of(data) if name == "body" else data[14:-8]
-    reasons = set()
-    for place in range(len(original)):
-        damaged = bytearray(original)
-        damaged[place] ^= int(rng.integers(1, 256))
-        if name == "body":
-            file = file_of(bytes(damaged))
-        else:
-            file = file_of(b"", length=len(body_of(data)), stream=bytes(damaged))
-        reasons.add(str(refusal(file))[:30])
-        if place % 10 == 0:
-            play(file)
-    assert len(reasons) > 1
-    assert ("None" in reasons) == (name == "body"), "a launch may be changed into another, a stream not"
-
-
-@given(st.binary(max_size=300))
-def test_random_bytes_are_refused(noise):
-    assert refusal(noise) is not None
-    assert refusal(file_format.MAGIC + noise) is not None
-    assert refusal(file_of(noise)) is not None
-    assert refusal(file_of(b"", length=len(noise), stream=noise)) is not None
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_random_sections_are_refused_or_harmless(data):
-    body = body_of(small_replay().to_bytes())
-    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(body))] * 2)))
-    play(file_of(body[:start] + data.draw(st.binary(max_size=40)) + body[end:]))
-
-
 # ---- hostile files ---------------------------------------------------------------------------------
-
-
-def test_a_stream_that_swells_is_not_followed():
-    bomb = zlib.compress(bytes(200 * 2**20), 9)
-    tracemalloc.start()
-    try:
-        for length in (0, 1000, file_format.MAX_BODY + 1, 2**32 - 1):
-            assert refusal(file_of(b"", length=length, stream=bomb)) is not None
-        assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
-        assert "not JSON" in str(refusal(file_of(b"", length=file_format.MAX_BODY, stream=bomb)))
-        assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
-    finally:
-        tracemalloc.stop()
-
-
-def test_as_many_launches_as_fit_take_a_bounded_amount_of_memory(replay):
-    """The most that some 24 KB can be made to take: launches that are all alike, of the longest game."""
-    count = (file_format.MAX_BODY - 4096) // 7
-    config = file_format.unpack(replay.to_bytes()).header["config"] | {"max_ticks": 10_000_000}
-    longest = file_format.unpack(with_header(replay, config=config, ticks=10_000_000))
-    end = struct.pack("<I8s", 10_000_000, bytes(8))
-    launches = struct.pack("<4I", count, 0, 0, 0) + bytes(7 * count)
-    data = file_format.pack(longest._replace(launches=launches, checkpoints=end))
-    assert len(data) < 32_768
-    tracemalloc.start()
-    try:
-        assert len(Replay.from_bytes(data).launches) > 3_000_000
-        assert tracemalloc.get_traced_memory()[1] < 12 * file_format.MAX_BODY
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path):
@@ -367,32 +278,16 @@ def test_the_reason_names_the_file(data, tmp_path):
         Replay.load(tmp_path / "missing.replay")
 
 
-def test_nothing_is_unpickled():
-    package = Path(file_format.__file__).parent
-    for path in package.glob("*.py"):
-        assert not re.search(r"import.*(pickle|marshal|shelve)|\b(eval|exec)\(", path.read_text()), path
-
-
-def test_the_header_is_readable(data):
-    length = struct.unpack_from("<I", body_of(data))[0]
-    header = json.loads(body_of(data)[4 : 4 + length])
-    assert header["config"]["max_ticks"] == 200
-    assert header["config"].keys() == {
-        f for f in SMALL.__dataclass_fields__ if f not in ("map", *NOT_OF_THE_GAME)
-    }
-
-
 @pytest.mark.parametrize(
-    "fields", [{"teams": 2, "team_deal": "random", "team_spawns": "together"}, {"teams": None}]
+    "fields",
+    [
+        {"teams": 2, "team_deal": "random", "team_spawns": "together"},
+        {"teams": (1, 2, 1, 2)},
+        {"teams": None},
+    ],
 )
 def test_teams_are_kept(replay, fields):
     config = replay.config.replace(**fields)
     kept = Replay.from_bytes(replace(replay, config=config).to_bytes())
     assert kept.config == config
     assert (kept.to_bytes() == replay.to_bytes()) == (config.teams is None)
-
-
-def test_the_team_of_each_seat_is_kept(replay):
-    teams = tuple(1 + p % 2 for p in range(replay.config.num_players))
-    config = replay.config.replace(teams=teams)
-    assert Replay.from_bytes(replace(replay, config=config).to_bytes()).config.teams == teams

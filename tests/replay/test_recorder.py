@@ -10,7 +10,6 @@ from territorial.constants import STREAM_EPISODE
 from territorial.engine.launch_log import LOG_STEPS
 from territorial.engine.listeners import NO_WATCHER
 from territorial.replay import Checkpoint, ReplayError
-from tests.engine.support import interpreted
 from tests.engine.support import random_actions as legal_actions
 from tests.replay.support import (
     BOTS,
@@ -95,17 +94,6 @@ def test_every_launch_is_recorded_those_that_are_not_legal_too():
     assert steps * 2 < len(replay.launches) <= steps * 4
 
 
-def test_recording_changes_nothing():
-    plain, recorded = (VecGame(SMALL, 5, seed=4, seats=BOTS) for _ in range(2))
-    Recorder(recorded, checkpoint_every=10)
-    for game in (plain, recorded):
-        game.reset()
-        for _ in range(150):
-            game.step()
-    assert [plain.digest(k) for k in range(5)] == [recorded.digest(k) for k in range(5)]
-    assert plain.observations.planes.tobytes() == recorded.observations.planes.tobytes()
-
-
 def test_a_batch_without_a_recorder_logs_nothing():
     game = VecGame(SMALL, 3, seats=BOTS)
     assert sum(array.nbytes for array in game._workers.launch_log) == game._workers.launch_log.slots.nbytes
@@ -120,10 +108,9 @@ def test_a_batch_without_a_recorder_logs_nothing():
 # ---- batches ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("num_threads", [1, 2])
-def test_every_game_of_a_batch_gives_one_replay(num_threads):
+def test_every_game_of_a_batch_gives_one_replay():
     shelf, ends = Shelf(), np.zeros(6, int)
-    game = VecGame(SMALL, 6, seed=5, num_threads=num_threads, seats=BOTS, observe=False)
+    game = VecGame(SMALL, 6, seed=5, num_threads=2, seats=BOTS, observe=False)
     with Recorder(game, shelf, checkpoint_every=100) as recorder:
         game.reset()
         expected = {k: [] for k in range(6)}
@@ -194,24 +181,13 @@ def test_a_game_left_by_its_agents_is_not_over():
         replay.verify()
 
 
-def test_each_game_of_a_bank_of_maps_is_played_on_its_own():
-    shelf = Shelf()
-    config = SMALL.replace(num_maps=5, map_seed=2**64 - 2, map="mountains")
-    game = VecGame(config, 4, seats=BOTS, observe=False)
-    with Recorder(game, shelf):
-        game.reset()
-        maps = [game.maps[i] for i in game.state.map_id]
-        game.step()
-    assert len({land.hexdigest for land in maps}) > 1
-    for k, replay in shelf.replays:
-        assert replay.land == maps[k]
-        assert (replay.config.num_maps, replay.map_kind, replay.terrain) == (1, "mountains", "mountains")
-        replay.verify()
-
-
 @pytest.mark.parametrize(
     ("changes", "kind"),
-    [({"num_maps": 0}, "lakes"), ({"map": "2*mountains + lakes"}, "2*mountains + lakes")],
+    [
+        ({"num_maps": 0}, "lakes"),
+        ({"map": "2*mountains + lakes"}, "2*mountains + lakes"),
+        ({"map": "mountains", "num_maps": 5, "map_seed": 2**64 - 2}, "mountains"),
+    ],
 )
 def test_games_with_maps_of_their_own_are_recorded_with_them(changes, kind):
     shelf = Shelf()
@@ -230,6 +206,7 @@ def test_games_with_maps_of_their_own_are_recorded_with_them(changes, kind):
     assert [first[k].land for k in range(6)] == lands
     assert [first[k].terrain for k in range(6)] == terrains
     assert {replay.map_kind for replay in first.values()} == {kind}
+    assert {replay.config.num_maps for replay in first.values()} == {1}
 
 
 def test_a_map_of_ones_own_is_recorded():
@@ -274,19 +251,14 @@ def test_a_game_that_ends_with_a_tick_gives_its_replay():
     replay.verify()
 
 
-def test_an_environment_is_recorded(tmp_path):
-    shelf, rng = Shelf(), np.random.default_rng(2)
+def test_an_environment_is_recorded():
+    shelf = Shelf()
     env = parallel_env(config=SMALL, seats=("agent", "agent", "turtle", "banker"), max_cycles=30)
     with Recorder(env.game, shelf):
         for seed in (1, 2):
-            observations, _ = env.reset(seed=seed)
+            env.reset(seed=seed)
             while env.agents:
-                actions = {
-                    name: env.action_space(name).sample(mask=observations[name]["action_mask"])
-                    for name in env.agents
-                }
-                observations = env.step(actions)[0]
-                rng.random()
+                env.step(dict.fromkeys(env.agents, 5))
         last = env.game.digest(0)
     assert [replay.is_over for _, replay in shelf.replays] == [False, False], "cut by max_cycles"
     assert shelf.replays[-1][1].digest == last
@@ -294,16 +266,6 @@ def test_an_environment_is_recorded(tmp_path):
     for _, replay in shelf.replays:
         assert replay.num_ticks == 300
         replay.verify()
-
-
-def test_kernels_that_run_as_plain_python_record_the_same():
-    script = """
-from tests.replay.support import SMALL, recorded_game
-replay = recorded_game(SMALL.replace(max_ticks=150))[1]
-replay.verify()
-print(replay.to_bytes().hex())
-"""
-    assert interpreted(script).strip() == recorded_game(SMALL.replace(max_ticks=150))[1].to_bytes().hex()
 
 
 # ---- what is not recorded --------------------------------------------------------------------------
