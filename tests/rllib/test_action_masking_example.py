@@ -8,26 +8,21 @@ import pytest
 
 import territorial
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
 PAGE = Path(__file__).parents[2] / "docs/rllib.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
-def test_the_example_of_the_page_learns_and_plays_nothing_illegal(running_ray):
+def test_the_example_of_the_page_learns_and_plays_nothing_illegal(ends, running_ray):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (block,) = [block for block in blocks if "ActionMaskingTorchRLModule" in block]
     assert len(block.split("\n\n")[-1].splitlines()) <= 10
     names = {"__name__": "page"}
     exec(compile(block, str(PAGE), "exec"), names)
-    algorithm = names["masked"]
-    try:
-        assert algorithm.training_iteration == 1
-        env = algorithm.env_runner.env.envs[0].unwrapped.par_env
-        assert env.game.state.tick[0] > 0
-        assert env.game.state.illegal.sum() == 0
-    finally:
-        algorithm.stop()
+    algorithm = ends(names["masked"])
+    assert algorithm.training_iteration == 1
+    env = algorithm.env_runner.env.envs[0].unwrapped.par_env
+    assert env.game.state.tick[0] > 0
+    assert env.game.state.illegal.sum() == 0
 
 
 def parts(mask):

@@ -5,14 +5,11 @@ import copy
 import numpy as np
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
-from rllib_adapters.league.control import freeze, policy_of, set_weights, weights_of  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.test_optimizers import gradients, learner_of  # noqa: E402
-from tests.rllib.test_sampled_values import small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.league.control import freeze, policy_of, set_weights, weights_of
+from territorial.league import SnapshotStore
+from tests.rllib.test_optimizers import gradients, learner_of
+from tests.rllib.test_sampled_values import small_config
 
 pytestmark = pytest.mark.release
 

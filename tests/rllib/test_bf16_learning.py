@@ -4,14 +4,12 @@ import logging
 
 import numpy as np
 import pytest
+import torch
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
-from rllib_adapters.learning import bf16_learning  # noqa: E402
-from tests.rllib.test_drawn_rows import gradient  # noqa: E402
-from tests.rllib.test_sampled_values import Pair, small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.learning import bf16_learning
+from tests.rllib.test_drawn_rows import gradient
+from tests.rllib.test_sampled_values import Pair, small_config
 
 
 @pytest.fixture(autouse=True)

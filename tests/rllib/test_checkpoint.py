@@ -7,12 +7,9 @@ import sys
 
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
-from tests.rllib.support import LEAGUE, Patient, fill, league, small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.league.control import freeze, league_of, set_league
+from tests.rllib.support import LEAGUE, Patient, fill, league, small_config
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -43,19 +40,17 @@ print(json.dumps(found))
 
 
 @pytest.mark.verify
-def test_a_new_process_goes_on_with_weights_and_league(tmp_path):
+def test_a_new_process_goes_on_with_weights_and_league(ends, tmp_path):
     store = fill(tmp_path / "store")
-    algorithm = small_config(store).build_algo()
-    try:
-        algorithm.train()
-        freeze(algorithm, store, "third")
-        table = league("snapshot:third", Patient(made_with=7))
-        set_league(algorithm, table)
-        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        sums = {name: float(array.sum()) for name, array in weights.items()}
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-    finally:
-        algorithm.stop()
+    algorithm = ends(small_config(store).build_algo())
+    algorithm.train()
+    freeze(algorithm, store, "third")
+    table = league("snapshot:third", Patient(made_with=7))
+    set_league(algorithm, table)
+    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    sums = {name: float(array.sum()) for name, array in weights.items()}
+    path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    algorithm.stop()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
     ended = subprocess.run(
@@ -72,12 +67,9 @@ def test_a_new_process_goes_on_with_weights_and_league(tmp_path):
     assert found["bots"] == [7]
 
 
-def test_a_league_that_does_not_fit_changes_nothing(tmp_path):
+def test_a_league_that_does_not_fit_changes_nothing(ends, tmp_path):
     store = fill(tmp_path / "store")
-    algorithm = small_config(store, env={"league": league("bot:banker")}).build_algo()
-    try:
-        with pytest.raises(Exception, match=r"seat .* of the new league may be a"):
-            set_league(algorithm, LEAGUE)
-        assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
-    finally:
-        algorithm.stop()
+    algorithm = ends(small_config(store, env={"league": league("bot:banker")}).build_algo())
+    with pytest.raises(Exception, match=r"seat .* of the new league may be a"):
+        set_league(algorithm, LEAGUE)
+    assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()

@@ -6,19 +6,16 @@ import time
 
 import numpy as np
 import pytest
+import ray
+from ray.cluster_utils import Cluster
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
-
-from rllib_adapters.league.callback import league_in  # noqa: E402
-from rllib_adapters.league.control import league_of, set_league  # noqa: E402
-from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
-from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config  # noqa: E402
-from tests.rllib.support import env_vars, fill  # noqa: E402
-from tests.rllib.test_league import league_config, small_league  # noqa: E402
+from rllib_adapters.league.callback import league_in
+from rllib_adapters.league.control import league_of, set_league
+from rllib_adapters.league.shared_store import SharedStore
+from territorial.league import Group, LeagueTable
+from tests.rllib.mixture import LEARNERS, MIXTURE, mixed_config
+from tests.rllib.support import env_vars, fill
+from tests.rllib.test_league import league_config, small_league
 
 pytestmark = pytest.mark.verify  # with one machine: test_restarted_runner.py
 
@@ -68,7 +65,7 @@ def learners_of(algorithm):
     return [result.get() for result in results]
 
 
-def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, cluster):
+def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(ends, tmp_path, cluster):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = mixed_config(store)
@@ -82,50 +79,47 @@ def test_a_runner_that_dies_is_replaced_and_nothing_else_is_lost(tmp_path, clust
         delay_between_env_runner_restarts_s=0,
         env_runner_health_probe_timeout_s=60,
     )
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        table = LeagueTable([*MIXTURE.groups[:3], Group(2, {"snapshot:second": 1})])
-        set_league(algorithm, table)
-        result = algorithm.train()
-        steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
-        before, learners = runners_of(algorithm), learners_of(algorithm)
-        assert len({node for _, node, *_ in before.values()}) == 2
-        assert len({node for _, node in learners}) == 2
-        victim, survivor = sorted(before)
-        os.kill(before[victim][0], signal.SIGKILL)
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    table = LeagueTable([*MIXTURE.groups[:3], Group(2, {"snapshot:second": 1})])
+    set_league(algorithm, table)
+    result = algorithm.train()
+    steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
+    before, learners = runners_of(algorithm), learners_of(algorithm)
+    assert len({node for _, node, *_ in before.values()}) == 2
+    assert len({node for _, node in learners}) == 2
+    victim, survivor = sorted(before)
+    os.kill(before[victim][0], signal.SIGKILL)
 
-        weights = weights_of(algorithm)
-        for _ in range(PATIENCE):
-            result = algorithm.train()
-            now = runners_of(algorithm)
-            if len(now) == 2 and now[victim][0] != before[victim][0]:
-                break
-            time.sleep(1)
-        assert sorted(now) == [victim, survivor]
-        assert now[victim][0] != before[victim][0]
-        assert now[survivor][:2] == before[survivor][:2]
-        assert learners_of(algorithm) == learners
-        assert league_of(algorithm).to_json() == table.to_json()
-        assert now[victim][2] == {table.to_json()} == now[survivor][2]
-
+    weights = weights_of(algorithm)
+    for _ in range(PATIENCE):
         result = algorithm.train()
-        assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
-        assert result["fault_tolerance"]["num_remote_worker_restarts"] >= 1
-        assert all(own[3] for own in runners_of(algorithm).values())  # both have games under way
-        after = weights_of(algorithm)
-        assert any((weights["main"][key] != after["main"][key]).any() for key in weights["main"])
-        in_runners = algorithm.env_runner_group.foreach_env_runner(
-            lambda runner: {name: runner.module[name].get_state() for name in LEARNERS},
-            local_env_runner=False,
-        )
-        assert len(in_runners) == 2
-        for own in in_runners:  # the new one plays with what has been learned
-            for name in LEARNERS:
-                for key, part in own[name].items():
-                    np.testing.assert_array_equal(part, after[name][key])
-    finally:
-        algorithm.stop()
+        now = runners_of(algorithm)
+        if len(now) == 2 and now[victim][0] != before[victim][0]:
+            break
+        time.sleep(1)
+    assert sorted(now) == [victim, survivor]
+    assert now[victim][0] != before[victim][0]
+    assert now[survivor][:2] == before[survivor][:2]
+    assert learners_of(algorithm) == learners
+    assert league_of(algorithm).to_json() == table.to_json()
+    assert now[victim][2] == {table.to_json()} == now[survivor][2]
+
+    result = algorithm.train()
+    assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
+    assert result["fault_tolerance"]["num_remote_worker_restarts"] >= 1
+    assert all(own[3] for own in runners_of(algorithm).values())  # both have games under way
+    after = weights_of(algorithm)
+    assert any((weights["main"][key] != after["main"][key]).any() for key in weights["main"])
+    in_runners = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: {name: runner.module[name].get_state() for name in LEARNERS},
+        local_env_runner=False,
+    )
+    assert len(in_runners) == 2
+    for own in in_runners:  # the new one plays with what has been learned
+        for name in LEARNERS:
+            for key, part in own[name].items():
+                np.testing.assert_array_equal(part, after[name][key])
 
 
 def weights_of(algorithm):
@@ -133,32 +127,29 @@ def weights_of(algorithm):
     return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}
 
 
-def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(tmp_path, cluster):
+def test_a_league_is_played_on_both_machines_and_its_copies_are_fetched_by_each(ends, tmp_path, cluster):
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = league_config(store, small_league(), runners=2)
     config.env_runners(custom_resources_per_env_runner={"runner": 1})
-    algorithm = config.build_algo()
-    try:
-        league, games = league_in(algorithm), 0
-        for _ in range(PATIENCE):
-            result = algorithm.train()
-            games += result["league"]["games"]
-            fetched = {path.parent.name for path in (tmp_path / "cache").rglob("manifest.json")}
-            if len(fetched) >= 2:
-                break
-        assert league.num_games == games > 0
-        now = runners_of(algorithm)
-        assert len({node for _, node, *_ in now.values()}) == 2
-        assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
-        assert {f"main-{i}" for i in range(algorithm.training_iteration + 1)} == set(store.names())
-        assert len(fetched) >= 2, "the first copy, and one that was frozen while they played"
-        assert fetched <= set(store.names())
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    league, games = league_in(algorithm), 0
+    for _ in range(PATIENCE):
+        result = algorithm.train()
+        games += result["league"]["games"]
+        fetched = {path.parent.name for path in (tmp_path / "cache").rglob("manifest.json")}
+        if len(fetched) >= 2:
+            break
+    assert league.num_games == games > 0
+    now = runners_of(algorithm)
+    assert len({node for _, node, *_ in now.values()}) == 2
+    assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
+    assert {f"main-{i}" for i in range(algorithm.training_iteration + 1)} == set(store.names())
+    assert len(fetched) >= 2, "the first copy, and one that was frozen while they played"
+    assert fetched <= set(store.names())
 
 
 @pytest.mark.parametrize("runners", [2, 4])
-def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(tmp_path, cluster, runners):
+def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(ends, tmp_path, cluster, runners):
     """Meanwhile snapshots come and go: those that the league has dropped are removed from the store."""
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = league_config(store, small_league(), runners=runners, games=1, max_cycles=9)
@@ -168,43 +159,40 @@ def test_runners_of_a_machine_that_is_lost_are_restarted_on_a_new_one(tmp_path, 
         delay_between_env_runner_restarts_s=0,
         env_runner_health_probe_timeout_s=60,
     )
-    algorithm = config.build_algo()
-    try:
-        league, home = league_in(algorithm), ray.get_runtime_context().get_node_id()
+    algorithm = ends(config.build_algo())
+    league, home = league_in(algorithm), ray.get_runtime_context().get_node_id()
 
-        def iterate():
-            result = algorithm.train()
-            for name in set(store.names()) - set(league.snapshots):
-                store.remove(name)
-            return result
+    def iterate():
+        result = algorithm.train()
+        for name in set(store.names()) - set(league.snapshots):
+            store.remove(name)
+        return result
 
-        while algorithm.training_iteration < 4:
-            result = iterate()
-        assert sorted(store.names()) == sorted(league.snapshots)
-        assert len(store.names()) == 3, "the first ones have gone"
-        before = runners_of(algorithm)
-        lost = {index for index, (_, node, *_) in before.items() if node != home}
-        assert len(before) == runners
-        assert len(lost) == runners // 2, "each machine has half of them"
-        steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
-        games = league.num_games
-        cluster.remove_node(cluster.away, allow_graceful=False)
-        cluster.away = cluster.add_node(**ROOM)
-        new = cluster.away.node_id
-        for _ in range(PATIENCE):
-            iterate()
-            now = runners_of(algorithm)
-            if len(now) == runners and all(now[index][1] == new for index in lost):
-                break
-            time.sleep(1)
-        assert {index for index, (_, node, *_) in now.items() if node == new} == lost
-        assert all((now[index][0] != before[index][0]) == (index in lost) for index in before)
+    while algorithm.training_iteration < 4:
         result = iterate()
+    assert sorted(store.names()) == sorted(league.snapshots)
+    assert len(store.names()) == 3, "the first ones have gone"
+    before = runners_of(algorithm)
+    lost = {index for index, (_, node, *_) in before.items() if node != home}
+    assert len(before) == runners
+    assert len(lost) == runners // 2, "each machine has half of them"
+    steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
+    games = league.num_games
+    cluster.remove_node(cluster.away, allow_graceful=False)
+    cluster.away = cluster.add_node(**ROOM)
+    new = cluster.away.node_id
+    for _ in range(PATIENCE):
+        iterate()
         now = runners_of(algorithm)
-        assert len(now) == runners
-        assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
-        assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
-        assert league.num_games > games
-        assert sorted(store.names()) == sorted(league.snapshots)
-    finally:
-        algorithm.stop()
+        if len(now) == runners and all(now[index][1] == new for index in lost):
+            break
+        time.sleep(1)
+    assert {index for index, (_, node, *_) in now.items() if node == new} == lost
+    assert all((now[index][0] != before[index][0]) == (index in lost) for index in before)
+    result = iterate()
+    now = runners_of(algorithm)
+    assert len(now) == runners
+    assert all(tables == {league.table().to_json()} for _, _, tables, _ in now.values())
+    assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
+    assert league.num_games > games
+    assert sorted(store.names()) == sorted(league.snapshots)

@@ -2,9 +2,6 @@
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from territorial import GameConfig
 from territorial.evaluation.contests import match

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from territorial import VecGame
 from territorial.engine.episode_seeds import seed_of_episode

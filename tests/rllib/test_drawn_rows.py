@@ -4,19 +4,16 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.impala import IMPALAConfig
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.learning import learners  # noqa: E402
-from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw  # noqa: E402
-from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
-from tests.rllib.test_optimizers import learner_of  # noqa: E402
-from tests.rllib.test_sampled_values import CONFIG, SEATS, Pair, small_config  # noqa: E402
+from rllib_adapters.configuration import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.learning import learners
+from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw
+from rllib_adapters.observations.connector import ModuleFrames
+from tests.rllib.test_optimizers import learner_of
+from tests.rllib.test_sampled_values import CONFIG, SEATS, Pair, small_config
 
 SCORES = np.random.default_rng(3).exponential(size=60) ** 3
 

@@ -7,37 +7,34 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs import frozen_networks  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.frozen_pool import move_store  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from territorial.actions.encoding import owner_of_target  # noqa: E402
-from territorial.bots.network import Rows  # noqa: E402
-from territorial.bots.network_file import NetworkFile, assembled, pieces, read  # noqa: E402
-from territorial.config import GameConfig  # noqa: E402
-from territorial.constants import FRACTIONS  # noqa: E402
-from territorial.engine.custom_bots import ROOM  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from territorial.nets import PairPolicy  # noqa: E402
-from territorial.nets.pair_export import compare  # noqa: E402
-from tests.bots.networks import THERE, description, named, random_layers  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
-from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import as_lists, assert_same_episodes, finish_off  # noqa: E402
-from tests.torch.test_pair_policy import trained_policy  # noqa: E402
-from tests.twin import networks as twin  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs import frozen_networks
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.frozen_pool import move_store
+from rllib_adapters.modules.pairs import PairModule
+from territorial.actions.encoding import owner_of_target
+from territorial.bots.network import Rows
+from territorial.bots.network_file import NetworkFile, assembled, pieces, read
+from territorial.config import GameConfig
+from territorial.constants import FRACTIONS
+from territorial.engine.custom_bots import ROOM
+from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.nets import PairPolicy
+from territorial.nets.pair_export import compare
+from tests.bots.networks import THERE, description, named, random_layers
+from tests.rllib.support import SmallModule
+from tests.rllib.test_pairs import with_opinions
+from tests.rllib.test_runner import as_lists, assert_same_episodes, finish_off
+from tests.torch.test_pair_policy import trained_policy
+from tests.twin import networks as twin
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
 

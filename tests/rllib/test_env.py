@@ -5,8 +5,6 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env

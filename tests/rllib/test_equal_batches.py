@@ -3,10 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 import ray
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig

@@ -1,18 +1,14 @@
 """Evaluations whose ``env_config`` has entries of its own: the rest is that of the games that are trained."""
 
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.league.control import set_league  # noqa: E402
-from rllib_adapters.league.curriculum import set_env  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.test_engine_seats import CONFIG, add, entries, in_engine, network_called, table  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.league.control import set_league
+from rllib_adapters.league.curriculum import set_env
+from territorial.league import Group, LeagueTable, SnapshotStore
+from tests.rllib.test_engine_seats import CONFIG, add, entries, in_engine, network_called, table
 
 SEATS = ["agent", "agent", "banker", "novice", "banker", "novice"]
 FIELD = LeagueTable([Group(2, {"trainable:main": 1}), Group(4, {"bot:turtle": 1})])
@@ -52,43 +48,37 @@ def frozen_in(runner):
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_evaluations_follow_the_league_with_its_snapshots_and_keep_their_own_entries(store):
-    algorithm = config_of(store, {"max_cycles": 3}).build_algo()
-    try:
-        algorithm.train()
-        runner = algorithm.eval_env_runner
-        assert runner.env.options.store.path == store.path
-        assert runner.env.options.max_cycles == 3
-        assert frozen_in(runner) == {"strong"}
-        set_league(algorithm, table("later"))
-        algorithm.train()
-        store.remove("strong")
-        algorithm.evaluate()
-        assert frozen_in(runner) == {"later"}
-        assert not runner.env.frozen.any()
+def test_evaluations_follow_the_league_with_its_snapshots_and_keep_their_own_entries(ends, store):
+    algorithm = ends(config_of(store, {"max_cycles": 3}).build_algo())
+    algorithm.train()
+    runner = algorithm.eval_env_runner
+    assert runner.env.options.store.path == store.path
+    assert runner.env.options.max_cycles == 3
+    assert frozen_in(runner) == {"strong"}
+    set_league(algorithm, table("later"))
+    algorithm.train()
+    store.remove("strong")
+    algorithm.evaluate()
+    assert frozen_in(runner) == {"later"}
+    assert not runner.env.frozen.any()
 
-        set_env(algorithm, config=CONFIG.replace(num_maps=2), max_cycles=8)
-        assert algorithm.env_runner.env.options.max_cycles == 8
-        assert (runner.env.options.max_cycles, runner.env.options.config.num_maps) == (3, 2)
-        assert runner.env.options.store.path == store.path
-        algorithm.train()
-    finally:
-        algorithm.stop()
+    set_env(algorithm, config=CONFIG.replace(num_maps=2), max_cycles=8)
+    assert algorithm.env_runner.env.options.max_cycles == 8
+    assert (runner.env.options.max_cycles, runner.env.options.config.num_maps) == (3, 2)
+    assert runner.env.options.store.path == store.path
+    algorithm.train()
 
 
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("own", [{"seats": SEATS}, {"league": FIELD}])
-def test_evaluations_that_say_who_plays_do_not_follow(store, own):
-    algorithm = config_of(store, own).build_algo()
-    try:
-        algorithm.train()
-        before = algorithm.eval_env_runner.env.envs[0].league.to_json()
-        set_league(algorithm, table("later"))
-        algorithm.evaluate()
-        assert algorithm.eval_env_runner.env.envs[0].league.to_json() == before
-        assert frozen_in(algorithm.eval_env_runner) == set()
-    finally:
-        algorithm.stop()
+def test_evaluations_that_say_who_plays_do_not_follow(ends, store, own):
+    algorithm = ends(config_of(store, own).build_algo())
+    algorithm.train()
+    before = algorithm.eval_env_runner.env.envs[0].league.to_json()
+    set_league(algorithm, table("later"))
+    algorithm.evaluate()
+    assert algorithm.eval_env_runner.env.envs[0].league.to_json() == before
+    assert frozen_in(algorithm.eval_env_runner) == set()
 
 
 def test_entries_of_evaluations_take_the_place_of_those_that_are_trained(store):

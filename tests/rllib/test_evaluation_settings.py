@@ -4,15 +4,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+from rllib_adapters.configuration import configure
+from tests.rllib.support import CONFIG, SmallModule, league
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-
 from rllib_adapters.learning import learners
 from rllib_adapters.sampling import runner, stock_runner
 from tests.rllib.support import fill, small_config

@@ -4,18 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.core.columns import Columns
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
-from territorial.actions.encoding import num_targets  # noqa: E402
-from territorial.league import PayoffMatrix  # noqa: E402
-from tests.rllib.support import fill, small_config  # noqa: E402
-from tests.rllib.test_runner import (  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.outcomes import outcomes_of
+from territorial.actions.encoding import num_targets
+from territorial.league import PayoffMatrix
+from tests.rllib.support import fill, small_config
+from tests.rllib.test_runner import (
     PLAYERS,
     SEED,
     assert_same_episodes,
@@ -126,7 +123,7 @@ def greedy(own):
 
 
 @pytest.mark.parametrize("explore", [False, pytest.param(True, marks=pytest.mark.verify)])
-def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, running_ray, explore):
+def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(ends, tmp_path, running_ray, explore):
     config = small_config(fill(tmp_path), env={"max_cycles": 15}, runner="batched")
     config.evaluation(
         evaluation_num_env_runners=1,
@@ -134,20 +131,18 @@ def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(tmp_path, run
         evaluation_duration_unit="episodes",
         evaluation_config={"explore": explore},
     )
-    algorithm = config.build_algo()
-    try:
-        result = algorithm.evaluate()
-        outcomes = outcomes_of(algorithm, evaluation=True)
-        (samples,) = algorithm.eval_env_runner_group.foreach_env_runner(
-            lambda runner: [
-                (own.is_done, greedy(own))
-                for episode in runner.sample(num_episodes=4)
-                for own in episode.agent_episodes.values()
-            ],
-            local_env_runner=False,
-        )
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    result = algorithm.evaluate()
+    outcomes = outcomes_of(algorithm, evaluation=True)
+    (samples,) = algorithm.eval_env_runner_group.foreach_env_runner(
+        lambda runner: [
+            (own.is_done, greedy(own))
+            for episode in runner.sample(num_episodes=4)
+            for own in episode.agent_episodes.values()
+        ],
+        local_env_runner=False,
+    )
+    algorithm.stop()
     assert all(is_done for is_done, _ in samples)
     likeliest = np.concatenate([own for _, own in samples])
     assert likeliest.all() == (not explore)

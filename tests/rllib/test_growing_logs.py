@@ -4,9 +4,6 @@ import csv
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.train.memory_watch import MemoryWatch, read_memory
 from rllib_adapters.train.run import PROGRESS, _Log
 

@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.impala import IMPALAConfig
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.learning.advantages import Advantages  # noqa: E402
-from rllib_adapters.learning.held_rows import WithoutHeldRows, could_only_hold, look_through  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.test_optimizers import learner_of  # noqa: E402
-from tests.rllib.test_sampled_values import SEATS, Pair, small_config  # noqa: E402
+from rllib_adapters.configuration import configure
+from rllib_adapters.learning.advantages import Advantages
+from rllib_adapters.learning.held_rows import WithoutHeldRows, could_only_hold, look_through
+from territorial import GameConfig
+from tests.rllib.test_optimizers import learner_of
+from tests.rllib.test_sampled_values import SEATS, Pair, small_config
 
 TEAMS = GameConfig(
     height=24,

@@ -2,18 +2,15 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402 - only where ray is there
+import torch
+from ray.rllib.core.distribution.torch.torch_distribution import (
     TorchCategorical,
     TorchMultiCategorical,
 )
 
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.learning.likelihoods import likelihoods  # noqa: E402
-from tests.rllib.test_sampled_values import Pair, small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.learning.likelihoods import likelihoods
+from tests.rllib.test_sampled_values import Pair, small_config
 
 MASKED = -1e9
 

@@ -5,26 +5,21 @@ import os
 
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory  # noqa: E402
-from tests.rllib.support import fill, small_config  # noqa: E402 - only where ray is there
+from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory
+from tests.rllib.support import fill, small_config
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
 
 @pytest.mark.verify
-def test_every_second_iteration_is_written_and_reported(tmp_path):
+def test_every_second_iteration_is_written_and_reported(ends, tmp_path):
     path = tmp_path / "run" / "memory.jsonl"
     config = small_config(fill(tmp_path / "store"))
     config.env_runners(num_env_runners=1, rollout_fragment_length=12)
     config.callbacks(on_train_result=MemoryWatch(path, every=2))
-    algorithm = config.build_algo()
-    try:
-        results = [algorithm.train() for _ in range(4)]
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    results = [algorithm.train() for _ in range(4)]
+    algorithm.stop()
     assert ["memory" in result for result in results] == [False, True, False, True]
     rows = read_memory(path)
     assert [row["iteration"] for row in rows] == [2, 4]

@@ -6,34 +6,31 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.core.columns import Columns  # noqa: E402
-from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator  # noqa: E402
-
-from rllib_adapters import configure, freeze  # noqa: E402
-from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
-from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.envs.spaces import SHARED  # noqa: E402
-from rllib_adapters.league.control import set_league  # noqa: E402
-from rllib_adapters.league.curriculum import set_env  # noqa: E402
-from rllib_adapters.modules.board import FeatureModule, settings_of  # noqa: E402
-from rllib_adapters.modules.both_forms import BothForms, candidate_mask  # noqa: E402
-from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable, MismatchError, SnapshotStore  # noqa: E402
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
-from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import play_the_same  # noqa: E402
+from rllib_adapters import configure, freeze
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.league.control import set_league
+from rllib_adapters.league.curriculum import set_env
+from rllib_adapters.modules.board import FeatureModule, settings_of
+from rllib_adapters.modules.both_forms import BothForms, candidate_mask
+from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
+from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.observations.connector import FRAME, FramesOnce
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, MismatchError, SnapshotStore
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.pair_rows import PairRows, in_two_parts
+from tests.rllib.support import SmallModule
+from tests.rllib.test_pairs import with_opinions
+from tests.rllib.test_runner import play_the_same
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 FORMS = {"main": "pairs", "scout": "packed", "rival": "packed"}
@@ -316,31 +313,26 @@ def trained(algorithm):
 
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
-def test_a_league_of_all_forms_trains_and_freezes(tmp_path, runner):
+def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
     store = fill(tmp_path / "store")
-    algorithm = config_of(store, runner, max_cycles=12).build_algo()
-    try:
-        result, learned = trained(algorithm)
-        assert learned == FORMS.keys()
-        assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
-        assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
-        for name, form in FORMS.items():
-            freeze(algorithm, store, f"{name}-1", module=name)
-            assert store.manifest(f"{name}-1").observation == form
-        later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
-        set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
-        with pytest.raises(
-            ValueError, match="obs has the entry 'rival'; the learners of the league are main"
-        ):
-            set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
-        if runner == "batched":
-            with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
-                set_env(algorithm, obs={**FORMS, "rival": "pairs"})
-        algorithm.train()
-        playing = algorithm.env_runner.module[POOL].opponents.names
-        assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine
-    finally:
-        algorithm.stop()
+    algorithm = ends(config_of(store, runner, max_cycles=12).build_algo())
+    result, learned = trained(algorithm)
+    assert learned == FORMS.keys()
+    assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
+    assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
+    for name, form in FORMS.items():
+        freeze(algorithm, store, f"{name}-1", module=name)
+        assert store.manifest(f"{name}-1").observation == form
+    later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
+    set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
+    with pytest.raises(ValueError, match="obs has the entry 'rival'; the learners of the league are main"):
+        set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
+    if runner == "batched":
+        with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
+            set_env(algorithm, obs={**FORMS, "rival": "pairs"})
+    algorithm.train()
+    playing = algorithm.env_runner.module[POOL].opponents.names
+    assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine
 
 
 def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(tmp_path):

@@ -9,22 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
+from ray.cluster_utils import Cluster
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
-
-from rllib_adapters.envs.agent_names import POOL  # noqa: E402
-from rllib_adapters.league.evaluation import OnRay  # noqa: E402
-from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial import Setting, cli, evaluate, match, tournament  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
-from territorial.evaluation.contests import MAPS  # noqa: E402
-from territorial.league import SnapshotStore, UnknownSnapshotError  # noqa: E402
-from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
-from tests.torch.support import MeanTrunk  # noqa: E402
+from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.league.evaluation import OnRay
+from rllib_adapters.league.shared_store import SharedStore
+from territorial import Setting, cli, evaluate, match, tournament
+from territorial.bots import PythonBot
+from territorial.evaluation.contests import MAPS
+from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.nets.players import SnapshotPolicy
+from tests.rllib.support import CONFIG, env_vars, fill, league, small_config
+from tests.torch.support import MeanTrunk
 
 pytestmark = pytest.mark.verify
 
@@ -117,25 +114,23 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
         assert content == b"for the engine"
 
 
-def test_a_league_plays_on_another_machine(tmp_path):
+def test_a_league_plays_on_another_machine(ends, tmp_path):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = small_config(store, env={"league": league("snapshot:first", "snapshot:second")})
     config.env_runners(
         num_env_runners=1, rollout_fragment_length=12, custom_resources_per_env_runner={"away": 1}
     )
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        (opened,) = algorithm.env_runner_group.foreach_env_runner(
-            lambda runner: (
-                sorted({name for name, _ in runner.module[POOL].opponents._open}),
-                str(runner.module[POOL].opponents.store.path),
-            ),
-            local_env_runner=False,
-        )
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    (opened,) = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: (
+            sorted({name for name, _ in runner.module[POOL].opponents._open}),
+            str(runner.module[POOL].opponents.store.path),
+        ),
+        local_env_runner=False,
+    )
+    algorithm.stop()
     assert opened[0]
     assert set(opened[0]) <= {"first", "second"}
     assert opened[1].startswith(str(tmp_path / "cache"))

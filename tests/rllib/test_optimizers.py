@@ -4,14 +4,12 @@ import copy
 
 import numpy as np
 import pytest
+import torch
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.learning.optimizers import can_be_fused, optimizers_of  # noqa: E402
-from tests.rllib.test_sampled_values import Pair, small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.learning.optimizers import can_be_fused, optimizers_of
+from tests.rllib.test_sampled_values import Pair, small_config
 
 pytestmark = pytest.mark.release
 

@@ -5,9 +5,6 @@ import math
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.envs import outcomes
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv

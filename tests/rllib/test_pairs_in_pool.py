@@ -4,22 +4,18 @@ import copy
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner  # noqa: E402
-from ray.rllib.connectors.learner import GeneralAdvantageEstimation  # noqa: E402
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
-from rllib_adapters.learning.episode_ends import EpisodeEnds  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.test_engine_seats import add, network_called  # noqa: E402
-from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import LOSSES, finish_off, ordered, play_the_same  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.learning.episode_ends import EpisodeEnds
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, SnapshotStore
+from tests.rllib.test_engine_seats import add, network_called
+from tests.rllib.test_pairs import with_opinions
+from tests.rllib.test_runner import LOSSES, finish_off, ordered, play_the_same
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 LEAGUE = LeagueTable(

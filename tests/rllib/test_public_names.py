@@ -9,9 +9,6 @@ import sys
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 import rllib_adapters
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv

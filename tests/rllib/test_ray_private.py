@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 import rllib_adapters
 from rllib_adapters import ray_private, requirements
 from rllib_adapters.ray_private import PRIVATE, UNDOCUMENTED

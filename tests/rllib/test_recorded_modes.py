@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases
 

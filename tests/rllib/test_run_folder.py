@@ -5,9 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.league import callback
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.train.cli import main

@@ -2,9 +2,6 @@
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.train.options import Training
 from rllib_adapters.train.run import SNAPSHOTS, Run
 from territorial.league import SnapshotStore, StoreInUseError

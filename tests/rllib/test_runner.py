@@ -5,13 +5,10 @@ import copy
 import numpy as np
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402 - only where ray is there
-from rllib_adapters.league.control import set_league  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import fill, league, small_config  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.league.control import set_league
+from territorial import GameConfig
+from tests.rllib.support import fill, league, small_config
 
 GAMES = 3
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
@@ -211,43 +208,40 @@ def ordered(rows, episodes, module=MAIN):
     return rows[sorted(range(len(rows)), key=places.__getitem__)]
 
 
-def test_an_algorithm_learns_from_it_and_hears_of_the_games(tmp_path, running_ray):
+def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, running_ray):
     store = fill(tmp_path)
     config = small_config(store, env={"max_cycles": 9}, runner="batched")
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
-    algorithm = config.build_algo()
-    try:
-        before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        before = {name: array.copy() for name, array in before.items()}
-        for _ in range(2):
-            result = algorithm.train()
-        after = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        assert any((before[name] != after[name]).any() for name in before)
-        sampled = result["env_runners"]
-        assert sampled["num_env_steps_sampled_lifetime"] == 48
-        assert sampled["num_episodes_lifetime"] >= 2
-        assert sampled["num_module_steps_sampled"][MAIN] == 48
-        assert sampled["num_module_steps_sampled"][POOL] > 0
-        assert 1 <= sampled["episode_len_mean"] <= 9
-        assert np.isfinite(sampled["episode_return_mean"])
-        assert np.isfinite(sampled["module_episode_returns_mean"][MAIN])
-        assert {
-            "win_rate",
-            "land",
-            "illegal_launches",
-            "raised_launches",
-            "bounced_launches",
-        } <= sampled.keys()
-        evaluated = result["evaluation"]["env_runners"]
-        assert evaluated["num_episodes"] >= 2
-        assert 1 <= evaluated["episode_len_mean"] <= 9
-        set_league(algorithm, league("bot:novice"))
-        for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
-            assert drawn == {frozenset()}
-        algorithm.train()
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    before = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    before = {name: array.copy() for name, array in before.items()}
+    for _ in range(2):
+        result = algorithm.train()
+    after = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    assert any((before[name] != after[name]).any() for name in before)
+    sampled = result["env_runners"]
+    assert sampled["num_env_steps_sampled_lifetime"] == 48
+    assert sampled["num_episodes_lifetime"] >= 2
+    assert sampled["num_module_steps_sampled"][MAIN] == 48
+    assert sampled["num_module_steps_sampled"][POOL] > 0
+    assert 1 <= sampled["episode_len_mean"] <= 9
+    assert np.isfinite(sampled["episode_return_mean"])
+    assert np.isfinite(sampled["module_episode_returns_mean"][MAIN])
+    assert {
+        "win_rate",
+        "land",
+        "illegal_launches",
+        "raised_launches",
+        "bounced_launches",
+    } <= sampled.keys()
+    evaluated = result["evaluation"]["env_runners"]
+    assert evaluated["num_episodes"] >= 2
+    assert 1 <= evaluated["episode_len_mean"] <= 9
+    set_league(algorithm, league("bot:novice"))
+    for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
+        assert drawn == {frozenset()}
+    algorithm.train()
 
 
 def drawn_anew(runner):

@@ -9,16 +9,13 @@ import json
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402 - only where ray is there
-from rllib_adapters.envs.outcomes import taken_from  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.support import BigModule, SmallModule, env_config, small_config  # noqa: E402
-from tests.rllib.test_runner import finish_off  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.outcomes import taken_from
+from rllib_adapters.modules.board import settings_of
+from territorial import GameConfig
+from territorial.league import SnapshotStore
+from tests.rllib.support import BigModule, SmallModule, env_config, small_config
+from tests.rllib.test_runner import finish_off
 
 PLAYERS = {"config": GameConfig(height=24, width=24, num_players=6, max_ticks=1000)}
 SAMPLES = (

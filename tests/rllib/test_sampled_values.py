@@ -4,22 +4,19 @@ import copy
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate
+from ray.rllib.core.columns import Columns
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.learning.advantages import CHECKED, Advantages  # noqa: E402
-from rllib_adapters.learning.bootstrap_rows import BootstrapRows  # noqa: E402
-from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
+from rllib_adapters.configuration import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.learning.advantages import CHECKED, Advantages
+from rllib_adapters.learning.bootstrap_rows import BootstrapRows
+from rllib_adapters.modules.encode_once import EncodeOnceModule
+from rllib_adapters.modules.pairs import PairModule
+from territorial import GameConfig
+from tests.rllib.support import SmallModule
 
 pytestmark = pytest.mark.release
 

@@ -5,22 +5,19 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core.columns import Columns
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.connectors.connector_v2 import ConnectorV2  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.envs.spaces import SHARED  # noqa: E402
-from rllib_adapters.observations.frame_bank import FRAME, FrameBank  # noqa: E402
-from rllib_adapters.observations.lazy_buffer import SharedObservations  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import SmallModule, fill, small_config  # noqa: E402
+from rllib_adapters.configuration import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.observations.frame_bank import FRAME, FrameBank
+from rllib_adapters.observations.lazy_buffer import SharedObservations
+from territorial import GameConfig
+from tests.rllib.support import SmallModule, fill, small_config
 
 pytestmark = pytest.mark.release
 

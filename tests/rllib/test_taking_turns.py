@@ -5,17 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters import configure, freeze, set_league  # noqa: E402
-from rllib_adapters.league.control import weights_of  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.test_engine_seats import in_engine  # noqa: E402
+from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.league.control import weights_of
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, SnapshotStore
+from tests.rllib.test_engine_seats import in_engine
 
 PAGE = Path(__file__).parents[2] / "docs/rllib.md"
 

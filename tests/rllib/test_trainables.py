@@ -5,20 +5,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.league.control import freeze, set_league  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
-from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill  # noqa: E402
-from tests.rllib.test_runner import (  # noqa: E402
+from rllib_adapters.configuration import configure
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.control import freeze, set_league
+from territorial.league import Group, LeagueTable
+from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
+from tests.rllib.support import SmallModule, env_config, fill
+from tests.rllib.test_runner import (
     CONFIG,
     GAMES,
     LOSSES,
@@ -145,11 +142,11 @@ def trained_rows(result):
     return {name: count for name, count in rows.items() if count > 0}
 
 
-def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray):
+def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, running_ray):
     store, seen, batches = fill(tmp_path), [], []
     config = mixed_config(store, env={"max_cycles": 7})
     config.callbacks(on_sample_end=lambda *, samples, **_: seen.append(rows_by_module(samples)))
-    algorithm = config.build_algo()
+    algorithm = ends(config.build_algo())
     learner = algorithm.learner_group._learner
     make = learner._make_batch_if_necessary
 
@@ -164,54 +161,51 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray)
         return batch
 
     learner._make_batch_if_necessary = watched
-    try:
-        total, players, before = Counter(), set(), algorithm.learner_group.get_weights()
-        before = copy.deepcopy({name: before[name] for name in LEARNERS})
-        for iteration in range(50):  # seats are dealt at random: in three, somebody may have had none
-            if iteration >= 3 and set(total) == players == set(LEARNERS):
-                break
-            seen.clear()
-            batches.clear()
-            result = algorithm.train()
-            sampled = Counter()
-            for rows, seats in seen:
-                sampled += rows
-                for name, own in seats.items():
-                    assert own <= SEATS[name]
-            (batch,) = batches
-            assert {name: count for name, (count, _) in batch.items()} == sampled
-            for name, (_, seats) in batch.items():
-                assert {seat - 1 for seat in seats} <= SEATS[name]
-            assert trained_rows(result) == sampled
-            steps = result["env_runners"]["num_module_steps_sampled"]
-            assert steps["main"] > 0
-            assert not any(steps[name] > count for name, count in sampled.items())
-            total += sampled
-            players |= set(result["env_runners"]["players"])
-        assert set(total) == players == set(LEARNERS)
-        after = algorithm.learner_group.get_weights()
-        for name in LEARNERS:
-            assert any((before[name][key] != after[name][key]).any() for key in before[name])
-        freeze(algorithm, store, "probe-1", module="probe")
-        assert store.manifest("probe-1").architecture == "FeatureModule"
-        assert store.manifest("probe-1").settings == {"width": 5}
-        with pytest.raises(
-            ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
-        ):
-            freeze(algorithm, store, "pool-1", module="pool")
-        set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
-        algorithm.train()  # the games under way end
-        before = copy.deepcopy(algorithm.learner_group.get_weights())
+    total, players, before = Counter(), set(), algorithm.learner_group.get_weights()
+    before = copy.deepcopy({name: before[name] for name in LEARNERS})
+    for iteration in range(50):  # seats are dealt at random: in three, somebody may have had none
+        if iteration >= 3 and set(total) == players == set(LEARNERS):
+            break
+        seen.clear()
+        batches.clear()
         result = algorithm.train()
-        assert trained_rows(result).keys() == {"main", "rival"}
-        assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
-        after = algorithm.learner_group.get_weights()
-        for name in ("scout", "probe"):
-            for key, array in before[name].items():
-                np.testing.assert_array_equal(after[name][key], array)
-        assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
-    finally:
-        algorithm.stop()
+        sampled = Counter()
+        for rows, seats in seen:
+            sampled += rows
+            for name, own in seats.items():
+                assert own <= SEATS[name]
+        (batch,) = batches
+        assert {name: count for name, (count, _) in batch.items()} == sampled
+        for name, (_, seats) in batch.items():
+            assert {seat - 1 for seat in seats} <= SEATS[name]
+        assert trained_rows(result) == sampled
+        steps = result["env_runners"]["num_module_steps_sampled"]
+        assert steps["main"] > 0
+        assert not any(steps[name] > count for name, count in sampled.items())
+        total += sampled
+        players |= set(result["env_runners"]["players"])
+    assert set(total) == players == set(LEARNERS)
+    after = algorithm.learner_group.get_weights()
+    for name in LEARNERS:
+        assert any((before[name][key] != after[name][key]).any() for key in before[name])
+    freeze(algorithm, store, "probe-1", module="probe")
+    assert store.manifest("probe-1").architecture == "FeatureModule"
+    assert store.manifest("probe-1").settings == {"width": 5}
+    with pytest.raises(
+        ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
+    ):
+        freeze(algorithm, store, "pool-1", module="pool")
+    set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
+    algorithm.train()  # the games under way end
+    before = copy.deepcopy(algorithm.learner_group.get_weights())
+    result = algorithm.train()
+    assert trained_rows(result).keys() == {"main", "rival"}
+    assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
+    after = algorithm.learner_group.get_weights()
+    for name in ("scout", "probe"):
+        for key, array in before[name].items():
+            np.testing.assert_array_equal(after[name][key], array)
+    assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
 
 
 def only(name):

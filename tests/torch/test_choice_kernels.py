@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial import GameConfig, VecGame  # noqa: E402 - only where torch is there
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.choice_kernels import draw_choices  # noqa: E402
-from territorial.nets.features import FeatureTrunk  # noqa: E402
+from territorial import GameConfig, VecGame
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.choice_kernels import draw_choices
+from territorial.nets.features import FeatureTrunk
 
 HEADS = np.array([5, 3])
 MASKED = -1e9

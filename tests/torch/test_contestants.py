@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from territorial import VecGame, cli, match
 from territorial.actions.masks import pair_masks
@@ -16,13 +17,10 @@ from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
 from territorial.game.rng import draw
 from territorial.league import MismatchError, SnapshotStore
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy  # noqa: E402 - only with torch
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, near_ties  # noqa: E402
+from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
+from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.observation.layout import ObsLayout
+from tests.torch.support import SMALL, MeanTrunk, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)

@@ -11,17 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial.decode import kernels
 from territorial.decode.numpy import Decoder as NumpyDecoder
+from territorial.decode.torch import Decoder
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import CONFIG, CONFIG_TEAMS, SMALL, SMALL_TEAMS, arguments, config_of, layouts
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.decode.torch import Decoder  # noqa: E402 - only where torch is there
 
 DEVICES = ["cpu"]
 DEVICES += ["cuda"] if torch.cuda.is_available() else []

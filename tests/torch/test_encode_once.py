@@ -4,25 +4,22 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig, VecGame
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
-
-from territorial.actions.encoding import ego_owners  # noqa: E402
-from territorial.decode.numpy import Decoder  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from territorial.nets import encode_once  # noqa: E402
-from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.policy import MASKED  # noqa: E402
-from territorial.nets.rows import rows_of  # noqa: E402
-from territorial.nets.seat_rows import can_be_rows  # noqa: E402
-from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS  # noqa: E402
-from territorial.observation.layout import index  # noqa: E402
-from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
+from territorial.actions.encoding import ego_owners
+from territorial.decode.numpy import Decoder
+from territorial.league import SnapshotStore
+from territorial.nets import encode_once
+from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
+from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.policy import MASKED
+from territorial.nets.rows import rows_of
+from territorial.nets.seat_rows import can_be_rows
+from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
+from territorial.observation.layout import index
+from tests.torch.support import SMALL, seen_by, whole
 
 PLAYERS = SMALL.num_players
 SEATS = list(range(1, PLAYERS + 1))

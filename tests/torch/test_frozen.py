@@ -4,17 +4,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import frozen as frozen_module  # noqa: E402 - only where torch is there
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.reference_net import ReferenceTrunk  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+from territorial.nets import frozen as frozen_module
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.reference_net import ReferenceTrunk
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
 TRUNKS = {"reference": ReferenceTrunk, "mean": MeanTrunk}

@@ -1,14 +1,12 @@
 """The convolution over maps of owners against nn.Conv2d over one-hot planes: results and gradients."""
 
 import pytest
+import torch
 
 from territorial.decode.numpy import Decoder
+from territorial.nets import OwnerConv2d, owner_conv
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import OwnerConv2d, owner_conv  # noqa: E402 - only where torch is there
 
 SHAPES = {
     "3 x 3": (3, 1, 1),

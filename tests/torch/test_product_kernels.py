@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from torch.nn import functional
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch.nn import functional  # noqa: E402 - only where torch is there
-
-from territorial.nets import side_by_side  # noqa: E402
-from territorial.nets.product_kernels import SIX, THREE  # noqa: E402
-from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SMALL_WEIGHTS, SideBySide  # noqa: E402
+from territorial.nets import side_by_side
+from territorial.nets.product_kernels import SIX, THREE
+from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SMALL_WEIGHTS, SideBySide
 
 COUNTS = [SIX + THREE + 2, 0, 1, 2 * SIX, THREE]
 

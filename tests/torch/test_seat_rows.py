@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets.seat_rows import SeatRows, heard_in_games, heard_of  # noqa: E402 - only with torch
+from territorial.nets.seat_rows import SeatRows, heard_in_games, heard_of
 
 HEADS, WIDTH, PAIRS = 2, 24, 50
 COUNTS = (1, 2, 3, 4, 7, 15, 16, 17, 31, 33)

@@ -4,13 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 from territorial import GameConfig, VecGame
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.decode.numpy import Decoder as NumpyDecoder  # noqa: E402 - only where torch is there
-from territorial.decode.torch import Decoder, to_tensors  # noqa: E402
+from territorial.decode.numpy import Decoder as NumpyDecoder
+from territorial.decode.torch import Decoder, to_tensors
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 CONFIG = GameConfig(height=64, width=75, num_players=4)
