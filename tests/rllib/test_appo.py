@@ -11,7 +11,7 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
-from rllib_adapters.configuration import configure, configure_league
+from rllib_adapters import configure, configure_league
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import set_weights, weights_of
 from rllib_adapters.learning.learners import OwnUpdates

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.callbacks.callbacks import RLlibCallback
 
-from rllib_adapters.configuration import configure
+from rllib_adapters import configure
 from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.league.control import freeze, league_of, set_league
+from rllib_adapters.league.control import freeze, league_of
 from rllib_adapters.league.curriculum import Curriculum, env_of, set_env
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
@@ -136,25 +135,6 @@ def test_a_callable_decides_after_every_iteration(ends):
         assert games_of(algorithm)[0][0] == wanted
     algorithm.stop()
     assert told == [1, 2, 3]
-
-
-class Teacher(RLlibCallback):
-    """A callback of the user's own."""
-
-    def on_train_result(self, *, algorithm, **_):
-        set_env(algorithm, seats=["agent", "novice", "novice", "novice"])
-
-
-@pytest.mark.verify
-def test_a_callback_of_ones_own_may_do_it_as_well(ends):
-    config = ppo()
-    config.callbacks(Teacher)
-    algorithm = ends(config.build_algo())
-    algorithm.train()
-    assert games_of(algorithm)[0][0] == FIRST
-    algorithm.train()
-    assert games_of(algorithm)[0][1] == [["main", "novice", "novice", "novice"]] * 2
-    set_league(algorithm, league_of(algorithm))  # goes on with the players in force
 
 
 @pytest.fixture(scope="module")

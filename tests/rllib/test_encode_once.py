@@ -1,15 +1,13 @@
 """The encode-once network in RLlib: frames through the trunk once, in runners and in learners."""
 
-import numpy as np
 import pytest
 import torch
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
-from rllib_adapters.configuration import configure
+from rllib_adapters import configure
 from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.league.control import freeze, set_league
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.encode_once import (
     EncodeOnceModule,
@@ -22,10 +20,6 @@ from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.frozen import FrozenPolicies
 from tests.rllib.support import (
     CONFIG,
-    BigModule,
-    SmallModule,
-    env_config,
-    fill,
     league,
 )
 
@@ -163,26 +157,3 @@ def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():
 def test_rows_by_frame_is_for_ppo():
     with pytest.raises(ValueError, match="rows_by_frame works with PPO only"):
         rows_by_frame(APPOConfig())
-
-
-@pytest.mark.verify
-def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(ends, tmp_path):
-    store = fill(tmp_path / "store", league=league("bot:banker"))
-    env = env_config(league=league("snapshot:first", "bot:banker"))
-    config = rows_by_frame(small_ppo(env, store=store, architectures=[SmallModule, BigModule]))
-    config.learners(num_learners=2)
-    config.training(train_batch_size_per_learner=12, minibatch_size=8)
-    algorithm = ends(config.build_algo())
-    algorithm.train()
-    freeze(algorithm, store, "mine")
-    assert store.manifest("mine").architecture == "EncodeOnceModule"
-    set_league(algorithm, league("snapshot:mine"))
-    result = algorithm.train()
-    algorithm.env_runner.sample(num_episodes=1)
-    assert np.isfinite(result["learners"][MAIN]["total_loss"])
-    states = algorithm.learner_group.foreach_learner(lambda learner: learner.module[MAIN].get_state())
-    first, second = (state.get() for state in states)
-    for name, array in first.items():
-        np.testing.assert_array_equal(array, second[name])
-    opened = {name for name, _ in algorithm.env_runner.module["pool"].opponents._open}
-    assert "mine" in opened  # and those whose games had begun before

@@ -10,6 +10,8 @@ from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
 from territorial.actions.encoding import flatten
 from territorial.league import Group, LeagueTable
+from tests.recordings import load
+from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 
 
@@ -232,3 +234,20 @@ def test_unknown_options_and_actions_are_refused_by_name():
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
             env.step(holding(env) | {"player_1": np.asarray(bad)})
+
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return load(PATH)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mode_plays_what_was_recorded(case, recorded):
+    assert CASES[case]().digest() == recorded[case], f"python -m tests.rllib.recorded_modes --show '{case}'"
+
+
+def test_nothing_is_recorded_that_is_not_played(recorded):
+    assert recorded.keys() == CASES.keys()

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from rllib_adapters import SharedStore
 from rllib_adapters.league.evaluation import OnRay
-from rllib_adapters.league.shared_store import SharedStore
 from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.pool import PlayingError

@@ -10,9 +10,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 
-from rllib_adapters.configuration import configure
-from rllib_adapters.envs.outcomes import outcomes_of
-from rllib_adapters.league.control import set_league
+from rllib_adapters import configure, outcomes_of, set_league
 from territorial.bots import PythonBot
 from tests.rllib.support import CONFIG, SmallModule, league
 

@@ -9,7 +9,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.tune.result import TRIAL_INFO
 
-from rllib_adapters.configuration import configure_league
+from rllib_adapters import configure_league
 from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.envs.outcomes import outcomes_of, taken_from
 from rllib_adapters.league.callback import (

@@ -19,7 +19,6 @@ from territorial.actions.formats import FORMATS
 from territorial.bots import Network
 from territorial.nets import PairPolicy
 from tests.bots.networks import random_rows
-from tests.rllib.test_runner import play_the_same
 
 pytestmark = pytest.mark.release
 
@@ -110,44 +109,6 @@ def test_options_of_the_environment_among_settings_and_other_formats_are_refused
 
 
 # ---- runners ---------------------------------------------------------------------------------------
-
-
-def with_opinions(size="small"):
-    """The weights of a policy that launches at different targets."""
-    torch.manual_seed(0)
-    policy = PairPolicy(size)
-    with torch.no_grad():
-        policy.hold.bias.fill_(0.0)
-        for layer in (policy.joint, policy.score, policy.context, policy.hold):
-            layer.weight *= 3
-    return {f"policy.{name}": array.numpy().copy() for name, array in policy.state_dict().items()}
-
-
-def make_runners(**changes):
-    runners = []
-    for kind in ("stock", "batched"):
-        config = small_config(kind, **changes)
-        config.env_runners(num_envs_per_env_runner=3).debugging(seed=11)
-        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
-        runners[-1].module[MAIN].set_state(with_opinions())
-    return runners
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes():
-    stock, batched = make_runners(max_cycles=62, repeat=2)
-    assert play_the_same(stock, batched, ([], [1], [1, 2], [], [2]), explore=False) == {MAIN}
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_launches_are_in_the_infos_of_both_runners():
-    told = []
-    for runner in make_runners(launches=True, max_cycles=9):
-        episodes = [*runner.sample(explore=False), *runner.sample(explore=False)]
-        told.append([own.infos.data for one in episodes for own in one.agent_episodes.values()])
-    np.testing.assert_equal(*told)
-    assert all(info["launches"].target.shape == (6,) for infos in told[1] for info in infos)
-    assert any((info["launches"].target[2:] >= 0).any() for infos in told[1] for info in infos)
 
 
 # ---- the module ------------------------------------------------------------------------------------

@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters import configure
+from rllib_adapters import configure, set_league
 from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.league.control import set_league
 from rllib_adapters.league.curriculum import set_env
 from territorial.league import SnapshotStore
-from tests.rllib.test_engine_seats import (
-    CONFIG,
-    add,
-    entries,
-    in_engine,
-    network_called,
-    table,
-)
+from tests.rllib.leagues import add, entries, in_engine, network_called, table
+from tests.rllib.support import CONFIG
 
 pytestmark = pytest.mark.release
 

@@ -10,9 +10,8 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 
-from rllib_adapters.configuration import configure
+from rllib_adapters import configure
 from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.observations.frame_bank import FRAME, FrameBank
 from rllib_adapters.observations.lazy_buffer import SharedObservations
@@ -96,24 +95,6 @@ def test_observations_come_out_as_they_went_in(small_runner, copied):
         # What has been looked at, or changed, is shipped as it is.
         again = copied(others)
         np.testing.assert_array_equal(whole(again)[-1][-1]["players"], whole(others)[-1][-1]["players"])
-
-
-def test_boards_are_those_of_the_one_environment():
-    """The boards that come out after shipping, against an environment that plays the same actions."""
-    config = GameConfig(height=32, width=32, num_players=6)
-    runner = make_runner(config, games=1, steps=30, frames=4)
-    env = TerritorialMultiAgentEnv({"config": config, "frames": 4})
-    seen, _ = env.reset(seed=runner._seed)
-    for _ in range(2):
-        (episode,) = arrived(runner.sample())
-        for t in range(len(episode)):
-            for agent, own in episode.agent_episodes.items():
-                if t < len(own):
-                    mine = own.get_observations(t)
-                    for name, array in seen[agent].items():
-                        np.testing.assert_array_equal(mine[name], array)
-            actions = {agent: episode.agent_episodes[agent].get_actions(t) for agent in env.agents}
-            seen, *_ = env.step(actions)
 
 
 def test_a_learner_never_makes_what_it_was_shipped(small_runner):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,29 +227,6 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
     assert code == 0, text
     check(folder, last + 2)
-
-
-@pytest.mark.slow
-@NEEDS_RATINGS
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_said_and_the_run_goes_on_where_there_is_room_again(tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "none", str(folder)], check=True)
-    try:
-        code, text = finish(start(folder / "run", *SMALL, "--capacity", "100", "--iterations", "60"))
-        assert code == 1, text
-        assert "the disk is full" in text
-        assert "Traceback" not in text
-        latest = Checkpoints(folder / "run" / "checkpoints").latest()
-        assert f"--resume resumes from {latest}" in text
-        last = int(latest.name.rpartition("-")[2])
-        subprocess.run(["mount", "-o", "remount,size=60m", str(folder)], check=True)
-        code, text = finish(start(folder / "run", "--resume", "--iterations", str(last + 2)))
-        assert code == 0, text
-        check(folder / "run", last + 2)
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 @pytest.mark.slow
@@ -531,15 +507,3 @@ def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun, m
     assert f" {pid} " in str(caught.value)
     assert current.checkpoints.steps() == [0, 1]
     assert current.algorithm.training_iteration == 1
-
-
-@pytest.mark.slow
-@NEEDS_RATINGS
-def test_folders_that_do_not_fit_are_refused(tmp_path):
-    code, text = finish(start(tmp_path, "--resume"))
-    assert code == 2
-    assert "no run" in text
-    (Path(tmp_path) / "run.json").write_text("{}")
-    code, text = finish(start(tmp_path, *SMALL))
-    assert code == 2
-    assert "--resume resumes it" in text

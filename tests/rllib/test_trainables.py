@@ -8,95 +8,19 @@ import pytest
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configuration import configure
+from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.control import freeze, set_league
 from territorial.league import Group, LeagueTable
+from tests.rllib.leagues import runner_of
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
-from tests.rllib.test_runner import (
-    CONFIG,
-    GAMES,
-    LOSSES,
-    SEED,
-    assert_same_episodes,
-    copied,
-    finish_off,
-    happened,
-    ordered,
-)
 
 pytestmark = pytest.mark.release
 
 
-def make_runners(path, **changes):
-    """The stock and the batched runner with the same seeds and weights; their weights have opinions."""
-    store, runners = fill(path, config=CONFIG), []
-    for kind in ("stock", "batched"):
-        config = mixed_config(store, env={"config": CONFIG} | changes, runner=kind)
-        config.env_runners(num_envs_per_env_runner=GAMES)
-        config.debugging(seed=SEED)
-        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
-    for name in LEARNERS:
-        state = copy.deepcopy(runners[0].module[name].get_state())
-        state["policy.policy_head.weight"] = state["policy.policy_head.weight"] * 300
-        for runner in runners:
-            runner.module[name].set_state(state)
-    return runners
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes_with_the_same_advantages_and_losses(tmp_path):
-    stock, batched = make_runners(tmp_path, max_cycles=17)
-    learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
-    weights = {name: copy.deepcopy(stock.module[name].get_state()) for name in LEARNERS}
-    counts, played = np.zeros(3, int), set()
-    for seats in ([], [1], [2, 3], [1, 2, 3, 4]):
-        results = []
-        for runner, learner in zip((stock, batched), learners, strict=True):
-            if seats:
-                finish_off(runner, 1, seats)
-            episodes = runner.sample()
-            for name in LEARNERS:
-                learner.module[name].set_state(copy.deepcopy(weights[name]))
-            results.append((episodes, *learn(learner, episodes)))
-        (theirs, their_rows, their_losses), (mine, my_rows, my_losses) = results
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-        assert my_rows.keys() == their_rows.keys() == my_losses.keys()
-        played |= my_rows.keys()
-        for name, rows in my_rows.items():
-            np.testing.assert_allclose(rows, their_rows[name], rtol=1e-3, atol=1e-3)
-            assert my_losses[name] == pytest.approx(their_losses[name], rel=1e-3, abs=1e-4)
-    assert (counts > 0).all(), counts
-    assert played == set(LEARNERS)
-
-
-def learn(learner, episodes):
-    """By module: what its rows are to learn from, and its losses."""
-    batch = learner._learner_connector(
-        rl_module=learner.module,
-        batch={},
-        episodes=[copied(episode) for episode in episodes if episode.agent_episodes],
-        shared_data={},
-        metrics=learner.metrics,
-    )
-    columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-    rows = {
-        name: ordered(
-            np.stack([np.asarray(own[column], np.float64) for column in columns], 1), episodes, name
-        )
-        for name, own in batch.items()
-        if name != POOL
-    }
-    result = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)
-    losses = {name: {loss: float(result[name][loss].peek()) for loss in LOSSES} for name in rows}
-    return rows, losses
-
-
 def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
-    _, batched = make_runners(tmp_path)
+    batched = runner_of("several learn", tmp_path, "batched")
     calls = Counter()
     for name in LEARNERS:
         module = batched.module[name]
