@@ -102,6 +102,11 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_p
         assert policies["frozen_3"]._players is policies["frozen_4"]._players
         opened = {name for name, _ in policies["frozen_3"]._players._open}
         assert opened == {"first", "second"}
+        batch = algorithm.env_runner.sample().policy_batches
+        assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
+        for name in ("bot_1", "frozen_3"):  # what opponents saw is not kept for training
+            assert SampleBatch.OBS not in batch[name]
+            assert SampleBatch.NEXT_OBS not in batch[name]
     policies["frozen_4"].play("first")
     again = SnapshotPolicy.from_state(policies["frozen_4"].get_state())
     assert again.snapshot == "first"
@@ -120,17 +125,6 @@ def test_weights_move_to_the_new_stack_as_the_page_says(ends, tmp_path):
     moved = new.learner_group.get_weights(["main"])["main"]
     for name, tensor in old.get_policy("p0").model.policy.state_dict().items():
         np.testing.assert_array_equal(moved[f"policy.{name}"], tensor.numpy())
-
-
-@pytest.mark.verify
-@pytest.mark.usefixtures("running_ray")
-def test_what_opponents_saw_is_not_kept_for_training(ends, tmp_path):
-    algorithm = ends(league(fill(tmp_path)).build_algo())
-    batch = algorithm.env_runner.sample().policy_batches
-    assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
-    for name in ("bot_1", "frozen_3"):
-        assert SampleBatch.OBS not in batch[name]
-        assert SampleBatch.NEXT_OBS not in batch[name]
 
 
 def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():

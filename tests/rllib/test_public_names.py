@@ -1,6 +1,5 @@
 """What ``rllib_adapters`` offers by its own name: without Ray until it is asked for, and described."""
 
-import dataclasses
 import doctest
 import inspect
 import pickle
@@ -14,9 +13,6 @@ import pytest
 
 import rllib_adapters
 from rllib_adapters import requirements
-from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.modules import board, pairs
 from tests.docstrings import section
 
 CALLED = [name for name in rllib_adapters.__all__ if name != "BoardModule"]  # which RLlib alone makes
@@ -60,26 +56,12 @@ def test_a_docstring_names_every_argument_and_says_every_default(name):
             assert f"efault {shown}".replace("'", '"') in texts[argument.name]
 
 
-def test_configure_lists_the_settings_of_modules_with_their_defaults():
-    listed = dict(section(rllib_adapters.configure.__doc__, "Keyword Args"))
-    assert list(listed) == ["trunk", "hold_probability", "size", "value_chunk"]
-    assert f"default {board.HOLD_PROBABILITY}." in listed["hold_probability"]
-    assert f"default {board.VALUE_CHUNK}, of a ``PairModule`` {pairs.VALUE_CHUNK}." in listed["value_chunk"]
-
-
 def test_the_example_of_configure_runs():
     function = rllib_adapters.configure
     (example,) = doctest.DocTestFinder(recurse=False).find(function, "configure", globs={})
     told = []
     assert doctest.DocTestRunner().run(example, out=told.append).failed == 0, "".join(told)
     assert example.examples
-
-
-def test_the_environment_lists_every_entry_of_an_env_config():
-    listed = [entry for entry, _ in section(TerritorialMultiAgentEnv.__doc__, "Args")]
-    assert listed == [spec.name for spec in dataclasses.fields(EnvConfig)]
-    named = dict(section(rllib_adapters.configure.__doc__, "Args"))["env_config"]
-    assert [entry for entry in listed if f"``{entry}``" not in named] == []
 
 
 pytestmark = pytest.mark.release
