@@ -30,7 +30,7 @@ class Played(NamedTuple):
 
     env: dict
     modules: dict
-    fill: Callable[[Path], SnapshotStore | None]
+    fill: Callable[[Path, dict], SnapshotStore | None]
     options: Mapping[str, Any] = {}
 
 
@@ -39,7 +39,7 @@ def runner_of(name, path, kind, games=3, fragment=12, **changes):
     league = LEAGUES[name]
     env = {"config": GAME, **league.env, **changes}
     config = configure(
-        PPOConfig(), env, module=league.modules, store=league.fill(path), runner=kind, **league.options
+        PPOConfig(), env, module=league.modules, store=league.fill(path, env), runner=kind, **league.options
     )
     config.env_runners(
         num_env_runners=0, num_envs_per_env_runner=games, rollout_fragment_length=fragment
@@ -116,7 +116,7 @@ def add(store, name, *, policy="strong", network=None, **metadata):
     store.add(name, weights, manifest, network=None if network is None else pieces(network))
 
 
-def fill_pairs(path):
+def fill_pairs(path, _=None):
     """A store with two exported snapshots."""
     store = SnapshotStore(path)
     add(store, "strong", network=network_called("strong"))
@@ -140,7 +140,7 @@ FORMS_TABLE = LeagueTable([*(Group(1, {f"trainable:{name}": 1}) for name in FORM
 FORMS_ENV = {"config": GAME, "league": FORMS_TABLE, "obs": FORMS, "frames": 1}
 
 
-def fill_forms(path):
+def fill_forms(path, _=None):
     """A store with a snapshot of each learner."""
     store = SnapshotStore(path)
     for snapshot, name in SNAPSHOTS.items():
@@ -158,8 +158,8 @@ ON_PAIRS = {"seats": SEATS, "obs": "pairs"}
 WITH_SNAPSHOTS = {"league": table("strong", "weak"), "obs": "pairs"}
 
 
-def fill_boards(path):
-    return support.fill(path, config=GAME, frames=1)
+def fill_boards(path, env):
+    return support.fill(path, config=GAME, frames=env["frames"])
 
 
 LEAGUES = {
@@ -175,7 +175,7 @@ LEAGUES = {
         fill_boards,
         {"architectures": [SmallModule, support.BigModule]},
     ),
-    "pairs": Played({**ON_PAIRS, "repeat": 2}, PAIRS, lambda path: None),
+    "pairs": Played({**ON_PAIRS, "repeat": 2}, PAIRS, lambda *_: None),
     "pool": Played(
         {**WITH_SNAPSHOTS, "action_format": "pairs_multi_discrete"},
         PAIRS,
