@@ -1,7 +1,5 @@
 """Snapshots of a store in matches and tournaments: what they choose, that games repeat, what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -18,9 +16,9 @@ from territorial.evaluation.schedule import Contest
 from territorial.game.rng import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
-from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
-from tests.torch.support import SMALL, MeanTrunk, near_ties
+from tests.torch.support import SMALL, MeanTrunk, keep, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -42,9 +40,7 @@ def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT, sees=False):
             policy.policy_head.bias.normal_()
         if bias is not None:
             policy.policy_head.bias[bias] = 1000.0
-    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    architecture = {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__)
-    store.add(name, weights, manifest_of(layout, architecture, {}))
+    keep(store, name, policy, layout, {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__))
 
 
 @pytest.fixture(scope="module")
@@ -191,25 +187,6 @@ def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
     there, here = theirs.read_text().splitlines(), ours.read_text().splitlines()
     assert there[1:] == here[1:]
     assert match(named(*names), config, 3, seed=2, processes=2, progress=False).records == ranking.records
-
-
-def test_match_and_tournament_take_snapshots_and_go_on(store, tmp_path, capsys):
-    file = tmp_path / "games.jsonl"
-    options = ("--store", str(store.path), "--architecture", MEAN, "--records", str(file), *GAME, "--json")
-    seats = ("--seats", "snapshot:first,turtle,snapshot:second,banker,snapshot:first")
-    assert cli.main(["match", *seats, "--games", "2", *options]) == 0
-    before = file.read_text()
-    assert cli.main(["match", *seats, "--games", "4", *options]) == 0
-    assert file.read_text().startswith(before)
-    found = json.loads(capsys.readouterr().out.split("\n{")[-1].join(["{", ""]))
-    names = {line["player"]: line["seats"] for line in found["standings"]}
-    first = f"snapshot:first@{store.digest('first')[:8]}"
-    assert names[first] == 8
-    assert names["turtle-1"] == 4
-    players = ("--players", "snapshot:first,snapshot:second,turtle")
-    assert cli.main(["tournament", *players, "--games", "3", *options[:4], *GAME]) == 0
-    table = capsys.readouterr().out
-    assert first in table
 
 
 @pytest.mark.parametrize(

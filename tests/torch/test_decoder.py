@@ -177,13 +177,6 @@ def test_nothing_depends_on_numbers_that_lie_on_a_device(method):
     assert seen.shape == expected.shape
 
 
-def test_tables_are_copied_to_a_device_once():
-    decoder, meta = Decoder(SMALL, CONFIG), torch.device("meta")
-    first = decoder._table("mask_bits", meta)
-    assert first.device == meta
-    assert decoder._table("mask_bits", meta) is first
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.verify)])

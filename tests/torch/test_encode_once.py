@@ -13,13 +13,13 @@ from territorial.decode.numpy import Decoder
 from territorial.league import SnapshotStore
 from territorial.nets import encode_once
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
-from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.policy import MASKED
 from territorial.nets.rows import rows_of
 from territorial.nets.seat_rows import can_be_rows
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
 from territorial.observation.layout import index
-from tests.torch.support import SMALL, seen_by, whole
+from tests.torch.support import SMALL, keep, seen_by, whole
 
 PLAYERS = SMALL.num_players
 SEATS = list(range(1, PLAYERS + 1))
@@ -356,8 +356,7 @@ def test_snapshots_of_it_play(tmp_path):
     store, policy = SnapshotStore(tmp_path), EncodeOncePolicy(LAYOUT, SMALL, size="small")
     with torch.no_grad():
         policy.seat_head[-1].bias[0] = -1000.0  # holds only where it must
-    manifest = manifest_of(LAYOUT, "EncodeOnce", {"size": "small"})
-    store.add("one", {name: part.numpy() for name, part in policy.state_dict().items()}, manifest)
+    keep(store, "one", policy, LAYOUT, "EncodeOnce", {"size": "small"})
     players = FrozenPolicies(store, LAYOUT, SMALL, {"EncodeOnce": EncodeOncePolicy})
     seen = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}
     assert (players.act(["one"] * PLAYERS, seen)[:, 0] > 0).all()

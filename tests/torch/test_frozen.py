@@ -131,13 +131,6 @@ def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store
         players.keep({"nobody"})
 
 
-def test_networks_keep_no_snapshot_alive(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    players.act(["holder"], {name: part[:1] for name, part in SEEN.items()})
-    for network in [kind.network for kind in players._kinds.values()]:
-        assert all(part.is_meta for part in network.state_dict().values())
-
-
 def test_what_cannot_play_is_refused_by_name(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, {"mean": MeanTrunk})
     row = {name: part[:1] for name, part in SEEN.items()}

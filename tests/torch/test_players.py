@@ -11,10 +11,9 @@ from territorial.evaluation.results import ResultsError
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets import players
 from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.frozen import manifest_of
 from territorial.nets.players import SnapshotPolicy
 from territorial.observation.layout import ObsLayout
-from tests.torch.support import SMALL, MeanTrunk
+from tests.torch.support import SMALL, MeanTrunk, keep
 
 TRUNKS = {"mean": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
@@ -27,8 +26,7 @@ def add(store, name, what, seed):
     with torch.no_grad():  # the same chances in every state, so that no rounding decides what it draws
         policy.policy_head.weight.zero_()
         policy.policy_head.bias[what] = 50.0
-    arrays = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(name, arrays, manifest_of(LAYOUT, "mean", {}))
+    keep(store, name, policy, LAYOUT, "mean")
 
 
 @pytest.fixture

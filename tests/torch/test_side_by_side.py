@@ -14,12 +14,12 @@ from territorial.nets import frozen as frozen_module
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.encode_once import EncodeOncePolicy, Size
 from territorial.nets.features import FeatureTrunk
-from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.policy import Policy
 from territorial.nets.reference_net import ReferenceTrunk
 from territorial.nets.rows import rows_of
 from territorial.nets.side_by_side import NotSideBySideError, SideBySide
-from tests.torch.support import MeanTrunk, near_ties, whole
+from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
 CONFIG = GameConfig(height=32, width=40, num_players=6)
 TINY = Size(grid=8, paint=4, channels=(8, 8), width=16, heads=2, layers=1)
@@ -59,8 +59,7 @@ def add(store, kind, number, trunks):
     with torch.no_grad():
         for weight in policy.parameters():
             weight.add_(0.02 * torch.randn_like(weight))
-    weights = {name: part.detach().numpy() for name, part in policy.state_dict().items()}
-    store.add(f"{kind}-{number}", weights, manifest_of(LAYOUT, kind, {}))
+    keep(store, f"{kind}-{number}", policy, LAYOUT, kind)
     return policy.eval()
 
 

@@ -15,10 +15,9 @@ from territorial.evaluation.players import Stochastic
 from territorial.game.state import State
 from territorial.league import SnapshotStore
 from territorial.nets import BoardPolicy, SnapshotPolicy
-from territorial.nets.frozen import manifest_of
 from territorial.observation.layout import ObsLayout
 from territorial.play.advice import HOLDS, advice_of
-from tests.torch.support import SMALL, MeanTrunk
+from tests.torch.support import SMALL, MeanTrunk, keep
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -37,8 +36,7 @@ def add(store, name, factor):
     with torch.no_grad():
         policy.policy_head.weight.zero_()
         policy.policy_head.bias.normal_().mul_(factor)
-    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(name, weights, manifest_of(LAYOUT, "MeanTrunk", {}))
+    keep(store, name, policy, LAYOUT)
 
 
 @pytest.fixture(scope="module")
