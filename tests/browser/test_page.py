@@ -495,7 +495,7 @@ def test_a_film_of_another_version_is_not_guessed_at(show):
     text, _ = status_of(show, b"".join(write_film(header, small_game()[0][:2])))
     assert (
         text
-        == "Nothing can be shown: this page shows films of versions 1 to 4, and this is territorial-film 5."
+        == "Nothing can be shown: this page shows films of versions 3 and 4, and this is territorial-film 5."
     )
 
 

@@ -33,6 +33,8 @@ from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, wait_for
 
 pytestmark = pytest.mark.browser
 
+LONG = SMALL.replace(max_ticks=100_000, win_percent=99)
+"""Not over while a page is late with what a test asks of it."""
 TWO = territorial.GameConfig(height=24, width=24, num_players=2, map="open", max_ticks=400)
 
 
@@ -257,7 +259,7 @@ def test_each_key_has_its_fraction(play, replay_of):
 
 @pytest.mark.quick
 def test_a_pause_stops_the_ticks(play):
-    tab, game = play(pace=200)
+    tab, game = play(pace=20, config=LONG)
     soon(tab, "page.game.now.tick >= 30")
     pause(tab, game.session, is_paused=True)
     tick = now(game.session)["tick"]
@@ -267,7 +269,7 @@ def test_a_pause_stops_the_ticks(play):
     if is_sent:
         soon(tab, "element('said').textContent.endsWith('when the game goes on')")
     tab.keyboard.press("]")
-    assert_soon(lambda: now(game.session)["pace"], 320)  # some turns of the session later
+    assert_soon(lambda: now(game.session)["pace"], 40)  # some turns of the session later
     assert now(game.session)["tick"] == tick
     assert_soon(lambda: tab.evaluate("page.film.lastTick"), tick)
     pause(tab, game.session, is_paused=False)
@@ -275,7 +277,7 @@ def test_a_pause_stops_the_ticks(play):
 
 
 def test_the_pace_can_be_changed(play):
-    tab, game = play(pace=40)
+    tab, game = play(pace=40, config=LONG)
     for key, pace in [("]", 80), ("]", 160), ("[", 80), ("[", 40), ("[", 20)]:
         tab.keyboard.press(key)
         soon(tab, f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
@@ -434,7 +436,7 @@ def test_the_page_asks_its_own_server_alone(play):
 
 
 def test_spectators_watch_bots_and_can_pause(play):
-    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=200)
+    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
     soon(tab, "page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
     tab.keyboard.press("n")
