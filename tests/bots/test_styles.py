@@ -129,13 +129,6 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
         game.set_seats(0, seats, troops_of=["agent"] * 2)
 
 
-def test_the_twin_needs_starting_troops_for_all_seats():
-    config = GameConfig(height=32, width=32, num_players=3, map="open")
-    land = VecGame(config, 1).maps[0]
-    with pytest.raises(ValueError, match="starting_troops has 2 entries; one for each of 3 seats"):
-        ReferenceGame(config, land, 0, starting_troops=[1, 2])
-
-
 # ---- styles ---------------------------------------------------------------------------------------
 
 

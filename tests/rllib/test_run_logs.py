@@ -8,7 +8,6 @@ import pytest
 
 from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory
 from rllib_adapters.train.run import PROGRESS, _Log
-from tests.rllib.support import fill, small_config
 
 
 def row(iteration):
@@ -99,27 +98,6 @@ def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
     with pytest.raises(OSError, match="it is a link"):
         _Log(tmp_path, 0, 1)
     assert outside.read_text() == "precious"
-
-
-@pytest.mark.verify
-def test_every_second_iteration_is_written_and_reported(ends, tmp_path):
-    path = tmp_path / "run" / "memory.jsonl"
-    config = small_config(fill(tmp_path / "store"))
-    config.env_runners(num_env_runners=1, rollout_fragment_length=12)
-    config.callbacks(on_train_result=MemoryWatch(path, every=2))
-    algorithm = ends(config.build_algo())
-    results = [algorithm.train() for _ in range(4)]
-    algorithm.stop()
-    assert ["memory" in result for result in results] == [False, True, False, True]
-    rows = read_memory(path)
-    assert [row["iteration"] for row in rows] == [2, 4]
-    last = results[-1]["memory"]
-    assert {key: last[key] for key in rows[-1]} == rows[-1]
-    assert rows[-1]["measure"] in ("PSS", "USS")
-    assert sum(rows[-1]["kinds"].values()) == rows[-1]["total"]
-    assert {"driver", "StockEnvRu", "Ray"} <= {kind[:10] for kind in rows[-1]["kinds"]}
-    assert 0 < last["private"] <= last["total"]
-    assert rows[0]["seconds"] == 0 < rows[1]["seconds"]
 
 
 def test_processes_have_kinds():

@@ -167,18 +167,6 @@ def test_a_new_position_between_samples_is_taken_up():
         np.testing.assert_array_equal(last, game.observations.planes[k, 0])
 
 
-def test_hundreds_of_games_play_in_one_runner_and_one_thread():
-    config = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
-    runner = make_runner(config, games=300, steps=3)
-    assert runner.env.game.num_threads == 1
-    for _ in range(3):
-        episodes = runner.sample()
-        assert sum(len(episode) for episode in episodes) >= 900
-        assert len({episode.id_ for episode in episodes}) >= 300
-        data, buffers = shipped(episodes)
-        assert len(data) + sum(map(len, buffers)) < 900 * 6_000
-
-
 def test_a_runner_uses_the_processors_that_it_was_given(tmp_path):
     before = torch.get_num_threads()
     config = small_config(fill(tmp_path), runner="batched")
