@@ -1,0 +1,230 @@
+"""Kernels of networks against PyTorch: drawn actions, products of several networks, attention of seats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from territorial import GameConfig, VecGame
+from territorial.nets import side_by_side
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.choice_kernels import draw_choices
+from territorial.nets.features import FeatureTrunk
+from territorial.nets.product_kernels import SIX, THREE
+from territorial.nets.seat_rows import SeatRows, heard_in_games, heard_of
+from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SMALL_WEIGHTS, SideBySide
+
+HEADS = np.array([5, 3])
+MASKED = -1e9
+
+
+def draw(logits, chances):
+    choices, logps = np.empty(chances.shape, np.int64), np.empty(len(logits), np.float32)
+    draw_choices(logits, HEADS, chances, np.empty(8), choices, logps)
+    return choices, logps
+
+
+def logits_of(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=3, size=(rows, 8)).astype(np.float32)
+    masked = rng.random(logits.shape) < 0.4
+    masked[:, [0, 6]] = False
+    return np.where(masked, np.float32(MASKED), logits)
+
+
+def test_every_choice_has_the_part_of_the_unit_interval_that_softmax_gives_it():
+    """With chances evenly spaced, counts are the probabilities to one part in the number of chances."""
+    for logits in logits_of(20):
+        rows = 4000
+        chances = np.repeat((np.arange(rows)[:, None] + 0.5) / rows, 2, axis=1)
+        choices, _ = draw(np.tile(logits, (rows, 1)), chances)
+        for h, part in enumerate(torch.from_numpy(logits).double().split(HEADS.tolist())):
+            counts = np.bincount(choices[:, h], minlength=len(part))
+            np.testing.assert_allclose(counts / rows, part.softmax(0).numpy(), atol=1.01 / rows)
+
+
+def test_likelihoods_are_those_of_what_was_chosen_and_nothing_masked_is():
+    logits = logits_of(5000, seed=1)
+    choices, logps = draw(logits, np.random.default_rng(2).random((5000, 2)))
+    parts = torch.from_numpy(logits).split(HEADS.tolist(), dim=1)
+    wanted = sum(part.log_softmax(1)[range(5000), choices[:, h]] for h, part in enumerate(parts))
+    np.testing.assert_allclose(logps, wanted.numpy(), rtol=1e-5, atol=1e-5)
+    for h, part in enumerate(parts):
+        assert (part[range(5000), choices[:, h]] > MASKED).all()
+
+
+@pytest.mark.parametrize("chance", [0.0, np.nextafter(1.0, 0.0)])
+def test_the_ends_of_the_interval_are_the_first_and_the_last_legal_choice(chance):
+    logits = np.array([[MASKED, 1, 2, MASKED, MASKED, 0, MASKED, MASKED]], np.float32)
+    choices, _ = draw(logits, np.full((1, 2), chance))
+    assert choices.tolist() == [[1 if chance == 0 else 2, 0]]
+
+
+def test_masked_logits_are_the_same_with_gradients_and_without():
+    config = GameConfig(height=16, width=16, num_players=4)
+    layout = VecGame(config, 1, frames=1).layout
+    policy = BoardPolicy(layout, config, FeatureTrunk(layout, config))
+    rng = np.random.default_rng(4)
+    raw = torch.from_numpy(rng.normal(size=(200, 16)).astype(np.float32))
+    mask = torch.from_numpy((rng.random((200, 16)) < 0.4).astype(np.int8))
+    with torch.no_grad():
+        found = policy.masked(raw, mask)
+    wanted = policy.masked(raw.requires_grad_(), mask)
+    torch.testing.assert_close(found, wanted.detach(), rtol=1e-5, atol=1e-5)
+    assert torch.equal(found == MASKED, wanted == MASKED)
+    assert (found == MASKED).any()
+    assert wanted.requires_grad
+
+
+COUNTS = [SIX + THREE + 2, 0, 1, 2 * SIX, THREE]
+
+
+def drawn(counts, inputs, outputs, within=()):
+    """Return rows, and weights and biases of a network for each of ``counts``."""
+    draw = torch.Generator().manual_seed(inputs + outputs)
+    weights = [torch.randn(outputs, inputs, generator=draw) for _ in counts]
+    biases = [torch.randn(outputs, generator=draw) for _ in counts]
+    return torch.randn(sum(counts), *within, inputs, generator=draw), weights, biases
+
+
+def together(counts, rows, weights, biases=None):
+    """Return what comes of all rows in one call."""
+    sizes = {len(rows): counts}
+    given = SideBySide.of(weights, sizes), None if biases is None else SideBySide.of(biases, sizes)
+    with torch.no_grad():
+        return functional.linear(rows, *given)
+
+
+def apart(counts, rows, weights, biases=None):
+    """Return the same network by network, in float64 and rounded at the end."""
+    starts = biases or [weight.new_zeros(len(weight)) for weight in weights]
+    parts = zip(rows.double().split(counts), weights, starts, strict=True)
+    exact = [functional.linear(own, weight.double(), start.double()) for own, weight, start in parts]
+    return torch.cat(exact).float()
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The shapes of the rows that the kernel has been given."""
+    found, write = [], side_by_side.write_products
+    monkeypatch.setattr(
+        side_by_side, "write_products", lambda rows, *rest: found.append(rows.shape) or write(rows, *rest)
+    )
+    return found
+
+
+@pytest.mark.parametrize("has_biases", [True, False])
+@pytest.mark.parametrize("within", [(), (4,), (2, 3)])
+@pytest.mark.parametrize(("inputs", "outputs"), [(34, 64), (64, 192), (64, 11), (7, 5), (16, 16), (40, 33)])
+def test_products_are_those_of_each_network(inputs, outputs, within, has_biases, calls):
+    rows, weights, biases = drawn(COUNTS, inputs, outputs, within)
+    given = COUNTS, rows, weights, biases if has_biases else None
+    found, wanted = together(*given), apart(*given)
+    assert len(calls) == 1
+    assert found.shape == wanted.shape
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_row_has_the_same_bits_among_any_others():
+    rows, weights, biases = drawn(COUNTS, 34, 75)
+    every = together(COUNTS, rows, weights, biases)
+    numbers = [number for number, count in enumerate(COUNTS) for _ in range(count)]
+    for row, number in enumerate(numbers):
+        alone = together([1], rows[row : row + 1], [weights[number]], [biases[number]])
+        assert torch.equal(every[row : row + 1], alone)
+
+
+def test_rows_may_lie_apart_and_weights_that_do_are_left_to_pytorch(calls):
+    rows, weights, biases = drawn(COUNTS, 34, 64)
+    wanted = together(COUNTS, rows, weights, biases)
+    spread = torch.stack([rows, rows], dim=2)[..., 0]
+    assert torch.equal(together(COUNTS, spread, weights, biases), wanted)
+    turned = [weight.t().contiguous().t() for weight in weights]
+    torch.testing.assert_close(together(COUNTS, rows, turned, biases), wanted, rtol=1e-4, atol=1e-4)
+    assert len(calls) == 2
+
+
+LARGE = SMALL_WEIGHTS // 64 + 1
+
+
+@pytest.mark.parametrize(
+    ("each", "inputs", "is_kernel"),
+    [
+        (1, 64, True),
+        (MOST_ROWS, 64, True),
+        (MOST_ROWS + 1, 64, False),
+        (FEWEST_ROWS - 1, LARGE, False),
+        (FEWEST_ROWS, LARGE, True),
+    ],
+)
+def test_the_kernel_multiplies_where_it_takes_less_time(each, inputs, is_kernel, calls):
+    counts = [each] * 3
+    given = counts, *drawn(counts, inputs, 64)
+    torch.testing.assert_close(together(*given), apart(*given), rtol=1e-5, atol=1e-3)
+    assert bool(calls) == is_kernel
+
+
+HEADS, WIDTH, PAIRS = 2, 24, 50
+SEATS_OF_GAMES = (1, 2, 3, 4, 7, 15, 16, 17, 31, 33)
+"""Seats of games: of all remainders of what kernels do at a time."""
+
+
+def rows_of_games(counts, seed=0):
+    """Rows of games of so many seats, one in three of which is eliminated, and numbers for them."""
+    random = np.random.default_rng(seed)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    count, most = int(starts[-1]), max(counts)
+    which = random.integers(0, PAIRS, (count, most)).astype(np.int32)
+    alive = random.random(count) > 1 / 3
+    tables = torch.empty(count, 0), torch.empty(0)
+    rows = SeatRows(*tables, *map(torch.from_numpy, (starts, alive, which)), torch.empty(0))
+    torch.manual_seed(seed)
+    return (
+        rows,
+        torch.randn(count, 3 * WIDTH, requires_grad=True),
+        torch.randn(PAIRS, HEADS, requires_grad=True),
+    )
+
+
+def by_pytorch(rows, asks, biases):
+    """What is heard in every game, one after the other."""
+    heard = []
+    for first, end in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
+        count = end - first
+        parts = asks[first:end].unflatten(1, (3, HEADS, -1)).permute(1, 2, 0, 3)
+        among = biases[rows.which[first:end, :count].long()].movedim(-1, 0)
+        seen = rows.is_alive[first:end][None] | torch.eye(count, dtype=torch.bool)
+        scores = parts[0] @ parts[1].mT / (WIDTH // HEADS) ** 0.5 + among
+        chances = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+        heard.append((chances @ parts[2]).transpose(0, 1).flatten(1))
+    return torch.cat(heard)
+
+
+@pytest.mark.parametrize("spread", [1, 30])
+def test_seats_hear_what_pytorch_says_and_learn_the_same(spread):
+    rows, asks, biases = rows_of_games(SEATS_OF_GAMES)
+    weights = torch.randn(len(asks), WIDTH)
+    found = []
+    for function in (
+        lambda: heard_of(spread * asks, biases, rows),
+        lambda: by_pytorch(rows, spread * asks, biases),
+    ):
+        heard = function()
+        found.append((heard, *torch.autograd.grad((heard * weights).sum(), (asks, biases))))
+    scale = spread**2
+    for mine, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4 * scale, atol=1e-4 * scale)
+    assert found[0][0].std() > 0.1 * spread
+
+
+@pytest.mark.parametrize("count", [3, 12, 16, 17])
+def test_all_seats_of_games_hear_the_same(count):
+    games = 4
+    rows, asks, biases = rows_of_games([count] * games, seed=count)
+    among = biases[rows.which.long()].unflatten(0, (games, count)).permute(0, 3, 1, 2)
+    seen = rows.is_alive.view(games, 1, 1, count) | torch.eye(count, dtype=torch.bool)
+    mine = heard_in_games(asks.unflatten(0, (games, count)), among.masked_fill(~seen, -torch.inf))
+    theirs = by_pytorch(rows, asks, biases).view_as(mine)
+    torch.testing.assert_close(mine, theirs.detach(), rtol=1e-4, atol=1e-4)
