@@ -31,14 +31,13 @@ TRAINED = (
     "tests/league/test_tensor_file.py tests/env/test_api.py"
 )
 FLOORS = (
-    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py "
-    "tests/env/test_matrix.py tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
+    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py tests/env/test_matrix.py "
+    "tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
 # numba 0.61 is not for Python 3.14.
 NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
 CHROMIUM = "python -c 'from tests.browser.chromium import find; assert find()'"
-# It holds axe-core, the checker of accessibility; what else it is for, and requires, is not used.
-AXE = "python -m pip install --quiet --no-deps --constraint .ci/constraints.txt axe-playwright-python"
+BROWSER = "python -m pip install --quiet --constraint .ci/constraints.txt --editable .[browser]"
 LEAGUE = (
     "python -W ignore examples/league.py --iterations 1 --iteration-steps 16 --eval-games 1 --eval-steps 10"
 )
@@ -81,7 +80,7 @@ CHECK: list[list[list[CheckPart]]] = [
             )
         ],
     ],
-    [[CheckPart("quick-browser", [AXE, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM)]],
+    [[CheckPart("quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM)]],
 ]
 
 OLDEST = {
@@ -116,7 +115,7 @@ VERIFY: list[CheckPart] = [
             "python -m tests.twin.differential --teams-of-one 10000",
         ],
     ),
-    CheckPart("long-browser", [AXE, f"{TEST} -m browser tests/browser"], needs=CHROMIUM),
+    CheckPart("long-browser", [BROWSER, f"{TEST} -m browser tests/browser"], needs=CHROMIUM),
     CheckPart(
         "long-torch",
         [f"{TEST} {LONG} tests/torch tests/decode", "python examples/pairs_ppo.py --minutes 1"],

@@ -136,8 +136,8 @@ def renew_constraints() -> None:
     venv.create(folder, clear=True, with_pip=True)
     python = folder / program("source", "python").relative_to(ROOT / ".venv")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
-    also = [*ENVIRONMENTS["full"].also, *ENVIRONMENTS["publishing"].also, "axe-playwright-python", *PINNED]
-    subprocess.run([*pip, "install", "--quiet", f"{ROOT}[{EVERYTHING},dev,docs]", *also], check=True)
+    also = [*ENVIRONMENTS["full"].also, *ENVIRONMENTS["publishing"].also, *PINNED]
+    subprocess.run([*pip, "install", "--quiet", f"{ROOT}[{EVERYTHING},browser,dev,docs]", *also], check=True)
     freeze = subprocess.run([*pip, "freeze"], check=True, stdout=subprocess.PIPE, text=True).stdout
     lines = [line.split("+")[0] for line in freeze.splitlines() if "==" in line]  # not "+cpu"
     CONSTRAINTS.write_text(

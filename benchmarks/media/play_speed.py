@@ -24,15 +24,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import territorial
 from benchmarks import harness
 from territorial.render.web import write_page
 from tests.browser import chromium
-from tests.browser.chromium import Browser, Tab
+from tests.browser.chromium import open_tab, soon
 from tests.browser.frame_times import FORGET, SCRIPT, play_through, summary
 from tests.browser.games import film_of, frames_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 WATCH_MS, PICTURE_MS, CLICK_MS = 16.7, 8.0, 250.0
 TICKS_PER_SECOND = 200
@@ -155,7 +158,7 @@ def main(argv: list[str] | None = None) -> int:
     films = dict(list(FILMS.items())[:1]) if parsed.quick else FILMS
     rows: dict[str, dict[str, float]] = {}
     is_met = True
-    with tempfile.TemporaryDirectory() as folder, Browser() as browser:
+    with tempfile.TemporaryDirectory() as folder, chromium.started() as browser:
         for name, (config, ticks_per_second) in films.items():
             times = watched(browser, Path(folder), config, ticks_per_second)
             rows |= {f"{name}: {what}": found for what, found in times.items()}
@@ -184,11 +187,11 @@ def watched(
     """Play a film in the browser, and return its frame times."""
     seats = tuple(LINEUP[i % len(LINEUP)] for i in range(config.num_players))
     write_page(folder / "game.html", film_of(config, seats, frames_of(config, seats)))
-    tab = browser.open((folder / "game.html").as_uri(), SCRIPT)
-    tab.wait_for("page.film.isComplete")
+    tab = open_tab(browser, (folder / "game.html").as_uri(), SCRIPT)
+    soon(tab, "page.film.isComplete")
     times = play_through(tab, ticks_per_second)
     places = summary(tab.evaluate(PLACES))
-    tab.call("Page.close")
+    tab.context.close()
     return {**times, "places": places}
 
 
@@ -199,11 +202,11 @@ class PlayBenchmark:
         self._browser, self._folder, self._has_panels = browser, folder, has_panels
         self.extent = extent
 
-    def _games(self, pace: int | str) -> Iterator[Tab]:
+    def _games(self, pace: int | str) -> Iterator[Page]:
         for seed in count():
             with played(self._browser, seed, self._folder, has_panels=self._has_panels) as tab:
                 tab.evaluate(f"page.game.setPace({json.dumps(pace)})")
-                tab.wait_for(f"page.game.now.pace === {json.dumps(pace)}")
+                soon(tab, f"page.game.now.pace === {json.dumps(pace)}")
                 yield tab
 
     def pictures(self) -> dict[str, dict[str, float]]:
@@ -231,7 +234,7 @@ class PlayBenchmark:
 
 
 @contextmanager
-def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> Iterator[Tab]:
+def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> Iterator[Page]:
     """Give a page that plays a game of ``territorial play``, in which all touch each other already."""
     command = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--json", "-"]
     game = [*command, "--seed", str(seed), "--pace", str(OPENING_PACE), "--save", str(folder / "game.replay")]
@@ -241,26 +244,26 @@ def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> It
             lines: list[str] = []
             while not lines or lines[-1] != "}\n":
                 lines.append(process.stdout.readline())
-            tab = browser.open(json.loads("".join(lines))["url"], SCRIPT)
-            tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
+            tab = open_tab(browser, json.loads("".join(lines))["url"], SCRIPT)
+            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
             tab.evaluate(PLAY)
-            tab.wait_for(f"page.game.now.tick >= {OPENING_TICKS}")
+            soon(tab, f"page.game.now.tick >= {OPENING_TICKS}")
             if has_panels:
                 _open_panels(tab)
             yield tab
-            tab.call("Page.close")
+            tab.context.close()
         finally:
             process.terminate()
 
 
-def _open_panels(tab: Tab) -> None:
+def _open_panels(tab: Page) -> None:
     """Show the advice and what an agent sees."""
     for panel in ("advice", "sight"):
         tab.evaluate(f"page.game.toggle('{panel}')")
-        tab.wait_for(f"!element('{panel}').hidden")
+        soon(tab, f"!element('{panel}').hidden")
 
 
-def pictures(tab: Tab, seconds: float) -> dict[str, list[float]]:
+def pictures(tab: Page, seconds: float) -> dict[str, list[float]]:
     """Return the work of the pictures of so many seconds of playing, in milliseconds; fewer if the seat dies.
 
     "script" is all that the page does for a picture with a new frame of the film, "whole" that and the
@@ -277,7 +280,7 @@ def pictures(tab: Tab, seconds: float) -> dict[str, list[float]]:
     return {"script": script, "whole": times["whole"]}
 
 
-def clicks(tab: Tab, number: int) -> list[dict[str, float]]:
+def clicks(tab: Page, number: int) -> list[dict[str, float]]:
     """Click on so many targets, or fewer if the seat dies.
 
     Returns for each click the milliseconds to the picture with the answer, ``acknowledged``. ``late`` are
@@ -292,9 +295,9 @@ def clicks(tab: Tab, number: int) -> list[dict[str, float]]:
             tab.evaluate("page.game.hold(), new Promise((done) => setTimeout(done, 50))")
             continue
         sent = tab.evaluate("clicksSent")
-        tab.click(*spot)
+        tab.mouse.click(*spot)
         if tab.evaluate("clicksSent") > sent:  # else the land has just changed hands
-            tab.wait_for("clicksDone.length === clicksSent")
+            soon(tab, "clicksDone.length === clicksSent")
     return list(tab.evaluate("clicksDone"))
 
 

@@ -1,4 +1,4 @@
-"""Each bot's idea on a board drawn by hand, and what all promise: legal launches, one board, no favour."""
+"""What all bots promise: legal launches, one board, no favour, a clock of their own. Ideas: test_ideas."""
 
 import hashlib
 import random
@@ -11,116 +11,9 @@ from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
 from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.seats import seat_codes
-from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of, percent
+from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of
 from tests.engine.support import board, digests, game_on, interpreted, rows_of, seat_values
 from tests.twin.differential import random_config
-
-# ---- novice ---------------------------------------------------------------------------------------
-
-
-def test_novice_sends_nearly_everything_at_free_land():
-    game = after_a_decision(FREE_LAND, (2000, 2000), ["novice"])
-    (target, amount), *others = launches_of(game, 1).items()
-    assert (target, percent(amount, 2000), others) == (0, 98, [])
-    assert game.state.troops[0, 1] < 60
-
-
-def test_novice_attacks_whoever_is_nearest_when_no_land_is_free():
-    """2 is stronger, but its middle is nearer to that of 1 than the middle of 3."""
-    drawing = rows_of(*["2211" + "3" * 16] * 16)
-    game = after_a_decision(drawing, (3000, 20_000, 10), ["novice"])
-    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {2: 98}
-
-
-# ---- metronome ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("tick", "share"), [(590, 40), (600, 10)])
-def test_metronome_sends_40_percent_at_free_land_and_10_after_the_opening(tick, share):
-    game = after_a_decision(FREE_LAND, (3000, 3000), ["metronome"], tick=tick)
-    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: share}
-
-
-def test_metronome_strikes_at_the_weakest_neighbour_with_what_is_above_100_a_cell():
-    """2 in the middle has 4,200 on 32 cells: 1,000 too much. 3 looks weaker, but for its pool against 2."""
-    pools = {(3, 2): 2500}
-    game = after_a_decision(FACE_TO_FACE, (3000, 4200, 1000), ["external", "metronome"], pools=pools)
-    (target, amount), *others = launches_of(game, 2).items()
-    assert (target, others) == (1, [])
-    assert 1000 <= amount <= 1000 + 5, "fractions are whole 1024ths, rounded up"
-
-
-def test_metronome_keeps_60_a_cell_from_players_but_not_from_free_land():
-    poor = 60 * 32
-    game = after_a_decision(FACE_TO_FACE, (100, poor, 100), ["external", "metronome"])
-    assert launches_of(game, 2) == {}
-    game = after_a_decision(FREE_LAND, (poor, poor), ["metronome"])
-    assert {t: percent(n, poor) for t, n in launches_of(game, 1).items()} == {0: 10}
-
-
-# ---- banker ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("tick", "share"), [(290, 8), (300, 12)])
-def test_banker_sends_8_percent_at_free_land_and_12_later(tick, share):
-    game = after_a_decision(FREE_LAND, (3000, 3000), ["banker"], tick=tick)
-    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: share}
-
-
-def test_banker_saves_until_it_has_95_a_cell():
-    game = after_a_decision(FACE_TO_FACE, (10, 95 * 32 - 1, 10), ["external", "banker"])
-    assert launches_of(game, 2) == {}
-
-
-def test_banker_then_spends_all_above_70_a_cell_where_the_defence_is_thinnest():
-    """1 has more troops than 3 but on four times the land."""
-    drawing = rows_of(*["1" * 8 + "2233"] * 16)
-    game = after_a_decision(drawing, (3000, 95 * 32, 2000), ["external", "banker"])
-    (target, amount), *others = launches_of(game, 2).items()
-    assert (target, others) == (1, [])
-    assert 25 * 32 <= amount <= 25 * 32 + 3
-
-
-def test_banker_waits_where_free_land_costs_too_much():
-    """Free land it cannot afford (50 for a front of 16, of 199 troops) still is free land."""
-    game = after_a_decision(FREE_LAND, (199, 10), ["banker"])
-    assert launches_of(game, 1) == {}
-
-
-# ---- turtle ---------------------------------------------------------------------------------------
-
-
-def test_turtle_takes_free_land_in_small_bites():
-    game = after_a_decision(FREE_LAND, (3000, 3000), ["turtle"])
-    assert {t: percent(n, 3000) for t, n in launches_of(game, 1).items()} == {0: 10}
-
-
-def test_turtle_answers_the_strongest_attacker_that_is_weaker_than_itself_with_half_its_troops():
-    """1 attacks with 900 and 3 with 1,500, but 3 is stronger than 2."""
-    pools = {(1, 2): 900, (3, 2): 1500}
-    troops = (1000, 10_000, 9000)
-    game = after_a_decision(FACE_TO_FACE, troops, ["external", "turtle"], pools=pools)
-    assert {t: percent(n, 10_000) for t, n in launches_of(game, 2).items()} == {1: 50}
-
-
-def test_turtle_answers_attacks_before_it_takes_free_land():
-    drawing = rows_of(*["1122.."] * 16)
-    game = after_a_decision(drawing, (100, 6000), ["external", "turtle"], pools={(1, 2): 50})
-    assert set(launches_of(game, 2)) == {1}
-
-
-def test_turtle_stays_at_home_while_nobody_attacks_and_nothing_rots():
-    game = after_a_decision(FACE_TO_FACE, (10, 120 * 32 - 1, 10), ["external", "turtle"])
-    assert launches_of(game, 2) == {}
-
-
-def test_turtle_spends_what_it_has_above_100_a_cell_once_there_are_120_a_cell():
-    game = after_a_decision(FACE_TO_FACE, (1000, 120 * 32, 900), ["external", "turtle"])
-    (target, amount), *others = launches_of(game, 2).items()
-    assert (target, others) == (3, [])
-    tax = 12 * 120 * 32 // 1024
-    assert 20 * 32 - tax <= amount <= 20 * 32 + 4
-
 
 # ---- random ---------------------------------------------------------------------------------------
 
@@ -210,16 +103,6 @@ def test_bots_decide_only_at_decision_points():
         game.step()
 
 
-def test_bots_play_the_same_game_twice():
-    config = GameConfig(height=60, width=60, num_players=len(bots.NAMES))
-    batches = [VecGame(config, 2, seats=bots.NAMES) for _ in range(2)]
-    for game in batches:
-        game.reset(seed=4)
-        for _ in range(60):
-            game.step()
-    assert digests(batches[0]) == digests(batches[1])
-
-
 INTERPRETED = """
 import sys
 from tests.bots.test_bots import games_of_all_bots
@@ -240,20 +123,6 @@ def games_of_all_bots(steps):
 def test_bots_decide_the_same_in_plain_python():
     """Where numba would make a float of a mixed expression, or wrap a small integer, they would differ."""
     assert interpreted(INTERPRETED, "30").split() == games_of_all_bots(30)
-
-
-def test_those_who_plan_do_better_than_those_who_do_not():
-    """By mean places over 40 games of ten."""
-    config = GameConfig(height=72, width=72, num_players=10, map="lakes", num_maps=4, max_ticks=4000)
-    seats = ["random", "novice", "metronome", "banker", "turtle"] * 2
-    game = VecGame(config, 40, seed=2, seats=seats, autoreset="disabled", observe=False, num_threads=2)
-    game.reset()
-    while not game.state.over.all():
-        game.step()
-    places = game.state.place2[:, 1:] / 2
-    mean = {name: places[:, [i for i, s in enumerate(seats) if s == name]].mean() for name in seats}
-    planners, others = ("metronome", "banker", "turtle"), ("random", "novice")
-    assert max(mean[name] for name in planners) + 1 < min(mean[name] for name in others), mean
 
 
 # ---- the registry ---------------------------------------------------------------------------------
@@ -358,12 +227,6 @@ def test_settings_are_drawn_for_every_seat_from_the_seed_and_lie_in_their_ranges
     assert (drawn.min(axis=0) < drawn.max(axis=0))[wide].all()
     if style.jitter:
         assert wide.any()
-
-
-def test_thresholds_are_drawn_within_ten_percent():
-    low, high = bots.make("sprinter").style.settings()[settings.FREE]
-    assert (low, high) == (180, 220)
-    assert bots.make("banker").style.settings()[settings.FREE] == (80, 80)
 
 
 def test_a_position_of_ones_own_has_bots_that_know_their_settings_and_remember_nothing():

@@ -16,7 +16,7 @@ from territorial.bots.targets import BY_FORCE, KILLABLE, THIN
 from territorial.engine import custom_bots, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
-from tests.engine.support import digests, state_equal
+from tests.engine.support import digests
 
 CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
 SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
@@ -59,12 +59,6 @@ def test_a_copy_under_another_name_plays_the_games_of_the_bot_it_is_a_copy_of():
     built_in, copies = played(bots.NAMES, 250), played([renamed(style) for style in STYLES], 250)
     assert copies.seats_of(1) == tuple(f"copy of {name}" for name in bots.NAMES)
     assert digests(copies) == digests(built_in)
-
-
-@pytest.mark.parametrize("options", [{"num_threads": 2}, {"num_games": 3}, {"autoreset": "disabled"}])
-def test_a_game_of_styles_is_the_same_in_any_batch(options):
-    seats = mutants(len(STYLES))
-    assert digests(played(seats, **options))[:2] == digests(played(seats))
 
 
 def test_a_style_that_says_what_a_bot_of_the_library_says_is_that_bot():
@@ -121,17 +115,6 @@ def test_handicaps_are_those_of_the_style():
 
 
 # ---- copies ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda game: pickle.loads(pickle.dumps(game, 5))])
-def test_copies_of_a_batch_play_on_identically(copied):
-    game = played([MINE, *mutants(2), Sleeper()], 20, SMALL)
-    other = copied(game)
-    for _ in range(400):  # beyond the ends of games, so that next ones begin
-        game.step()
-        other.step()
-    state_equal(game, other)
-    assert other.seats_of(1) == game.seats_of(1)
 
 
 def test_a_saved_game_is_resumed_by_a_batch_that_knows_other_styles():

@@ -123,20 +123,6 @@ def test_with_teams_they_give_and_the_ledger_says_so(name):
     assert game.state.illegal[:, [1, 3, 5]].sum() == 0
 
 
-@pytest.mark.parametrize("name", [*bots.GIVERS, *(name.rpartition("-")[0] for name in bots.GIVERS)])
-def test_they_take_seats_by_their_names(name):
-    full = bots.full_name(name)
-    assert full in bots.GIVERS
-    assert full in bots.TAKEN
-    assert full not in bots.NAMES
-    game = VecGame(CONFIG, 1, seats=[name, "banker"] * 3, observe=False)
-    game.reset(seed=0)
-    assert game.seats_of(0) == (full, "banker-1") * 3
-    config = CONFIG.replace(teams=None, team_deal="blocks")
-    ranking = territorial.match([name, "banker"], config, 2, processes=1, progress=False)
-    assert full in ranking.players
-
-
 def test_their_names_are_taken():
     with pytest.raises(ValueError, match="'warden-1', which the library has already"):
         VecGame(CONFIG, 1, seats=[dataclasses.replace(GENEROUS, name="warden-1"), *["banker"] * 5])

@@ -48,17 +48,30 @@ def test_no_file_is_without_a_bot():
     assert {path.name for path in FOLDER.iterdir()} == {one.file for one in LEARNED.values()}
 
 
-@pytest.mark.parametrize("name", [*LEARNED, *LEARNED_ALIASES])
+GIVERS = [*bots.GIVERS, *(name.rpartition("-")[0] for name in bots.GIVERS)]
+
+
+@pytest.mark.parametrize("name", [*LEARNED, *LEARNED_ALIASES, *GIVERS, "net:", "style:"])
 def test_they_take_seats_wherever_bots_do(name, tmp_path):
-    full = bots.full_name(name)
+    """So do a network and a style of files of one's own."""
+    if name == "net:":
+        name += str(random_file(tmp_path / "net", 1, interval=20).path)
+    if name == "style:":
+        name += str(tmp_path / "style.json")
+        Style(name="mine-1", interval=20).save(tmp_path / "style.json")
+    full = bot_of_file("a seat", name).name if ":" in name else bots.full_name(name)
+    assert full not in bots.NAMES
     game = VecGame(CONFIG, 2, seats=[name, "banker", name, "turtle"], observe=False)
     game.reset(seed=0)
     assert game.seats_of(0) == (full, "banker-1", full, "turtle-1")
     assert Entrants([name, "banker"]).names == (full, "banker-1")
     ranking = territorial.match([name, "banker"], CONFIG, 4, deal=True, processes=1, progress=False)
-    assert ranking.players == ("banker-1", full)
-    make(tmp_path, CONFIG, [name, "banker"] * 2, games=1, rows_of=[name], processes=1)
-    assert set(Dataset(tmp_path)[0].seat) == {1, 3}
+    assert set(ranking.players) == {"banker-1", full}
+    env = territorial.parallel_env(config=CONFIG, seats=["agent", name, "banker", name])
+    env.reset(seed=0)
+    assert env.game.seats_of(0) == ("agent", full, "banker-1", full)
+    make(tmp_path / "set", CONFIG, [name, "banker"] * 2, games=1, rows_of=[name], processes=1)
+    assert set(Dataset(tmp_path / "set")[0].seat) == {1, 3}
 
 
 @pytest.mark.parametrize("name", [*LEARNED, *LEARNED_ALIASES])

@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.actions.encoding import owner_of_target
 from territorial.bots import Network, Style
+from territorial.bots.network import Rows
 from territorial.bots.network_file import NetworkError
 from territorial.bots.network_turns import MOST_SEATS
 from territorial.cli import main
 from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.observation.pair_columns import OWN, PAIRS
-from tests.bots.networks import random_file
+from tests.bots.networks import THERE, named, random_file
 from tests.twin import networks as twin
 
 CONFIG = territorial.GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
@@ -120,39 +121,25 @@ def test_a_call_that_was_interrupted_while_networks_decided_leaves_nothing_behin
 
 
 def test_decisions_in_games_are_those_of_the_reference_implementation(path):
-    game = batch([f"net:{path}"] * 4, num_games=2)
-    net, made = twin.parse(path.read_bytes()), 0
-    launched = []
+    game, net, made = batch([f"net:{path}"] * 4, num_games=2), twin.parse(path.read_bytes()), 0
     for _ in range(80):
         state = game.state
-        is_turn = (
-            (state.alive[:, 1:] != 0)
-            & (state.wake[:, 1:] <= state.tick[:, None])
-            & (state.over[:, None] == 0)
-        )
-        games, seats = np.nonzero(is_turn)
+        is_asked = (state.alive[:, 1:] != 0) & (state.wake[:, 1:] <= state.tick[:, None])
+        games, seats = np.nonzero(is_asked & (state.over[:, None] == 0))
         seen = game.pairs(games, seats + 1, 8, "int16")
-        wanted = []
+        rows = Rows(seen.own, seen.pairs, (seen.pairs[:, :, THERE] > 0).sum(1))
+        wanted = {}
         for i, (k, p) in enumerate(zip(games.tolist(), (seats + 1).tolist(), strict=True)):
-            own = dict(zip([c.name for c in OWN], seen.own[i].tolist(), strict=True))
-            rows = [row for row in seen.pairs[i].tolist() if row[0]]
-            candidates = [dict(zip([c.name for c in PAIRS], row, strict=True)) for row in rows]
-            seed, tick = int(state.seed[k]), int(state.tick[k])
-            chosen = twin.decide(net, own, candidates, seed=seed, tick=tick, player=p)
-            if chosen is not None:
-                target = int(seen.targets[i, chosen[0]])
-                wanted.append((k, tick, p, target, FRACTIONS[chosen[1]]))
-        launched.append(wanted)
-        made += len(wanted)
+            about = {"seed": int(state.seed[k]), "tick": int(state.tick[k]), "player": p}
+            chosen = twin.decide(net, *named(rows, i), **about)
+            made += chosen is not None
+            target = -1 if chosen is None else owner_of_target(int(seen.targets[i, chosen[0]]), p, 4)
+            wanted[k, p] = target, 0 if chosen is None else FRACTIONS[chosen[1]]
         game.step()
+        target, fraction, _ = game.launches()
+        for (k, p), launch in wanted.items():
+            assert (target[k, p - 1], fraction[k, p - 1]) == launch
     assert made > 20
-    replayed = batch(["external"] * 4, num_games=2)
-    for wanted in launched:
-        actions = np.zeros((2, 4, 2), np.int64)
-        for k, _, p, target, fraction in wanted:
-            actions[k, p - 1] = target, FRACTIONS.index(fraction)
-        replayed.step(actions)
-    assert digests(replayed, 0) == digests(game, 0)
 
 
 def test_saved_games_and_pickles_go_on_alike_by_path_and_digest(path, other, tmp_path):
@@ -267,26 +254,6 @@ def test_a_bad_file_is_refused_by_its_seat(tmp_path):
         )
 
 
-def test_environments_take_networks(path):
-    env = territorial.parallel_env(
-        height=32, width=32, num_players=3, seats=["agent", f"net:{path}", Network(path)]
-    )
-    env.reset(seed=1)
-    for _ in range(5):
-        env.step({"player_0": env.action_space("player_0").sample()})
-
-
-def test_many_networks_take_one_row_each(path, tmp_path):
-    sizes = {"candidate_width": 16, "context_width": 16}
-    names = [f"net:{random_file(tmp_path / str(seed), seed, **sizes).path}" for seed in range(40)]
-    game = batch([*names[:3], "banker"], num_games=13)
-    for k in range(13):
-        game.set_seats(k, [*names[3 * k : 3 * k + 3], "banker"])
-    game.reset()
-    assert len(game._players.custom.bots) == 39
-    digests(game, 20)
-
-
 @pytest.mark.verify
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory is a process's own")
 def test_three_hundred_files_take_no_memory_of_their_own(path, tmp_path):
@@ -344,12 +311,6 @@ def anonymous_memory() -> int:
     """Return the bytes of this process that are no file's and no other process's."""
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
-
-
-def test_contests_take_networks_by_path_and_as_objects(path):
-    players = [f"net:{path}", Network(path, temperature=0), "banker", "novice"]
-    ranking = territorial.match(players, CONFIG, 2, processes=1, progress=False)
-    assert {players[1].name, Network(path).name} < {line.player for line in ranking.standings}
 
 
 def test_commands_take_networks(path, capsys):

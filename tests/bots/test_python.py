@@ -1,6 +1,5 @@
 """Bots in Python: the same idea plays the same game as in the engine, whatever happens to the batch."""
 
-import copy
 import pickle
 import runpy
 
@@ -11,7 +10,6 @@ import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import HOLD_ALL, PythonBot, settings
 from territorial.game.rng import draw
-from territorial.replay import Recorder
 from tests.bots.support import FACE_TO_FACE
 from tests.engine.support import ROOT, digests, game_on, seat_values, state_equal
 
@@ -150,33 +148,12 @@ def test_a_saved_game_goes_on_as_it_would_have():
     assert state_equal(game, twin, 3, 1)
 
 
-def test_a_copied_batch_knows_its_bots():
-    bot = Metronome()
-    game = play([bot] * 8, steps=1)
-    copied = copy.deepcopy(game)
-    copied.set_seats(0, [bot] * 8)
-    copied.reset()
-    assert copied.seats_of(0) == ("tick-tock-1",) * 8
-
-
 def test_a_saved_game_needs_the_same_bots():
     saved = play([Metronome()] * 8, steps=1).save(0)
     for seats, found in ((["turtle"] * 8, "codes"), ([Turtle()] * 8, "this batch has tortoise-1")):
         with pytest.raises(ValueError, match=found):
             play(seats, steps=1).restore(0, saved)
     play([Metronome()] * 8, steps=1).restore(0, saved)
-
-
-def test_its_games_are_replayed_without_it():
-    game = VecGame(CONFIG.replace(max_ticks=400), 1, seats=[Metronome()] * 8, autoreset="disabled")
-    recorder = Recorder(game)
-    game.reset(seed=3)
-    while not game.state.over[0]:
-        game.step()
-    replay = recorder.replay()
-    assert len(replay.launches) > 20
-    assert replay.seats == ("tick-tock-1",) * 8
-    replay.verify()
 
 
 def test_it_sits_among_the_agents_of_an_environment():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests.browser.chromium import Tab
+from tests.browser.chromium import soon
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 # Wraps what the page asks for to be called before the next picture; it may ask for several calls. A message
 # that is sent there arrives when styles, layout and painting are done.
@@ -32,16 +35,16 @@ window.framesShown = []; // by picture, as in frameTimes.script
 FORGET = "[...Object.values(frameTimes), framesShown].forEach((times) => times.length = 0)"
 
 
-def play_through(tab: Tab, ticks_per_second: int) -> dict[str, dict[str, float]]:
+def play_through(tab: Page, ticks_per_second: int) -> dict[str, dict[str, float]]:
     """Play the film of a tab that was opened with SCRIPT, and return its frame times in milliseconds.
 
     "script" is the page's own work, "whole" that and the browser's until the picture is painted,
     "distance" the time from one picture to the next; each as ``summary`` has it.
     """
     tab.evaluate(f"page.play(false), page.seek(0), page.setSpeed({ticks_per_second})")
-    tab.wait_for("page.frame === 0")
+    soon(tab, "page.frame === 0")
     tab.evaluate(f"page.play(true), {FORGET}")
-    tab.wait_for("!page.isPlaying")
+    soon(tab, "!page.isPlaying")
     return {name: summary(times) for name, times in tab.evaluate("frameTimes").items()}
 
 

@@ -1,11 +1,15 @@
 """What the tests do with a page, and what they read from it."""
 
 import base64
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from tests.play.sessions import wait_for
+from territorial.render.server import PageServer
+from territorial.render.web import page
+from tests.browser.chromium import soon
+from tests.play.sessions import now, wait_for
 
 
 def assert_soon(look, wanted):
@@ -52,9 +56,11 @@ def pixels_of(tab):
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
 
 
-def board_of(tab, config):
-    text = tab.evaluate("btoa(Array.from(page.board, (code) => String.fromCharCode(code)).join(''))")
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(config.height, config.width)
+def board_of(tab):
+    text, width = tab.evaluate(
+        "[btoa(Array.from(page.board, (code) => String.fromCharCode(code)).join('')), page.painter.width]"
+    )
+    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, width)
 
 
 def place_of(tab, row, column):
@@ -76,4 +82,65 @@ def spot_at(tab, x, y):
     return tab.evaluate(
         "[box = page.view.box.getBoundingClientRect()] && "
         f"[({y} - box.top - page.view.y) / page.view.scale, ({x} - box.left - page.view.x) / page.view.scale]"
+    )
+
+
+@contextmanager
+def serving(feed):
+    """Serve a film as it comes in, and give the address of its page."""
+    with PageServer(page(), feed) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+# ---- games that are played --------------------------------------------------------------------------
+
+
+def ready(tab):
+    """Wait until the game has been shown as the session told it."""
+    soon(tab, "page.game?.now && page.painter && page.frame >= 0 && page.tick === page.film.lastTick")
+    soon(tab, "document.querySelector('#me b').textContent")  # by a timer, where the film begins late
+
+
+def hear(tab, session):
+    """Wait until the page knows what the session told last: before, it shows what it has asked for itself."""
+    soon(tab, f"page.game.now.number >= {now(session)['number']}")
+
+
+def pause(tab, session, *, is_paused):
+    """Press the key that pauses, or lets go on, and wait until the session and the page have done so."""
+    tab.keyboard.press("Space")
+    assert_soon(lambda: now(session)["is_paused"], is_paused)
+    hear(tab, session)
+
+
+def pass_tick(tab, act):
+    """Do ``act``, which makes a decision of a game that waits for it, and wait until that has been shown."""
+    tick = tab.evaluate("page.game.now.tick")
+    act()
+    soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+    soon(tab, "page.film.ticks[page.frame] === page.film.lastTick")
+
+
+def middle_of_element(tab, selector):
+    return tab.evaluate(
+        f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
+        f"(document.querySelector({selector!r}).getBoundingClientRect())"
+    )
+
+
+def spot_of(tab, owner):
+    """A place of the window with a cell of ``owner``, nothing over it, and few other owners around."""
+    board = board_of(tab)
+    alike = np.pad(board == owner, 1)
+    inner = sum(np.roll(alike, (dr, dc), (0, 1))[1:-1, 1:-1] for dr in (-1, 0, 1) for dc in (-1, 0, 1))
+    cells = [cell for cell in np.argsort(-inner, axis=None, kind="stable") if board.flat[cell] == owner]
+    places = (place_of(tab, *np.unravel_index(cell, board.shape)) for cell in cells)
+    return next(
+        (x, y) for x, y in places if tab.evaluate(f"document.elementFromPoint({x}, {y}) === element('cells')")
     )

@@ -1,50 +1,36 @@
 """No serious finding of axe-core, the usual checker of accessibility, on the pages that watch and play."""
 
-import json
-from importlib import resources
-from importlib.util import find_spec
-
 import pytest
 
-from territorial.render.web import page, write_page
+from territorial.render.web import write_page
 from tests.browser import chromium
+from tests.browser.chromium import soon
 from tests.browser.games import full_game
 from tests.browser.support import settle
-from tests.browser.test_play_page import ready
-from tests.play.sessions import served
 
-AXE = "axe_playwright_python"
-"""A package that holds axe-core; nothing else of it is used, so what it requires need not be there."""
+AXE = "axe_playwright_python.sync_playwright"
 GRAVE = ("serious", "critical")
-DEVICES = {"desktop": (1280, 800), "phone": (390, 844)}
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-    pytest.mark.skipif(find_spec(AXE) is None, reason="pip install --no-deps axe-playwright-python"),
-]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def axe():
-    """axe-core as a script; the page's own content policy does not bind what the protocol evaluates."""
-    return resources.files(AXE).joinpath("axe.min.js").read_text(encoding="utf-8")
+    return pytest.importorskip(AXE, reason="axe-core is not installed: the extra `browser` has it").Axe()
 
 
 @pytest.fixture(params=[pytest.param("desktop", marks=pytest.mark.quick), "phone"])
 def device(request):
-    """A function that gives a tab the screen of a device."""
-    width, height = DEVICES[request.param]
-    return lambda tab: (tab.touch if request.param == "phone" else tab.resize)(width, height)
+    """The window of a device."""
+    return chromium.PHONE if request.param == "phone" else {}
 
 
 def grave_findings(tab, axe, moment):
     """What axe finds serious or critical, in both themes: moment, theme, rule, and where and why."""
     found = []
-    tab.evaluate(f"if (!window.axe) {{ {axe} }}; 0")
     for theme in ("light", "dark"):
         settle(tab, f"page.setTheme('{theme}')")
-        answer = json.loads(tab.evaluate("axe.run().then((results) => JSON.stringify(results))"))
+        answer = axe.run(tab).response
         assert "button-name" in {rule["id"] for rule in answer["passes"]}  # it has looked at something
         found += [
             (moment, theme, finding["id"], node["target"], node["failureSummary"])
@@ -71,12 +57,11 @@ def test_axe_finds_what_is_wrong(small, axe):
     }
 
 
-def test_watching_has_no_grave_finding(browser, axe, device, tmp_path):
+def test_watching_has_no_grave_finding(open_page, axe, device, tmp_path):
     path = tmp_path / "game.html"
     write_page(path, full_game()[1])
-    tab = browser.open(path.as_uri())
-    device(tab)
-    tab.wait_for("page.film.isComplete")
+    tab = open_page(path.as_uri(), **device)
+    soon(tab, "page.film.isComplete")
     tab.evaluate("page.play(false)")
     found = []
     for moment, script in {
@@ -88,36 +73,31 @@ def test_watching_has_no_grave_finding(browser, axe, device, tmp_path):
     }.items():
         settle(tab, script)
         found += grave_findings(tab, axe, moment)
-    tab.call("Page.close")
     assert found == [], shown(found)
 
 
-def test_playing_has_no_grave_finding(browser, axe, device, tmp_path):
-    with served(tmp_path / "game.replay", page(is_played=True), has_page=False, advisor="upstart-1") as game:
-        tab = browser.open(game.server.url)
-        device(tab)
-        ready(tab)
-        found = grave_findings(tab, axe, "start")
-        for _ in range(8):
-            tick = tab.evaluate("page.game.now.tick")
-            tab.evaluate("page.game.whyNot(0) ? page.game.hold() : page.game.attack(0)")
-            tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
-        settle(tab)
-        found += grave_findings(tab, axe, "middle")
-        for panel in ("advice", "sight"):
-            settle(tab, f"page.game.toggle('{panel}')")
-            tab.wait_for(f"!element('{panel}').hidden")
-            found += grave_findings(tab, axe, panel)
-        for dialog in ("rules", "resigning"):
-            settle(tab, f"element('{dialog}').showModal()")
-            found += grave_findings(tab, axe, dialog)
-            tab.evaluate(f"element('{dialog}').close()")
-        tab.evaluate("page.game.setPace(1000), page.game.resign()")
-        tab.wait_for("element('ending').open && page.film.isComplete")
-        settle(tab)
-        found += grave_findings(tab, axe, "end card")
-        tab.evaluate("element('ending').close()")
-        settle(tab)
-        found += grave_findings(tab, axe, "after the end")
-        tab.call("Page.close")
+def test_playing_has_no_grave_finding(play, axe, device):
+    tab, _ = play(device, advisor="upstart-1")
+    found = grave_findings(tab, axe, "start")
+    for _ in range(8):
+        tick = tab.evaluate("page.game.now.tick")
+        tab.evaluate("page.game.whyNot(0) ? page.game.hold() : page.game.attack(0)")
+        soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+    settle(tab)
+    found += grave_findings(tab, axe, "middle")
+    for panel in ("advice", "sight"):
+        settle(tab, f"page.game.toggle('{panel}')")
+        soon(tab, f"!element('{panel}').hidden")
+        found += grave_findings(tab, axe, panel)
+    for dialog in ("rules", "resigning"):
+        settle(tab, f"element('{dialog}').showModal()")
+        found += grave_findings(tab, axe, dialog)
+        tab.evaluate(f"element('{dialog}').close()")
+    tab.evaluate("page.game.setPace(1000), page.game.resign()")
+    soon(tab, "element('ending').open && page.film.isComplete")
+    settle(tab)
+    found += grave_findings(tab, axe, "end card")
+    tab.evaluate("element('ending').close()")
+    settle(tab)
+    found += grave_findings(tab, axe, "after the end")
     assert found == [], shown(found)

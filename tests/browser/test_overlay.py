@@ -10,14 +10,11 @@ from PIL import Image
 
 import territorial
 from territorial.render import owner_colors
-from tests.browser import chromium
+from tests.browser.chromium import SECONDS, soon
 from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
 from tests.browser.support import middle_of, place_of, settle, stop_clock, text_of
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
 FIND = """(() => {
     const found = new LabelPlaces().find(page.board, page.painter.width, page.view.seen);
@@ -71,10 +68,10 @@ def test_a_label_has_the_most_room_there_is(full):
 def test_names_and_arrows_are_drawn_and_can_be_switched_off(full):
     settle(full, "page.seek(1500)")
     both = ink(full)
-    full.press("b")
+    full.keyboard.press("b")
     settle(full)
     arrows = ink(full)
-    full.press("a")
+    full.keyboard.press("a")
     settle(full)
     assert ink(full) == 0
     assert full.evaluate("element('names').getAttribute('aria-pressed')") == "false"
@@ -123,9 +120,9 @@ def test_the_pointer_is_told_land_troops_front_and_attackers(full):
     frame = frames[index]
     settle(full, f"page.seek({frame.tick})")
     named = {code: f"P{code} {FULL_SEATS[code - 1]}" for code in (seat, target)}
-    full.mouse("mouseMoved", *place_of(full, *middle_of(frame.owner, seat)))
-    lines = full.wait_for(
-        f"element('tip').textContent.startsWith({named[seat]!r}) && element('tip').textContent"
+    full.mouse.move(*place_of(full, *middle_of(frame.owner, seat)))
+    lines = soon(
+        full, f"element('tip').textContent.startsWith({named[seat]!r}) && element('tip').textContent"
     )
     cells, whole = int(frame.land[seat - 1]), int((frame.owner != 255).sum())
     lines = lines.split("\n")
@@ -136,9 +133,9 @@ def test_the_pointer_is_told_land_troops_front_and_attackers(full):
     name = f"P{code} {FULL_SEATS[code - 1]}" if code else "free land"
     assert lines[3].startswith(f"front: {name} {most:,}")
     assert any(line.startswith("attacks: ") and f"{named[target]} with {troops}" in line for line in lines)
-    full.mouse("mouseMoved", *place_of(full, *middle_of(frame.owner, target)))
-    lines = full.wait_for(
-        f"element('tip').textContent.startsWith({named[target]!r}) && element('tip').textContent"
+    full.mouse.move(*place_of(full, *middle_of(frame.owner, target)))
+    lines = soon(
+        full, f"element('tip').textContent.startsWith({named[target]!r}) && element('tip').textContent"
     ).split("\n")
     assert any(line.startswith("attacked by: ") and named[seat] in line for line in lines)
 
@@ -157,10 +154,10 @@ def test_the_board_is_copied_as_a_picture(full):
     full.evaluate("""navigator.clipboard.write = async ([item]) => {
         const bytes = new Uint8Array(await (await item.getType("image/png")).arrayBuffer());
         window.copied = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-    }""")
-    full.press("c")
-    data = base64.b64decode(full.wait_for("window.copied"))
-    full.wait_for("element('status').textContent === 'The picture has been copied.'")
+    }; 0""")
+    full.keyboard.press("c")
+    data = base64.b64decode(soon(full, "window.copied"))
+    soon(full, "element('status').textContent === 'The picture has been copied.'")
     with Image.open(io.BytesIO(data)) as picture:
         pixels = np.array(picture.convert("RGB"))
     size = full.evaluate("Math.round(page.painter.width * page.view.scale)")
@@ -187,14 +184,14 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     assert box["left"] <= x < right <= box["right"]
     assert box["top"] <= y < bottom <= box["bottom"]
     assert max((right - x) / box["width"], (bottom - y) / box["height"]) > 0.9
-    tab.press("+")
-    tab.press("0")
-    tab.wait_for("page.view.isFitted")
+    tab.keyboard.press("+")
+    tab.keyboard.press("0")
+    soon(tab, "page.view.isFitted")
     assert place_of(tab, 29, 59) == [x, y]
     assert text_of(tab, "#about").startswith("3 players")
 
 
-def test_a_replay_plays_within_a_notebook(browser, tmp_path):
+def test_a_replay_plays_within_a_notebook(open_page, tmp_path):
     """Whose page is any that has the output in it."""
     config = territorial.GameConfig(height=40, width=56, num_players=3, max_ticks=400)
     game = territorial.VecGame(
@@ -207,16 +204,13 @@ def test_a_replay_plays_within_a_notebook(browser, tmp_path):
     (path,) = (tmp_path / "replays").iterdir()
     replay = territorial.Replay.load(path)
     (tmp_path / "notebook.html").write_text(f"<!doctype html><p>before</p>{replay._repr_html_()}", "utf-8")
-    tab = browser.open((tmp_path / "notebook.html").as_uri())
+    tab = open_page((tmp_path / "notebook.html").as_uri())
     colors = {tuple(color) for color in owner_colors(3)[1:4].tolist()}
-    until = time.monotonic() + chromium.SECONDS
+    until = time.monotonic() + SECONDS
     while True:
-        tab.screenshot(tmp_path / "seen.png")
-        with Image.open(tmp_path / "seen.png") as picture:
+        with Image.open(io.BytesIO(tab.screenshot())) as picture:
             seen = {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
         if colors <= seen:
             break
         assert time.monotonic() < until, "the players are not seen"
-    assert tab.complaints() == []
-    assert len(set(tab.requests())) == 1  # the notebook's own
-    tab.call("Page.close")
+    assert len({request.url for request in tab.requests()}) == 1  # the notebook's own

@@ -2,10 +2,8 @@
 
 import re
 import sys
-import threading
 import zlib
 from collections import Counter
-from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +14,10 @@ from territorial.cli.standings import standings_of
 from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent, standings
 from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
-from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
+from territorial.render.server import Feed
+from territorial.render.web import write_page
 from territorial.replay import Frame, LiveGame
-from tests.browser import chromium
+from tests.browser.chromium import leave, soon
 from tests.browser.frame_times import SCRIPT, play_through
 from tests.browser.games import (
     FULL,
@@ -37,15 +35,13 @@ from tests.browser.support import (
     pixels_of,
     place_of,
     rows_of,
+    serving,
     settle,
     spot_at,
     text_of,
 )
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 # ---- what is shown ---------------------------------------------------------------------------------
@@ -68,7 +64,7 @@ def test_any_moment_can_be_sought_back_and_forth(full):
     rng = np.random.default_rng(0)
     for index in [*rng.integers(0, len(frames), 25), len(frames) - 1, 0, 1, 0]:
         settle(full, f"page.seek({frames[index].tick})")
-        np.testing.assert_array_equal(board_of(full, FULL), frames[index].owner)
+        np.testing.assert_array_equal(board_of(full), frames[index].owner)
         assert text_of(full, "#clock") == f"tick {frames[index].tick:,} of 6,056"
         assert full.evaluate("Number(element('seek').value)") == frames[index].tick
     settle(full, "page.seek(1239)")  # between two frames: the one before
@@ -87,7 +83,7 @@ def test_whole_boards_that_change_are_found_too(show):
     tab = show(film_of(SMALL, SMALL_SEATS, frames))
     for index in rng.integers(0, 40, 30):
         settle(tab, f"page.seek({7 * index})")
-        np.testing.assert_array_equal(board_of(tab, SMALL), frames[index].owner)
+        np.testing.assert_array_equal(board_of(tab), frames[index].owner)
         land, troops, alive = tab.evaluate(
             "[[...page.film.land[page.frame]].slice(1, 6), [...page.film.troops[page.frame]].slice(1), "
             "[...page.film.alive[page.frame]].slice(1)]"
@@ -188,10 +184,10 @@ def test_charts_show_everybodys_land_and_troops(full):
     share = frame.land[leader] / (frame.owner != 255).sum()
     count = seen.count(tuple(owner_colors(32)[leader + 1].tolist()))
     assert abs(count - share * len(seen)) <= 2  # a band as wide as its share
-    full.click(box["left"] + box["width"] / 2, box["top"] + 20)
-    full.wait_for("Math.abs(page.tick - page.film.lastTick / 2) < 20")  # a click goes there
-    full.mouse("mouseMoved", box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
-    assert "P7 metronome: " in full.wait_for("!element('tip').hidden && element('tip').textContent")
+    full.mouse.click(box["left"] + box["width"] / 2, box["top"] + 20)
+    soon(full, "Math.abs(page.tick - page.film.lastTick / 2) < 20")  # a click goes there
+    full.mouse.move(box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
+    assert "P7 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
 
 
 # ---- playing ---------------------------------------------------------------------------------------
@@ -205,65 +201,64 @@ def test_it_plays_a_whole_game(show, capsys):
         sys.stdout.write(f"\nframe times in ms, 256 x 256 cells, 32 players, 800 ticks/s: {times}\n")
     assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4% of the land."
     assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
-    np.testing.assert_array_equal(board_of(tab, FULL), full_game()[0][-1].owner)
+    np.testing.assert_array_equal(board_of(tab), full_game()[0][-1].owner)
     assert times["script"]["number"] > 60
 
 
-def test_it_begins_to_play_by_itself(browser, tmp_path):
+def test_it_begins_to_play_by_itself(open_page, tmp_path):
     write_page(tmp_path / "game.html", small_game()[1])
     slow = "addEventListener('load', () => page.setSpeed(5))"  # 500 s, so that it is seen before its end
-    tab = browser.open((tmp_path / "game.html").as_uri(), slow)
-    tab.wait_for("page.tick > 1")
+    tab = open_page((tmp_path / "game.html").as_uri(), slow)
+    soon(tab, "page.tick > 1")
     assert tab.evaluate("document.body.classList.contains('is-playing')")
-    tab.call("Page.close")
 
 
 @pytest.mark.quick
 def test_keys(full):
-    full.press(" ", "Space")
-    full.wait_for("page.isPlaying && page.tick > 0")
-    full.press(" ", "Space")
-    full.wait_for("!page.isPlaying")
-    full.press("End")
-    full.wait_for("page.frame === page.film.length - 1")
-    full.press("ArrowLeft")
-    full.wait_for("page.frame === page.film.length - 2")
-    full.press("ArrowLeft", shift=True)
-    full.wait_for("page.frame === page.film.length - 12")
-    full.press("ArrowRight")
-    full.wait_for("page.frame === page.film.length - 11")
-    full.press("Home")
-    full.wait_for("page.frame === 0")
-    full.press("]")
-    assert full.wait_for("page.speed === 400 && element('speed').value") == "400"
-    full.press("[")
-    full.press("[")
-    full.wait_for("page.speed === 100")
-    full.press("l")
-    leader = full.wait_for("page.followed")
+    full.keyboard.press("Space")
+    soon(full, "page.isPlaying && page.tick > 0")
+    full.keyboard.press("Space")
+    soon(full, "!page.isPlaying")
+    full.keyboard.press("End")
+    soon(full, "page.frame === page.film.length - 1")
+    full.keyboard.press("ArrowLeft")
+    soon(full, "page.frame === page.film.length - 2")
+    full.keyboard.press("Shift+ArrowLeft")
+    soon(full, "page.frame === page.film.length - 12")
+    full.keyboard.press("ArrowRight")
+    soon(full, "page.frame === page.film.length - 11")
+    full.keyboard.press("Home")
+    soon(full, "page.frame === 0")
+    full.keyboard.press("]")
+    assert soon(full, "page.speed === 400 && element('speed').value") == "400"
+    full.keyboard.press("[")
+    full.keyboard.press("[")
+    soon(full, "page.speed === 100")
+    full.keyboard.press("l")
+    leader = soon(full, "page.followed")
     assert rows_of(full)[0][0] == leader
-    full.press("ArrowDown")
-    assert full.wait_for(f"page.followed !== {leader} && page.followed") == rows_of(full)[1][0]
-    full.press("ArrowUp")
-    full.wait_for(f"page.followed === {leader}")
-    full.press("Escape")
-    full.wait_for("page.followed === 0")
+    full.keyboard.press("ArrowDown")
+    assert soon(full, f"page.followed !== {leader} && page.followed") == rows_of(full)[1][0]
+    full.keyboard.press("ArrowUp")
+    soon(full, f"page.followed === {leader}")
+    full.keyboard.press("Escape")
+    soon(full, "page.followed === 0")
     scale = full.evaluate("page.view.scale")
-    full.press("+")
-    full.wait_for(f"page.view.scale > {scale}")
-    full.press("-")
-    full.wait_for(f"page.view.scale === {scale} && page.view.isFitted")
-    full.press("+")
-    full.press("0")
-    full.wait_for(f"page.view.scale === {scale}")
+    full.keyboard.press("+")
+    soon(full, f"page.view.scale > {scale}")
+    full.keyboard.press("-")
+    soon(full, f"page.view.scale === {scale} && page.view.isFitted")
+    full.keyboard.press("+")
+    full.keyboard.press("0")
+    soon(full, f"page.view.scale === {scale}")
     theme = full.evaluate("document.documentElement.dataset.theme")
-    full.press("t")
-    full.wait_for(f"document.documentElement.dataset.theme !== {theme!r}")
-    full.press("?")
-    full.wait_for("element('manual').open")
-    full.press("End")  # belongs to the dialog
-    full.press("Escape")
-    full.wait_for("!element('manual').open")
+    full.keyboard.press("t")
+    soon(full, f"document.documentElement.dataset.theme !== {theme!r}")
+    full.keyboard.press("?")
+    soon(full, "element('manual').open")
+    full.keyboard.press("End")  # belongs to the dialog
+    full.keyboard.press("Escape")
+    soon(full, "!element('manual').open")
     assert full.evaluate("page.frame") == 0
 
 
@@ -273,29 +268,29 @@ def test_buttons(full):
             f"[box = document.querySelector({selector!r}).getBoundingClientRect()] && "
             "[box.left + box.width / 2, box.top + box.height / 2]"
         )
-        full.click(x, y)
+        full.mouse.click(x, y)
 
     press("#forth")
-    full.wait_for("page.frame === 1")
+    soon(full, "page.frame === 1")
     press("#back")
-    full.wait_for("page.frame === 0")
+    soon(full, "page.frame === 0")
     press("#play")
-    full.wait_for("page.isPlaying && page.frame > 0")
+    soon(full, "page.isPlaying && page.frame > 0")
     press("#play")
-    full.wait_for("!page.isPlaying")
+    soon(full, "!page.isPlaying")
     press("#seek")
-    full.wait_for("Math.abs(page.tick - page.film.lastTick / 2) < 100")
+    soon(full, "Math.abs(page.tick - page.film.lastTick / 2) < 100")
     scale = full.evaluate("page.view.scale")
     press("#zoom [value=in]")
-    full.wait_for(f"page.view.scale > {scale}")
+    soon(full, f"page.view.scale > {scale}")
     press("#zoom [value=fit]")
-    full.wait_for(f"page.view.scale === {scale}")
+    soon(full, f"page.view.scale === {scale}")
     press(".rows .row")
-    full.wait_for("page.followed")
+    soon(full, "page.followed")
     press("#followed button")
-    full.wait_for("!page.followed && element('followed').hidden")
+    soon(full, "!page.followed && element('followed').hidden")
     press("#help")
-    full.wait_for("element('manual').open")
+    soon(full, "element('manual').open")
     full.evaluate("element('manual').close()")
     full.evaluate("element('speed').value = '3200', element('speed').dispatchEvent(new Event('change'))")
     assert full.evaluate("page.speed") == 3200
@@ -304,9 +299,9 @@ def test_buttons(full):
 def test_playing_again_at_the_end_begins_anew(small):
     settle(small, "page.seek(1e9)")
     small.evaluate("page.speed = 0, page.play(true)")
-    small.wait_for("page.frame === 0")
+    soon(small, "page.frame === 0")
     small.evaluate("page.setSpeed(200)")
-    small.wait_for("page.frame > 0")
+    soon(small, "page.frame > 0")
 
 
 # ---- following, zooming ----------------------------------------------------------------------------
@@ -319,8 +314,8 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     usual = pixels_of(small)
     seat = int(frame.land.argmax()) + 1
     row, column = middle_of(frame.owner, seat)
-    small.click(*place_of(small, row, column))
-    small.wait_for(f"page.followed === {seat}")
+    small.mouse.click(*place_of(small, row, column))
+    soon(small, f"page.followed === {seat}")
     settle(small)
     paled, size = pixels_of(small), small.evaluate("page.painter.size")
     is_own = np.kron(np.isin(frame.owner, [seat, 0, 255]), np.ones((size, size), bool))
@@ -331,8 +326,8 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
         f"P{seat} {SMALL_SEATS[seat - 1]}: {share:.1f}% of the land, "
     )
     assert [number for number, kind, _ in rows_of(small) if "is-followed" in kind] == [seat]
-    small.click(*place_of(small, row, column))  # again: nobody
-    small.wait_for("page.followed === 0")
+    small.mouse.click(*place_of(small, row, column))  # again: nobody
+    soon(small, "page.followed === 0")
     settle(small)
     np.testing.assert_array_equal(pixels_of(small), usual)
 
@@ -355,34 +350,35 @@ def test_pointing_at_the_board_and_at_the_standings_tells_who_it_is(small):
     kinds = {0: "free land", 255: "water or mountains", 3: "P3 turtle"}
     for code in (code for code in kinds if (frame.owner == code).any()):
         row, column = middle_of(frame.owner, code)
-        small.mouse("mouseMoved", *place_of(small, row, column))
+        small.mouse.move(*place_of(small, row, column))
         text = f"{kinds[code]} (row {row}, column {column})"
-        small.wait_for(f"element('tip').textContent.split('\\n')[0] === {text!r} && !element('tip').hidden")
+        soon(small, f"element('tip').textContent.split('\\n')[0] === {text!r} && !element('tip').hidden")
     seat, _, _ = rows_of(small)[1]
     x, y = small.evaluate(
         "[box = document.querySelectorAll('.rows .row')[1].getBoundingClientRect()] && "
         "[box.left + 50, box.top + 9]"
     )
-    small.mouse("mouseMoved", x, y)
-    small.wait_for(f"page.hovered === {seat} && element('tip').hidden")
+    small.mouse.move(x, y)
+    soon(small, f"page.hovered === {seat} && element('tip').hidden")
 
 
 def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):
     x, y = 270, 310
     spot = spot_at(full, x, y)
+    full.mouse.move(x, y)
     for _ in range(4):
-        full.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
+        full.mouse.wheel(0, -300)
     assert_soon(lambda: spot_at(full, x, y), pytest.approx(spot, abs=0.01))
-    full.wait_for("page.view.scale > 16")
-    full.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    soon(full, "page.view.scale > 16")
+    full.mouse.down()
     for step in range(1, 6):
-        full.mouse("mouseMoved", x - 10 * step, y + 4 * step, button="left", buttons=1)
-    full.mouse("mouseReleased", x - 50, y + 20, button="left", clickCount=1)
+        full.mouse.move(x - 10 * step, y + 4 * step)
+    full.mouse.up()
     assert_soon(lambda: spot_at(full, x - 50, y + 20), pytest.approx(spot, abs=0.01))
     assert full.evaluate("page.followed") == 0  # that was no click
     for _ in range(9):
-        full.mouse("mouseWheel", x, y, deltaX=0, deltaY=900)
-    full.wait_for("page.view.isFitted")
+        full.mouse.wheel(0, 900)
+    soon(full, "page.view.isFitted")
 
 
 def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
@@ -395,18 +391,18 @@ def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
     assert abs(y - box["top"] - box["height"] / 2) < 5
     before = full.evaluate("[page.view.x, page.view.y]")
     full.evaluate("page.setSpeed(1600), page.play(true)")
-    full.wait_for("page.tick > 5500")
+    soon(full, "page.tick > 5500")
     assert full.evaluate("[page.view.x, page.view.y]") != before
     full.evaluate("page.dragged(40, 0)")
     before = full.evaluate("[page.view.x, page.view.y]")
-    full.wait_for("!page.isPlaying")
+    soon(full, "!page.isPlaying")
     assert full.evaluate("[page.view.x, page.view.y]") == before
 
 
 @pytest.mark.parametrize(("width", "height"), [(1600, 1000), (1280, 800), (800, 500), (390, 844)])
 def test_it_fits_every_window(full, width, height):
-    full.resize(width, height)
-    full.wait_for("page.view.isFitted")
+    full.set_viewport_size({"width": width, "height": height})
+    soon(full, "page.view.isFitted")
     settle(full)
     boxes = full.evaluate(
         "Object.fromEntries(['cells', 'view', 'play', 'seek', 'clock', 'title', 'speed'].map((id) => "
@@ -443,44 +439,31 @@ def test_light_and_dark(full):
 # ---- over HTTP -------------------------------------------------------------------------------------
 
 
-@contextmanager
-def serving(feed):
-    with PageServer(page(), feed) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.mark.quick
-def test_a_live_game_is_shown_as_it_comes_in(browser):
+def test_a_live_game_is_shown_as_it_comes_in(open_page):
     frames, _ = small_game()
     writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
     for frame in frames[:20]:
         feed.append(writer.write(frame))
     with serving(feed) as url:
-        tab = browser.open(url)
-        tab.wait_for("page.film.length === 20 && page.frame === 19")
+        tab = open_page(url)
+        soon(tab, "page.film.length === 20 && page.frame === 19")
         assert text_of(tab, "#status") == "Live: the game is being played."
-        np.testing.assert_array_equal(board_of(tab, SMALL), frames[19].owner)
+        np.testing.assert_array_equal(board_of(tab), frames[19].owner)
         assert tab.evaluate("page.isPlaying")  # it waits
         for frame in frames[20:60]:
             feed.append(writer.write(frame))
-        tab.wait_for("page.film.length === 60 && page.frame > 25")
+        soon(tab, "page.film.length === 60 && page.frame > 25")
         tab.evaluate("page.setSpeed(3200)")
         for frame in frames[60:]:
             feed.append(writer.write(frame))
         feed.append(writer.close())
         feed.close()
-        tab.wait_for("page.film.isComplete && !page.isPlaying")
+        soon(tab, "page.film.isComplete && !page.isPlaying")
         assert text_of(tab, "#status").startswith("The end: P")
-        np.testing.assert_array_equal(board_of(tab, SMALL), frames[-1].owner)
-        assert sorted(set(tab.requests())) == [url, f"{url}film"]
-        assert tab.complaints() == []
-        tab.call("Page.close")
+        np.testing.assert_array_equal(board_of(tab), frames[-1].owner)
+        assert {request.url for request in tab.requests()} == {url, f"{url}film"}
+        leave(tab)
 
 
 # ---- films that are not as they should be ----------------------------------------------------------
@@ -498,7 +481,7 @@ def test_a_film_that_breaks_off_is_shown_as_far_as_it_goes(show):
     assert tab.evaluate("page.film.length") == 30
     settle(tab, "page.seek(1e9)")
     assert text_of(tab, "#status").startswith("The film ends here: ")
-    np.testing.assert_array_equal(board_of(tab, SMALL), frames[29].owner)
+    np.testing.assert_array_equal(board_of(tab), frames[29].owner)
 
 
 @pytest.mark.parametrize("film", [b"no film", zlib.compress(b"\x02{]"), zlib.compress(b""), None])
@@ -513,15 +496,15 @@ def test_a_film_of_another_version_is_not_guessed_at(show):
     assert text == "Nothing can be shown: this page shows films of version 4, and this is territorial-film 5."
 
 
-def test_a_server_without_a_film_is_said_to_have_none(browser):
+def test_a_server_without_a_film_is_said_to_have_none(open_page):
     feed = Feed()
     feed.close(is_whole=False)
     with serving(feed) as url:
-        tab = browser.open(url)
-        tab.wait_for("page.error !== null")
+        tab = open_page(url)
+        soon(tab, "page.error !== null")
         assert text_of(tab, "#status").startswith("Nothing can be shown: ")
-        assert tab.events("Runtime.exceptionThrown") == []
-        tab.call("Page.close")
+        assert tab.page_errors() == []
+        tab.context.close()  # it has said what it was refused
 
 
 @pytest.mark.quick

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -15,46 +14,28 @@ import pytest
 import territorial
 from territorial.bots import Network
 from territorial.constants import BLOCKED, FRACTIONS
-from territorial.render.web import page
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
-from tests.browser import chromium
-from tests.browser.support import assert_soon
-from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, served, wait_for
+from tests.browser.chromium import PHONE, leave, soon
+from tests.browser.support import (
+    assert_soon,
+    board_of,
+    hear,
+    middle_of_element,
+    pass_tick,
+    pause,
+    ready,
+    settle,
+    spot_of,
+    text_of,
+)
+from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, wait_for
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
+LONG = SMALL.replace(max_ticks=100_000, win_percent=99)
+"""Not over while a page is late with what a test asks of it."""
 TWO = territorial.GameConfig(height=24, width=24, num_players=2, map="open", max_ticks=400)
-PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture
-def play(browser, tmp_path):
-    """A function that opens the page of a new game, and gives its tab and its session's server."""
-    with ExitStack() as stack:
-
-        def open_game(size=None, **options):
-            playing = served(tmp_path / "game.replay", page(is_played=True), has_page=False, **options)
-            game = stack.enter_context(playing)
-            game.tab = tab = browser.open(game.server.url)
-            stack.callback(leave, game)
-            if size:
-                tab.touch(**size)
-            ready(tab)
-            return tab, game
-
-        yield open_game
-
-
-def leave(game):
-    """Close the page of a game: once that is stopped, it complains of its film, which breaks off."""
-    if game.tab is not None:
-        assert game.tab.complaints() == []
-        game.tab.call("Page.close")
-        game.tab = None
 
 
 @pytest.fixture
@@ -62,7 +43,7 @@ def replay_of(tmp_path):
     """A function that stops a game and returns its replay, which is verified."""
 
     def stop(game):
-        leave(game)
+        leave(game.tab)
         game.session.stop()
         wait_for(lambda: game.session._is_ended)
         replay = Replay.load(tmp_path / "game.replay")
@@ -72,78 +53,9 @@ def replay_of(tmp_path):
     return stop
 
 
-def ready(tab):
-    """Wait until the game has been shown as the session told it."""
-    tab.wait_for("page.game?.now && page.painter && page.frame >= 0 && page.tick === page.film.lastTick")
-    tab.wait_for("document.querySelector('#me b').textContent")  # by a timer, where the film begins late
-
-
-def hear(tab, session):
-    """Wait until the page knows what the session told last: before, it shows what it has asked for itself."""
-    tab.wait_for(f"page.game.now.number >= {now(session)['number']}")
-
-
-def pause(tab, session, *, is_paused):
-    """Press the key that pauses, or lets go on, and wait until the session and the page have done so."""
-    tab.press(" ", "Space")
-    assert_soon(lambda: now(session)["is_paused"], is_paused)
-    hear(tab, session)
-
-
-def settle(tab):
-    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def text_of(tab, selector):
-    return tab.evaluate(f"document.querySelector({selector!r}).textContent").strip()
-
-
-def middle_of(tab, selector):
-    return tab.evaluate(
-        f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
-        f"(document.querySelector({selector!r}).getBoundingClientRect())"
-    )
-
-
-def board_of(tab):
-    return np.array(tab.evaluate("Array.from(page.board)")).reshape(-1, tab.evaluate("page.painter.width"))
-
-
-def place_of(tab, row, column):
-    """The middle of a cell, in pixels of the window."""
-    return tab.evaluate(
-        f"[page.view.x + {column + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().left, "
-        f"page.view.y + {row + 0.5} * page.view.scale + page.view.box.getBoundingClientRect().top]"
-    )
-
-
-def spot_of(tab, owner):
-    """A place of the window with a cell of ``owner``, nothing over it, and few other owners around."""
-    board = board_of(tab)
-    alike = np.pad(board == owner, 1)
-    inner = sum(np.roll(alike, (dr, dc), (0, 1))[1:-1, 1:-1] for dr in (-1, 0, 1) for dc in (-1, 0, 1))
-    cells = [cell for cell in np.argsort(-inner, axis=None, kind="stable") if board.flat[cell] == owner]
-    places = (place_of(tab, *np.unravel_index(cell, board.shape)) for cell in cells)
-    return next(
-        (x, y) for x, y in places if tab.evaluate(f"document.elementFromPoint({x}, {y}) === element('cells')")
-    )
-
-
 def launches_of(replay):
     """Tick, target and fraction of the player's launches."""
     return [tuple(row) for row in replay.launches[replay.launches[:, 1] == 1][:, [0, 2, 3]].tolist()]
-
-
-def num_posts(tab):
-    return sum(address.endswith("/act") for address in tab.requests())
-
-
-def pass_tick(tab, act):
-    """Do ``act``, which makes a decision of a game that waits for it, and wait until that has been shown."""
-    tick = tab.evaluate("page.game.now.tick")
-    act()
-    tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
-    tab.wait_for("page.film.ticks[page.frame] === page.film.lastTick")
 
 
 def is_legal(tab, owner=FREE):
@@ -152,7 +64,7 @@ def is_legal(tab, owner=FREE):
 
 def hold_until_legal(tab, owner=FREE):
     while not is_legal(tab, owner):
-        pass_tick(tab, lambda: tab.press("h"))
+        pass_tick(tab, lambda: tab.keyboard.press("h"))
 
 
 # ---- by mouse --------------------------------------------------------------------------------------
@@ -165,12 +77,12 @@ def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     assert text_of(tab, "#me .facts") == "12 cells, 512 troops"
     assert text_of(tab, "#me .when") == "tick 0, your turn"
     x, y = spot_of(tab, FREE)
-    tab.mouse("mouseMoved", x, y)
-    tab.wait_for("element('tip').textContent === 'free land: click to send 128 troops'")
-    pass_tick(tab, lambda: tab.click(x, y))
+    tab.mouse.move(x, y)
+    soon(tab, "element('tip').textContent === 'free land: click to send 128 troops'")
+    pass_tick(tab, lambda: tab.mouse.click(x, y))
     assert text_of(tab, "#under-way") == f"you attack free land with {now(game.session)['attacks'][0][1]}"
     for _ in range(3):
-        pass_tick(tab, lambda: tab.press("h"))
+        pass_tick(tab, lambda: tab.keyboard.press("h"))
     land = int((board_of(tab) == 1).sum())
     assert land > 12
     assert text_of(tab, "#me .facts").startswith(f"{land} cells, ")
@@ -184,29 +96,31 @@ def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
 def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
     tab, game = play()
     for owner, reason in [(1, "this is your own land"), (3, "too far: your land does not touch it")]:
-        tab.click(*spot_of(tab, owner))
+        tab.mouse.click(*spot_of(tab, owner))
         name = text_of(tab, f".row[data-seat='{owner}'] span:nth-child(3)")
-        tab.wait_for(f"element('said').textContent === '{name}: {reason}.'")
-    pass_tick(tab, lambda: (tab.press("0"), tab.press("n")))  # leaves too few for the next front
+        soon(tab, f"element('said').textContent === '{name}: {reason}.'")
+    pass_tick(
+        tab, lambda: (tab.keyboard.press("0"), tab.keyboard.press("n"))
+    )  # leaves too few for the next front
     while is_legal(tab):
-        pass_tick(tab, lambda: tab.press("n"))
-    posts = num_posts(tab)
-    tab.click(*spot_of(tab, FREE))
+        pass_tick(tab, lambda: tab.keyboard.press("n"))
+    posts = len(game.posts)
+    tab.mouse.click(*spot_of(tab, FREE))
     (free,) = (one for one in now(game.session)["openings"] if one["owner"] == FREE)
     assert free["reason"].startswith("needs ")
     assert_soon(lambda: text_of(tab, "#said"), f"free land: {free['reason']}.")
     settle(tab)
-    assert num_posts(tab) == posts
+    assert len(game.posts) == posts
     replay_of(game)
 
 
 def test_blocked_cells_cannot_be_attacked(play):
-    tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
+    tab, game = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
     reason = "water or mountains: nobody can go there"
-    tab.click(*spot_of(tab, BLOCKED))
+    tab.mouse.click(*spot_of(tab, BLOCKED))
     assert_soon(lambda: text_of(tab, "#said"), f"{reason}.")
     assert_soon(lambda: text_of(tab, "#tip"), reason)
-    assert num_posts(tab) == 0
+    assert len(game.posts) == 0
 
 
 def test_a_target_that_is_out_is_said_to_be_out(play):
@@ -235,7 +149,7 @@ def test_legal_targets_are_outlined(play):
     assert line_at(tab, row + 1, column + 0.5) == [255, 255, 255, 255]
     assert line_at(tab, row + 0.5, column + 0.5)[3] == 0
     while is_legal(tab):
-        pass_tick(tab, lambda: (tab.press("0"), tab.press("n")))
+        pass_tick(tab, lambda: (tab.keyboard.press("0"), tab.keyboard.press("n")))
     settle(tab)
     row, column = np.argwhere(board_of(tab) == 1)[-1]
     assert line_at(tab, row + 1, column + 0.5)[:3] == [0, 0, 0]  # only around own land
@@ -256,22 +170,22 @@ def test_small_land_has_a_ring_around_it(play):
 
 def test_who_clicks_goes_on_with_the_keys_of_the_game(play):
     tab, game = play()
-    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#hold")))
+    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#hold")))
     tick = tab.evaluate("page.game.now.tick")
     pause(tab, game.session, is_paused=True)
     pause(tab, game.session, is_paused=False)
-    assert num_posts(tab) == 3  # space has not held once more
+    assert len(game.posts) == 3  # space has not held once more
     assert tab.evaluate("page.game.now.tick") == tick
     choose = "pace.value = 'step', pace.dispatchEvent(new Event('change', { bubbles: true }))"
-    tab.click(*middle_of(tab, "#pace"))
+    tab.mouse.click(*middle_of_element(tab, "#pace"))
     assert tab.evaluate("document.activeElement === element('pace')")
     tab.evaluate(f"[pace = element('pace')] && ({choose})")
     assert tab.evaluate("document.activeElement === document.body")
-    pass_tick(tab, lambda: tab.press("h"))
+    pass_tick(tab, lambda: tab.keyboard.press("h"))
     for _ in range(40):
         if tab.evaluate("document.activeElement === element('pace')"):
             break
-        tab.press("Tab")
+        tab.keyboard.press("Tab")
     tab.evaluate(f"[pace = element('pace')] && ({choose})")
     assert tab.evaluate("document.activeElement === element('pace')")  # by keyboard, it keeps the focus
 
@@ -287,16 +201,16 @@ def test_titles_name_keys_that_there_are(play):
         assert keys <= set(tab.evaluate("Object.keys(KEYS)")) | {"left arrow", "right arrow"}
         if tab.evaluate("Boolean(page.game)"):
             assert not keys & set("0123456789")  # these are fractions
-            tab.press("b")
-            tab.wait_for("!page.overlay.hasNames")
+            tab.keyboard.press("b")
+            soon(tab, "!page.overlay.hasNames")
         tab.evaluate("page.game?.watchAgain()")
 
 
 def test_a_picture_is_copied_and_that_is_said(play):
     tab, _ = play()
-    tab.evaluate("navigator.clipboard.write = async (items) => { window.copied = items.length; }")
-    tab.click(*middle_of(tab, "#picture"))
-    tab.wait_for("window.copied === 1 && element('said').textContent === 'The picture has been copied.'")
+    tab.evaluate("navigator.clipboard.write = async (items) => { window.copied = items.length; }; 0")
+    tab.mouse.click(*middle_of_element(tab, "#picture"))
+    soon(tab, "window.copied === 1 && element('said').textContent === 'The picture has been copied.'")
     assert tab.evaluate(
         "element('link').offsetParent === null"
     )  # whose moments a game that is played has not
@@ -305,19 +219,19 @@ def test_a_picture_is_copied_and_that_is_said(play):
 def test_the_buttons_do_what_their_keys_do(play, replay_of):
     tab, game = play()
     tab.evaluate("element('share').value = 1, element('share').dispatchEvent(new Event('input'))")
-    tab.wait_for("document.querySelector('#game output').textContent === '3.1 % = 16'")
+    soon(tab, "document.querySelector('#game output').textContent === '3.1 % = 16'")
     (free,) = now(game.session)["openings"]
     assert free["least"] > 16  # raised to what a launch needs
     assert text_of(tab, "#send") == f"send {free['least']} to free land"
-    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#send")))
-    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#hold")))
-    tab.click(*middle_of(tab, "#pause"))
-    tab.wait_for("element('pause').textContent === 'go on'")
-    tab.click(*middle_of(tab, "#pause"))
-    tab.wait_for("element('pause').textContent === 'pause'")
+    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#send")))
+    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#hold")))
+    tab.mouse.click(*middle_of_element(tab, "#pause"))
+    soon(tab, "element('pause').textContent === 'go on'")
+    tab.mouse.click(*middle_of_element(tab, "#pause"))
+    soon(tab, "element('pause').textContent === 'pause'")
     hold_until_legal(tab)
     tick = now(game.session)["tick"]
-    pass_tick(tab, lambda: tab.click(*middle_of(tab, "#openings button[data-owner='0']")))
+    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#openings button[data-owner='0']")))
     assert launches_of(replay_of(game)) == [(0, FREE, 32), (tick, FREE, 32)]
 
 
@@ -330,43 +244,43 @@ def test_each_key_has_its_fraction(play, replay_of):
     made = []
     for key, fraction in zip("1234567890", FRACTIONS, strict=True):
         hold_until_legal(tab)
-        tab.press(key)
-        tab.wait_for(f"page.game.share === {FRACTIONS.index(fraction)}")
+        tab.keyboard.press(key)
+        soon(tab, f"page.game.share === {FRACTIONS.index(fraction)}")
         assert tab.evaluate("element('share').value") == str(FRACTIONS.index(fraction))
         tick = now(game.session)["tick"]
-        pass_tick(tab, lambda: tab.press("n"))
+        pass_tick(tab, lambda: tab.keyboard.press("n"))
         made.append((tick, FREE, fraction))
-    tab.press("ArrowLeft")
-    tab.wait_for("page.game.share === 8")
-    tab.press("ArrowRight")
-    tab.wait_for("page.game.share === 9")
+    tab.keyboard.press("ArrowLeft")
+    soon(tab, "page.game.share === 8")
+    tab.keyboard.press("ArrowRight")
+    soon(tab, "page.game.share === 9")
     assert launches_of(replay_of(game)) == made
 
 
 @pytest.mark.quick
 def test_a_pause_stops_the_ticks(play):
-    tab, game = play(pace=200)
-    tab.wait_for("page.game.now.tick >= 30")
+    tab, game = play(pace=20, config=LONG)
+    soon(tab, "page.game.now.tick >= 30")
     pause(tab, game.session, is_paused=True)
     tick = now(game.session)["tick"]
     assert text_of(tab, "#pause") == "go on"
     is_sent = is_legal(tab)
-    tab.press("n")  # waits for the game to go on
+    tab.keyboard.press("n")  # waits for the game to go on
     if is_sent:
-        tab.wait_for("element('said').textContent.endsWith('when the game goes on')")
-    tab.press("]")
-    assert_soon(lambda: now(game.session)["pace"], 320)  # some turns of the session later
+        soon(tab, "element('said').textContent.endsWith('when the game goes on')")
+    tab.keyboard.press("]")
+    assert_soon(lambda: now(game.session)["pace"], 40)  # some turns of the session later
     assert now(game.session)["tick"] == tick
     assert_soon(lambda: tab.evaluate("page.film.lastTick"), tick)
     pause(tab, game.session, is_paused=False)
-    tab.wait_for(f"page.game.now.tick > {tick}")
+    soon(tab, f"page.game.now.tick > {tick}")
 
 
 def test_the_pace_can_be_changed(play):
-    tab, game = play(pace=40)
+    tab, game = play(pace=40, config=LONG)
     for key, pace in [("]", 80), ("]", 160), ("[", 80), ("[", 40), ("[", 20)]:
-        tab.press(key)
-        tab.wait_for(f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
+        tab.keyboard.press(key)
+        soon(tab, f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
     tab.evaluate("element('pace').value = 'step', element('pace').dispatchEvent(new Event('change'))")
     assert_soon(lambda: now(game.session)["pace"], "step")
     hear(tab, game.session)
@@ -377,52 +291,52 @@ def test_the_pace_can_be_changed(play):
 
 def test_to_resign_is_asked_once(play):
     tab, game = play()
-    tab.press("r")
-    tab.wait_for("element('resigning').open")
-    tab.press("n")  # no command while the page asks
-    tab.press("Enter")  # "play on" has the focus
-    tab.wait_for("!element('resigning').open")
-    assert num_posts(tab) == 0
-    tab.press("r")
-    tab.wait_for("element('resigning').open")
-    tab.press("Tab")
-    tab.press("Enter")
+    tab.keyboard.press("r")
+    soon(tab, "element('resigning').open")
+    tab.keyboard.press("n")  # no command while the page asks
+    tab.keyboard.press("Enter")  # "play on" has the focus
+    soon(tab, "!element('resigning').open")
+    assert len(game.posts) == 0
+    tab.keyboard.press("r")
+    soon(tab, "element('resigning').open")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
     assert_soon(lambda: now(game.session)["has_resigned"], True)
-    tab.wait_for("page.game.now.has_resigned && page.film.lastTick >= 30")  # bots play on
+    soon(tab, "page.game.now.has_resigned && page.film.lastTick >= 30")  # bots play on
 
 
 def test_a_whole_game_by_keyboard_alone(play, replay_of):
     tab, game = play(config=TWO, seats=("agent", "novice"))
     targets = set()
-    tab.press("7")
+    tab.keyboard.press("7")
     while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
         owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
         if owner is None:
-            pass_tick(tab, lambda: tab.press("h"))
+            pass_tick(tab, lambda: tab.keyboard.press("h"))
         elif owner == FREE:
-            pass_tick(tab, lambda: tab.press("n"))
+            pass_tick(tab, lambda: tab.keyboard.press("n"))
         else:
             for _ in range(40):
                 if tab.evaluate("document.activeElement.dataset.owner") == str(owner):
                     break
-                tab.press("Tab")
-            pass_tick(tab, lambda: tab.press("Enter"))
+                tab.keyboard.press("Tab")
+            pass_tick(tab, lambda: tab.keyboard.press("Enter"))
         targets.add(owner)
     assert targets >= {2, FREE}
-    tab.wait_for("element('ending').open")
+    soon(tab, "element('ending').open")
     told = now(game.session)
     assert text_of(tab, "#ending h2") == f"The end: place {told['place']:g} of 2"
     assert text_of(tab, "#ending code") == told["replay"]
     ticks = told["tick"]
     tab.evaluate("page.speed = 0")  # so that it never plays to the end
-    tab.press("Tab", shift=True)  # from "close" to "watch again"
-    tab.press("Enter")
-    tab.wait_for("!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
-    tab.wait_for("page.frame === 0")
-    tab.press(" ")
-    tab.wait_for("!page.isPlaying")  # keys are those of watching
-    tab.press("End")
-    tab.wait_for(f"page.film.ticks[page.frame] === {ticks}")
+    tab.keyboard.press("Shift+Tab")  # from "close" to "watch again"
+    tab.keyboard.press("Enter")
+    soon(tab, "!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
+    soon(tab, "page.frame === 0")
+    tab.keyboard.press("Space")
+    soon(tab, "!page.isPlaying")  # keys are those of watching
+    tab.keyboard.press("End")
+    soon(tab, f"page.film.ticks[page.frame] === {ticks}")
     replay = replay_of(game)
     assert (replay.num_ticks, replay.is_over) == (ticks, True)
     assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
@@ -432,24 +346,24 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
 
 
 def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
-    tab, game = play(config=TWO, seats=("agent", "novice"), size=PHONE)
+    tab, game = play(config=TWO, seats=("agent", "novice"), window=PHONE)
     targets = set()
     while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
         owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
         if owner is None:
-            pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#hold")))
+            pass_tick(tab, lambda: tab.touchscreen.tap(*middle_of_element(tab, "#hold")))
             continue
-        posts = num_posts(tab)
-        tab.tap(*spot_of(tab, owner))
-        tab.wait_for(f"page.game.target === {owner}")
-        assert num_posts(tab) == posts  # chosen, and not yet sent
-        pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#send")))
+        posts = len(game.posts)
+        tab.touchscreen.tap(*spot_of(tab, owner))
+        soon(tab, f"page.game.target === {owner}")
+        assert len(game.posts) == posts  # chosen, and not yet sent
+        pass_tick(tab, lambda: tab.touchscreen.tap(*middle_of_element(tab, "#send")))
         targets.add(owner)
     assert targets >= {2, FREE}
-    tab.wait_for("element('ending').open")
+    soon(tab, "element('ending').open")
     tab.evaluate("page.speed = 0")  # so that it never plays to the end
-    tab.tap(*middle_of(tab, "#ending button[value='again']"))
-    tab.wait_for("!page.game && page.isPlaying")
+    tab.touchscreen.tap(*middle_of_element(tab, "#ending button[value='again']"))
+    soon(tab, "!page.game && page.isPlaying")
     replay = replay_of(game)
     assert replay.is_over
     assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
@@ -457,7 +371,7 @@ def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (360, 640), (844, 390)])
 def test_what_is_touched_is_large_enough(play, width, height):
-    tab, _ = play(size={"width": width, "height": height})
+    tab, _ = play({"width": width, "height": height, "is_touched": True})
     sizes = tab.evaluate(
         "[...document.querySelectorAll('button, select, input')].filter((one) => one.offsetParent && "
         "!one.closest('dialog')).map((one) => [one.id || one.title || one.textContent, "
@@ -480,7 +394,7 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
         seats=("agent", *["novice"] * 31),
         names=("Ada", *["novice"] * 31),
     )
-    tab.resize(width, height)
+    tab.set_viewport_size({"width": width, "height": height})
     tab.evaluate("page.game.target = 9, page.game.now.openings.length = 1")
     tab.evaluate(
         "for (let n = 2; n < 18; n++) page.game.now.openings.push({ owner: n, cells: 9, reason: '' })"
@@ -501,37 +415,38 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
 def test_a_page_that_is_loaded_again_joins_at_the_present_tick(play):
     tab, game = play()
     for _ in range(5):
-        pass_tick(tab, lambda: tab.press("h"))
+        pass_tick(tab, lambda: tab.keyboard.press("h"))
     tab.reload()
     ready(tab)
     assert tab.evaluate("[page.game.now.tick, page.film.lastTick, page.film.ticks[page.frame]]") == [50] * 3
     frame = game.session._game.state.owner[0, 1:-1, 1:-1]
     np.testing.assert_array_equal(board_of(tab), frame)
     hold_until_legal(tab)
-    pass_tick(tab, lambda: tab.press("n"))
+    pass_tick(tab, lambda: tab.keyboard.press("n"))
     assert now(game.session)["attacks"]
 
 
 @pytest.mark.quick
 def test_the_page_asks_its_own_server_alone(play):
     tab, game = play()
-    pass_tick(tab, lambda: tab.press("h"))
+    pass_tick(tab, lambda: tab.keyboard.press("h"))
     url = game.server.url
-    assert set(tab.requests()) == {url, f"{url}film", f"{url}seat", f"{url}act"}
+    asked = {request.url for request in tab.requests()}
+    assert asked == {url, f"{url}film", f"{url}seat", f"{url}act"}
 
 
 def test_spectators_watch_bots_and_can_pause(play):
-    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=200)
-    tab.wait_for("page.game.now.tick >= 20")
+    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
+    soon(tab, "page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
-    tab.press("n")
-    tab.wait_for("element('said').textContent === 'free land: you are a spectator.'")
+    tab.keyboard.press("n")
+    soon(tab, "element('said').textContent === 'free land: you are a spectator.'")
     pause(tab, game.session, is_paused=True)
-    assert num_posts(tab) == 1
+    assert len(game.posts) == 1
 
 
 @pytest.mark.quick
-def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
+def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
     """`territorial play` itself: the address that it prints, a launch, Ctrl-C, and what it leaves."""
     size = ["--height", "32", "--width", "32", "--num-players", "4", "--seed", "3", "--person", "Ada"]
     process = subprocess.Popen(
@@ -544,10 +459,10 @@ def test_the_command_plays_from_its_address_to_its_replay(browser, tmp_path):
     )
     try:
         url = process.stdout.readline().split()[2]
-        tab = browser.open(url)
+        tab = open_page(url)
         ready(tab)
-        pass_tick(tab, lambda: tab.press("n"))
-        tab.call("Page.close")
+        pass_tick(tab, lambda: tab.keyboard.press("n"))
+        leave(tab)
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=SECONDS)
     finally:
@@ -578,9 +493,9 @@ def bars_of(tab):
 def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
     tab, game = play(advisor=Network(TRAINED / "network.safetensors"))
     assert now(game.session)["panels"] == {}
-    pass_tick(tab, lambda: tab.press("n"))
-    tab.press("p")
-    tab.wait_for("!element('advice').hidden")
+    pass_tick(tab, lambda: tab.keyboard.press("n"))
+    tab.keyboard.press("p")
+    soon(tab, "!element('advice').hidden")
     for _ in range(12):
         told = now(game.session)["panels"]["advice"]
         settle(tab)
@@ -589,11 +504,11 @@ def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
         assert bars[0][0].startswith("hold" if options[0]["owner"] == -1 else "")
         assert float(bars[0][2][:-1]) == pytest.approx(100 * options[0]["part"], abs=0.01)
         assert bars[0][1] == f"{int(1000 * options[0]['part']) / 10:.1f}%"
-        pass_tick(tab, lambda: tab.press("h"))
+        pass_tick(tab, lambda: tab.keyboard.press("h"))
     assert text_of(tab, "#advice h2").startswith("What net:")
     assert tab.evaluate("element('advise').getAttribute('aria-pressed')") == "true"
-    tab.press("p")
-    tab.wait_for("element('advice').hidden")
+    tab.keyboard.press("p")
+    soon(tab, "element('advice').hidden")
     assert now(game.session)["panels"] == {}
     assert launches_of(replay_of(game)) == [(0, FREE, FRACTIONS[6])]
 
@@ -601,9 +516,9 @@ def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
 def test_the_view_of_an_agent_is_shown_by_a_key(play):
     tab, game = play(advisor="upstart-1", config=territorial.GameConfig(height=40, width=40, num_players=4))
     for _ in range(3):
-        pass_tick(tab, lambda: tab.press("n") if is_legal(tab) else tab.press("h"))
-    tab.press("o")
-    tab.wait_for("!element('sight').hidden && document.querySelectorAll('#sight canvas').length === 6")
+        pass_tick(tab, lambda: tab.keyboard.press("n") if is_legal(tab) else tab.keyboard.press("h"))
+    tab.keyboard.press("o")
+    soon(tab, "!element('sight').hidden && document.querySelectorAll('#sight canvas').length === 6")
     settle(tab)
     told = now(game.session)["panels"]["sight"]
     rows = tab.evaluate(
@@ -620,17 +535,17 @@ def test_the_view_of_an_agent_is_shown_by_a_key(play):
     )
     assert bytes(level) == base64.b64decode(told["planes"]["data"][0])
     assert max(level) > 0
-    tab.press("o")
-    tab.wait_for("element('sight').hidden")
+    tab.keyboard.press("o")
+    soon(tab, "element('sight').hidden")
 
 
 def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(play):
-    tab, game = play(advisor=Network(TRAINED / "network.safetensors"), size=PHONE)  # a long name
+    tab, game = play(advisor=Network(TRAINED / "network.safetensors"), window=PHONE)  # a long name
     for button, panel in (("advise", "advice"), ("see", "sight")):
-        tab.tap(*middle_of(tab, f"#{button}"))
-        tab.wait_for(f"!element('{panel}').hidden")
+        tab.touchscreen.tap(*middle_of_element(tab, f"#{button}"))
+        soon(tab, f"!element('{panel}').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     tab.reload()
     ready(tab)
-    tab.wait_for("!element('advice').hidden && !element('sight').hidden")
+    soon(tab, "!element('advice').hidden && !element('sight').hidden")
     assert set(now(game.session)["panels"]) == {"advice", "sight"}

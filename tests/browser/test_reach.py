@@ -3,14 +3,11 @@
 import numpy as np
 import pytest
 
-from tests.browser import chromium
-from tests.browser.games import SMALL_SEATS, small_game
+from tests.browser.chromium import PHONE, soon
+from tests.browser.games import SMALL_SEATS, full_game, small_game
 from tests.browser.support import middle_of, place_of, rows_of, settle
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 def cell_that_changes(frames):
@@ -23,31 +20,31 @@ def cell_that_changes(frames):
 def test_the_tip_tells_of_the_moment_that_is_shown(small):
     row, column, early, late = cell_that_changes(small_game()[0])
     settle(small, f"page.seek({early.tick})")
-    small.mouse("mouseMoved", *place_of(small, row, column))
-    small.wait_for("element('tip').textContent.startsWith('free land')")
+    small.mouse.move(*place_of(small, row, column))
+    soon(small, "element('tip').textContent.startsWith('free land')")
     seat = int(late.owner[row, column])
     settle(small, f"page.seek({late.tick})")  # the pointer rests
-    small.wait_for(f"element('tip').textContent.startsWith('P{seat} {SMALL_SEATS[seat - 1]}')")
-    small.press("Home")
-    small.wait_for("element('tip').textContent.startsWith('free land')")
+    soon(small, f"element('tip').textContent.startsWith('P{seat} {SMALL_SEATS[seat - 1]}')")
+    small.keyboard.press("Home")
+    soon(small, "element('tip').textContent.startsWith('free land')")
 
 
 def test_the_tip_tells_of_what_lies_under_a_resting_pointer_after_a_zoom(small):
     box = small.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
     x, y = box["left"] + box["width"] / 4, box["top"] + box["height"] / 2
-    small.mouse("mouseMoved", x, y)
-    small.wait_for("!element('tip').hidden")
-    small.press("+")
-    small.press("+")
+    small.mouse.move(x, y)
+    soon(small, "!element('tip').hidden")
+    small.keyboard.press("+")
+    small.keyboard.press("+")
     settle(small)
     spot = small.evaluate(f"page.view.cellAt({x - box['left']}, {y - box['top']})")
-    small.wait_for(f"element('tip').textContent.includes('(row {spot['row']}, column {spot['column']})')")
+    soon(small, f"element('tip').textContent.includes('(row {spot['row']}, column {spot['column']})')")
 
 
 def test_a_followed_seat_stays_in_the_middle_when_a_paused_game_is_zoomed(full):
     settle(full, "page.seek(2000), page.follow(7)")
     for _ in range(4):
-        full.press("+")
+        full.keyboard.press("+")
     settle(full)
     middle = full.evaluate("centerOf(page.board, 256, 7)")
     x, y = place_of(full, middle["row"] - 0.5, middle["column"] - 0.5)
@@ -58,7 +55,7 @@ def test_a_followed_seat_stays_in_the_middle_when_a_paused_game_is_zoomed(full):
 
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (1280, 560), (390, 844), (1440, 900)])
 def test_nothing_covers_a_control(full, width, height):
-    full.resize(width, height)
+    full.set_viewport_size({"width": width, "height": height})
     settle(full)
     covered = full.evaluate("""[...document.querySelectorAll("button:not(.row), select")]
         .filter((control) => {
@@ -72,31 +69,31 @@ def test_nothing_covers_a_control(full, width, height):
 def test_the_standings_are_reached_and_used_by_keyboard(full):
     settle(full, "page.seek(1500), element('help').focus()")
     for _ in range(12):
-        full.press("Tab")
+        full.keyboard.press("Tab")
         if full.evaluate("document.activeElement.matches('.rows .row')"):
             break
     seats = [seat for seat, _, _ in rows_of(full)]
     focused = "Number(document.activeElement.dataset.seat)"
     assert full.evaluate(focused) == seats[0]
-    full.press("Enter")
-    full.wait_for(f"page.followed === {seats[0]}")
+    full.keyboard.press("Enter")
+    soon(full, f"page.followed === {seats[0]}")
     assert full.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
-    full.press("ArrowDown")
-    full.press("ArrowDown")
-    full.wait_for(f"page.followed === {seats[2]} && {focused} === {seats[2]}")
+    full.keyboard.press("ArrowDown")
+    full.keyboard.press("ArrowDown")
+    soon(full, f"page.followed === {seats[2]} && {focused} === {seats[2]}")
     settle(full, "page.seek(5000)")  # the rows change places, and the focus stays
     assert full.evaluate(focused) == seats[2]
-    full.press("Tab")
+    full.keyboard.press("Tab")
     assert not full.evaluate("document.activeElement.matches('.rows .row')")  # one stop, not 32
-    full.press("Tab", shift=True)
+    full.keyboard.press("Shift+Tab")
     assert full.evaluate(focused) == seats[2]
-    full.press(" ", "Space")
-    full.wait_for("page.followed === 0")
+    full.keyboard.press("Space")
+    soon(full, "page.followed === 0")
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
-def test_fingers_find_targets_of_44_pixels(full, width, height):
-    full.touch(width, height)
+def test_fingers_find_targets_of_44_pixels(show, width, height):
+    full = show(full_game()[1], width=width, height=height, is_touched=True)
     settle(full, "page.follow(3)")
     small = full.evaluate("""[...document.querySelectorAll("button, select, input")].map((control) => {
         const { width, height } = control.getBoundingClientRect();
@@ -107,8 +104,8 @@ def test_fingers_find_targets_of_44_pixels(full, width, height):
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
-def test_following_moves_the_list_and_leaves_the_board(full, width, height):
-    full.touch(width, height)
+def test_following_moves_the_list_and_leaves_the_board(show, width, height):
+    full = show(full_game()[1], width=width, height=height, is_touched=True)
     settle(full, "page.seek(5000)")
     top = "element('view').getBoundingClientRect().top"
     before, last = full.evaluate(top), rows_of(full)[-1][0]
@@ -121,11 +118,11 @@ def test_following_moves_the_list_and_leaves_the_board(full, width, height):
     })()""")
 
 
-def test_a_finger_follows_who_it_taps(small):
-    frames, _ = small_game()
+def test_a_finger_follows_who_it_taps(show):
+    frames, film = small_game()
+    small = show(film, **PHONE)
     frame = frames[len(frames) // 3]
-    small.touch(390, 844)
     settle(small, f"page.seek({frame.tick})")
     seat = int(frame.land.argmax()) + 1
-    small.tap(*place_of(small, *middle_of(frame.owner, seat)))
-    small.wait_for(f"page.followed === {seat}")
+    small.touchscreen.tap(*place_of(small, *middle_of(frame.owner, seat)))
+    soon(small, f"page.followed === {seat}")

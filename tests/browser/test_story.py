@@ -1,16 +1,14 @@
 """What happened when: marks, chapters, links to a moment, what is to come hidden, and games that are live."""
 
-import threading
-from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from territorial.render.film import FilmWriter, film_header
-from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
-from tests.browser import chromium
+from territorial.render.server import Feed
+from territorial.render.web import write_page
+from tests.browser.chromium import leave, soon
 from tests.browser.games import (
     FULL_SEATS,
     SMALL,
@@ -18,12 +16,9 @@ from tests.browser.games import (
     full_game,
     small_game,
 )
-from tests.browser.support import settle, stop_clock, text_of
+from tests.browser.support import serving, settle, stop_clock, text_of
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
 
 def name(seat):
@@ -56,10 +51,10 @@ def test_deaths_and_changes_of_leader_are_marked(full):
     tick, seat = died[-1]
     box = full.evaluate("JSON.parse(JSON.stringify(element('marks').getBoundingClientRect()))")
     x, y = box["left"] + 8 + (box["width"] - 16) * tick / last.tick, box["top"] + 8
-    full.mouse("mouseMoved", x, y)
-    full.wait_for(f"element('tip').textContent === 'tick {tick:,}: {name(seat)} is out'")
-    full.click(x, y)
-    full.wait_for(f"page.tick === {tick}")
+    full.mouse.move(x, y)
+    soon(full, f"element('tip').textContent === 'tick {tick:,}: {name(seat)} is out'")
+    full.mouse.click(x, y)
+    soon(full, f"page.tick === {tick}")
 
 
 def test_chapters_are_the_largest_swing_and_the_closest_fight(full):
@@ -84,7 +79,7 @@ def test_chapters_are_the_largest_swing_and_the_closest_fight(full):
     full.evaluate(
         f"element('chapters').value = '{tick}', element('chapters').dispatchEvent(new Event('change'))"
     )
-    full.wait_for(f"page.tick === {tick}")
+    soon(full, f"page.tick === {tick}")
 
 
 def closest_fight(frames):
@@ -107,29 +102,27 @@ def closest_fight(frames):
     return found
 
 
-def test_a_link_leads_to_a_tick_and_a_seat(browser, tmp_path):
+def test_a_link_leads_to_a_tick_and_a_seat(open_page, tmp_path):
     write_page(tmp_path / "game.html", full_game()[1])
-    tab = browser.open((tmp_path / "game.html").as_uri() + "#t=1600&follow=7")
-    tab.wait_for("page.film.isComplete && page.tick === 1600 && page.followed === 7 && !page.isPlaying")
+    tab = open_page((tmp_path / "game.html").as_uri() + "#t=1600&follow=7")
+    soon(tab, "page.film.isComplete && page.tick === 1600 && page.followed === 7 && !page.isPlaying")
     assert text_of(tab, "#clock") == "tick 1,600 of 6,056"
     tab.evaluate("location.hash = '#t=320'")
-    tab.wait_for("page.tick === 320 && page.followed === 7")
+    soon(tab, "page.tick === 320 && page.followed === 7")
     tab.evaluate("location.hash = '#t=x&follow=99'")  # neither is there
     settle(tab)
     assert tab.evaluate("[page.tick, page.followed]") == [320, 7]
     settle(tab, "page.seek(905)")
     stop_clock(tab)
-    tab.press("k")
-    tab.wait_for("location.hash === '#t=900&follow=7'")
-    assert "moment" in tab.wait_for("!element('status').hidden && element('status').textContent")
-    assert tab.complaints() == []
-    tab.call("Page.close")
+    tab.keyboard.press("k")
+    soon(tab, "location.hash === '#t=900&follow=7'")
+    assert "moment" in soon(tab, "!element('status').hidden && element('status').textContent")
 
 
 def test_what_is_to_come_can_be_hidden(full):
     frames, _ = full_game()
     settle(full, "page.seek(1500)")
-    full.press("f")
+    full.keyboard.press("f")
     settle(full)
     assert text_of(full, "#clock") == "tick 1,500"
     assert full.evaluate("element('hide').getAttribute('aria-pressed')") == "true"
@@ -156,19 +149,7 @@ def test_what_is_to_come_can_be_hidden(full):
     assert frames[-1].tick == 6056
 
 
-@contextmanager
-def serving(feed):
-    with PageServer(page(), feed) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(browser):
+def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
     frames, _ = small_game()
     writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
 
@@ -177,29 +158,29 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(browser):
             feed.append(writer.write(frame))
 
     with serving(feed) as url:
-        tab = browser.open(url)
+        tab = open_page(url)
         tab.evaluate("page.speed = 0")  # so that it gets to the end by what is tested alone
         send(0, 20)
-        tab.wait_for("page.film.length === 20 && !element('live').hidden")
-        assert not tab.evaluate("page.isLive")  # it is on its way there
+        soon(tab, "page.film.length === 20 && !element('live').hidden")
+        settle(tab, "page.seek(0)")  # where it is live already if the first frame came in alone
+        assert not tab.evaluate("page.isLive")
         tab.evaluate("element('live').click()")
-        tab.wait_for("page.isLive && page.frame === 19")
-        tab.wait_for("element('status').textContent === 'Live: the game is being played.'")
+        soon(tab, "page.isLive && page.frame === 19")
+        soon(tab, "element('status').textContent === 'Live: the game is being played.'")
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
         send(20, 60)
-        tab.wait_for("page.frame === 59")
-        tab.press("ArrowLeft")
-        tab.wait_for("page.frame === 58 && !page.isLive && !page.isPlaying")
+        soon(tab, "page.frame === 59")
+        tab.keyboard.press("ArrowLeft")
+        soon(tab, "page.frame === 58 && !page.isLive && !page.isPlaying")
         send(60, 70)
-        tab.wait_for("page.film.length === 70")
+        soon(tab, "page.film.length === 70")
         settle(tab)
         assert tab.evaluate("page.frame") == 58  # looking back is not disturbed
-        tab.press("End")
-        tab.wait_for("page.isLive && page.frame === 69")
+        tab.keyboard.press("End")
+        soon(tab, "page.isLive && page.frame === 69")
         send(70, len(frames))
         feed.append(writer.close())
         feed.close()
-        tab.wait_for("page.film.isComplete && !page.isPlaying && element('live').hidden")
+        soon(tab, "page.film.isComplete && !page.isPlaying && element('live').hidden")
         assert text_of(tab, "#status").startswith("The end: P")
-        assert tab.complaints() == []
-        tab.call("Page.close")
+        leave(tab)

@@ -6,21 +6,23 @@ import pytest
 
 from territorial.render import player_colors
 from territorial.render.film import film_header, write_film
-from territorial.render.web import page
 from territorial.replay import Replay
-from tests.browser import chromium
-from tests.browser.support import assert_soon, rows_of, settle, text_of
-from tests.browser.test_play_page import middle_of, pass_tick, ready, spot_of
-from tests.play.sessions import SMALL, served, wait_for
+from tests.browser.chromium import PHONE
+from tests.browser.support import (
+    assert_soon,
+    middle_of_element,
+    pass_tick,
+    rows_of,
+    settle,
+    spot_of,
+    text_of,
+)
+from tests.play.sessions import SMALL, wait_for
 from tests.replay.team_games import CONFIG, TEAMS, played
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium.find() is None, reason=f"none of {', '.join(chromium.NAMES)} is installed"),
-]
+pytestmark = pytest.mark.browser
 
 NAMES = ("a", "b", "c", "d", "e", "f")
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -146,36 +148,13 @@ TEAM_GAME = SMALL.replace(teams=(1, 2, 1, 2), max_ticks=600)
 ALLY, ENEMY = 3, 2
 
 
-@pytest.fixture
-def play(browser, tmp_path):
-    """A function that opens the page of a new game of two teams, and gives its tab and its session."""
-    games, tabs = [], []
-
-    def open_game(size=None, config=TEAM_GAME):
-        game = served(tmp_path / "game.replay", page(is_played=True), has_page=False, config=config)
-        games.append(game)
-        tab = browser.open(game.__enter__().server.url)
-        tabs.append(tab)
-        if size:
-            tab.touch(**size)
-        ready(tab)
-        return tab
-
-    yield open_game
-    for tab in tabs:
-        assert tab.complaints() == []
-        tab.call("Page.close")
-    for game in games:
-        game.__exit__(None, None, None)
-
-
 def gifts_in(path):
     wait_for(path.exists)
     return [tuple(row) for row in Replay.load(path).launches[:, [1, 2, 3]].tolist() if row[:2] == [1, ALLY]]
 
 
 def test_who_is_an_ally_is_said(play):
-    tab = play()
+    tab, _ = play(config=TEAM_GAME)
     assert text_of(tab, "#me b") == "P1 Ada, team 1"
     allies = tab.evaluate(
         "[...document.querySelectorAll('#allies button')].map((button) => button.innerText)"
@@ -189,18 +168,18 @@ def test_who_is_an_ally_is_said(play):
 
 @pytest.mark.parametrize("way", [pytest.param("click", marks=pytest.mark.quick), "key", "list"])
 def test_an_ally_is_given_troops(play, tmp_path, way):
-    tab = play()
+    tab, _ = play(config=TEAM_GAME)
     amount = tab.evaluate(f"page.game.amount({ALLY})")
     assert text_of(tab, "#allies button span:last-child").endswith("troops")
 
     def give():
         if way == "click":
-            tab.click(*spot_of(tab, ALLY))
+            tab.mouse.click(*spot_of(tab, ALLY))
         elif way == "key":
-            tab.press("g")
+            tab.keyboard.press("g")
         else:
             tab.evaluate("document.querySelector('#allies button').focus()")
-            tab.press("Enter")
+            tab.keyboard.press("Enter")
 
     pass_tick(tab, give)
     settle(tab)
@@ -210,28 +189,28 @@ def test_an_ally_is_given_troops(play, tmp_path, way):
 
 
 def test_a_tap_chooses_an_ally_and_the_button_gives(play):
-    tab = play(PHONE)
-    tab.tap(*spot_of(tab, ALLY))
+    tab, _ = play(PHONE, config=TEAM_GAME)
+    tab.touchscreen.tap(*spot_of(tab, ALLY))
     amount = tab.evaluate(f"page.game.amount({ALLY})")
     assert_soon(lambda: text_of(tab, "#send"), f"give {amount} to P3 turtle")
     assert tab.evaluate("page.game.now.tick") == 0
     settle(tab, "element('send').scrollIntoView()")
-    pass_tick(tab, lambda: tab.tap(*middle_of(tab, "#send")))
+    pass_tick(tab, lambda: tab.touchscreen.tap(*middle_of_element(tab, "#send")))
     settle(tab)
     assert text_of(tab, "#under-way .is-gift") == f"you gave P3 turtle {amount}"
 
 
 def test_an_ally_that_is_full_says_why_not(play):
-    tab = play(config=TEAM_GAME.replace(hard_cap=10, soft_cap=5))
+    tab, _ = play(config=TEAM_GAME.replace(hard_cap=10, soft_cap=5))
     reason = "has all the troops that its land can hold"
     assert tab.evaluate(f"page.game.hint({ALLY})") == reason
-    tab.press("g")
+    tab.keyboard.press("g")
     assert_soon(lambda: text_of(tab, "#said"), f"P3 turtle: {reason}.")
     assert tab.evaluate("page.game.now.tick") == 0
 
 
 def test_games_without_teams_have_no_list_of_allies(play):
-    tab = play(config=SMALL)
+    tab, _ = play(config=SMALL)
     assert tab.evaluate("element('allies').getClientRects().length") == 0
-    tab.press("g")
+    tab.keyboard.press("g")
     assert_soon(lambda: text_of(tab, "#said"), "You have no ally to give to.")

@@ -1,7 +1,6 @@
 """The example that trains on pairs in two processes, with tiny numbers: it learns, resumes, exports."""
 
 import csv
-import json
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import Network
-from territorial.files.locks import one_writer
 from tests.bots.networks import random_file, rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -189,18 +187,6 @@ def test_the_reward_is_what_was_asked_for(pairs_ppo, tmp_path):
         pairs_ppo.Settings(**TINY | {"save": str(tmp_path), "rewards": "place=1"})
 
 
-def test_a_run_of_a_release_with_fewer_settings_resumes_with_their_defaults(one_process, tmp_path, capsys):
-    one_process.main(options(tmp_path, updates=1))
-    path = tmp_path / "settings.json"
-    kept = json.loads(path.read_text())
-    assert kept.pop("rewards") == "land=1,placement=1"
-    path.write_text(json.dumps(kept))
-    assert one_process.main(options(tmp_path, updates=2)).updates == 2
-    with pytest.raises(SystemExit):
-        one_process.main(options(tmp_path, updates=3, rewards="placement=1"))
-    assert "rewards is 'placement=1'; the run in" in capsys.readouterr().err
-
-
 def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
     one_process.main(options(tmp_path, updates=2))
     path = tmp_path / "progress.csv"
@@ -244,15 +230,6 @@ def test_a_run_that_began_otherwise_is_left_alone(one_process, tmp_path, capsys)
     with pytest.raises(SystemExit):
         one_process.main(options(tmp_path, updates=3))
     assert "settings.json' does not hold the settings of a run" in capsys.readouterr().err
-
-
-@pytest.mark.verify
-def test_a_process_that_plays_and_dies_is_an_error(pairs_ppo, tmp_path, monkeypatch):
-    settings = pairs_ppo.Settings(**TINY | {"save": str(tmp_path)})
-    run = pairs_ppo.PairRun(settings)
-    monkeypatch.setattr(run, "order", lambda: "no order")
-    with pytest.raises(RuntimeError, match="the process that plays ended with exit code 1"):
-        pairs_ppo.train(run)
 
 
 def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, tmp_path, capsys):
@@ -440,22 +417,6 @@ def test_smoothing_brings_up_a_fraction_where_the_entropy_does_not(pairs_ppo):
     assert (of_smoothing[0, 1] == 0).all()
 
 
-def test_even_chances_of_fractions_are_the_least_uneven(pairs_ppo):
-    torch = pairs_ppo.torch
-    mask = torch.ones(1, 21)
-    even = torch.cat([torch.tensor([[0.2]]), torch.full((1, 20), 0.04)], 1).log()
-    np.testing.assert_allclose(pairs_ppo.unevenness(even, mask), 0.8 * np.log(10), rtol=1e-5)
-    tilted = even.clone()
-    tilted[0, 1], tilted[0, 2] = np.log(0.05), np.log(0.03)
-    assert pairs_ppo.unevenness(tilted, mask) > pairs_ppo.unevenness(even, mask)
-
-
-def test_a_smoothed_run_learns(one_process, tmp_path):
-    run = one_process.main(options(tmp_path, updates=2, smoothing=0.1))
-    assert run.league.steps == {"main": 2}
-    assert all(np.isfinite(part).all() for part in run.trainee.weights().values())
-
-
 def test_a_new_run_replaces_nothing_that_it_did_not_make(pairs_ppo, tmp_path, capsys):
     path = tmp_path / "snapshots" / "main-7.safetensors"
     path.parent.mkdir()
@@ -465,27 +426,3 @@ def test_a_new_run_replaces_nothing_that_it_did_not_make(pairs_ppo, tmp_path, ca
     assert "it is there already, and would be replaced" in capsys.readouterr().err
     assert path.read_bytes() == b"precious"
     assert not (tmp_path / "settings.json").exists()
-
-
-def test_two_runs_in_one_folder_at_once_are_refused(pairs_ppo, tmp_path, capsys):
-    with one_writer(tmp_path / ".writer"), pytest.raises(SystemExit):
-        pairs_ppo.main(options(tmp_path, updates=1))
-    assert "another process writes there (process " in capsys.readouterr().err
-
-
-def test_a_curve_that_was_cut_inside_a_line_has_whole_ones(pairs_ppo, tmp_path):
-    path, columns = tmp_path / "progress.csv", len(pairs_ppo.Curve.COLUMNS)
-    rows = [",".join(pairs_ppo.Curve.COLUMNS), *(",".join([str(i)] * columns) for i in (1, 2, 3))]
-    for lost in (1, 2, 12):
-        path.write_text("\n".join([*rows, ""])[:-lost])
-        pairs_ppo.Curve(path, 3)
-        assert path.read_text() == "\n".join([*rows[:3], ""])
-
-
-def test_settings_that_were_edited_are_refused(pairs_ppo, tmp_path):
-    run, _ = order_of(pairs_ppo, tmp_path)
-    run.keep()
-    path = tmp_path / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"gamma": 0.5}))
-    with pytest.raises(ValueError, match=r"gamma is 0\.5; the run in .*checkpoint-00000000' began with"):
-        order_of(pairs_ppo, tmp_path, gamma=0.5)

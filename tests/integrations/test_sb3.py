@@ -10,12 +10,9 @@ from stable_baselines3 import PPO  # noqa: E402 - only where they are installed
 from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor  # noqa: E402
 
-import territorial  # noqa: E402
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
 from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
-from tests.env.copies import WAYS  # noqa: E402
-from tests.episodes import difference  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}
@@ -93,15 +90,6 @@ def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():
         board_policy(MaskableVecEnv(1, **SMALL))
 
 
-def test_supersuit_lays_parallel_environments_side_by_side():
-    supersuit = pytest.importorskip("supersuit", reason="SuperSuit is not installed")
-    env = territorial.parallel_env(**SMALL, obs="features", agent_death="keep", action_mask="none")
-    env = supersuit.pettingzoo_env_to_vec_env_v1(env)
-    env = supersuit.concat_vec_envs_v1(env, 2, base_class="stable_baselines3")
-    assert env.num_envs == 8
-    PPO("MlpPolicy", env, **{key: value for key, value in TINY.items() if key != "seed"}).learn(1024)
-
-
 def test_boards_and_tables_are_a_dict_for_policies_of_many_inputs():
     env = MaskableVecEnv(1, obs="packed", frames=1, **SMALL)
     env.seed(3)
@@ -122,22 +110,6 @@ def test_the_last_observation_of_a_game_is_in_the_info():
     assert all(not np.array_equal(info["terminal_observation"], seen[i]) for i, info in enumerate(infos))
     assert {info["tick"] for info in infos} == {50}
     assert all(env.observation_space.contains(info["terminal_observation"]) for info in infos)
-
-
-@pytest.mark.parametrize("way", ["protocol 5", "out of band, off by one"])
-def test_a_copy_plays_on_through_ends_and_resets(way):
-    env = MaskableVecEnv(8, obs="packed", frames=1, **SMALL | {"max_ticks": 60})
-    env.seed(3)
-    env.reset()
-    env.step(np.zeros(32, int))
-    twin = WAYS[way](env)
-    ended = 0
-    for _ in range(8):
-        one, two = (each.step(np.zeros(32, int)) for each in (env, twin))
-        ended += one[2].sum()
-        assert difference(one[:3], two[:3]) is None
-    assert ended == 32
-    assert difference(env.reset(), twin.reset()) is None
 
 
 def test_what_single_environments_are_asked_for():

@@ -11,19 +11,12 @@ sb3_contrib = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not inst
 import torch  # noqa: E402 - only where they are installed
 from stable_baselines3 import PPO  # noqa: E402
 
-import territorial  # noqa: E402
-from territorial.actions.encoding import owner_of_target  # noqa: E402
-from territorial.actions.formats import PairsFormat  # noqa: E402
-from territorial.bots.network import Rows  # noqa: E402
-from territorial.constants import FRACTIONS  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
 from territorial.integrations.sb3_pairs import (  # noqa: E402
     MaskablePairActorCriticPolicy,
     PairActorCriticPolicy,
 )
 from territorial.nets import PairPolicy  # noqa: E402
-from territorial.nets.pair_calibration import calibration_rows  # noqa: E402
-from tests.torch.test_pair_policy import policy_of  # noqa: E402
 
 GAME = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "decision_every": 50}
 FORMS = {"obs": "pairs", "action_format": "pairs"}
@@ -114,43 +107,3 @@ def test_what_cannot_be_is_refused(forms, options, error, message):
     for kind, policy in KINDS:
         with pytest.raises(error, match=message):
             model_of(kind, policy, env, policy_kwargs=options)
-
-
-@pytest.fixture(scope="module")
-def rows():
-    """A few states of games between bots."""
-    return Rows(*(array[::4] for array in calibration_rows()))
-
-
-def test_the_exported_file_plays_in_the_engine_as_the_policy_does(tmp_path, rows):
-    env = MaskableVecEnv(2, **FORMS, **GAME)
-    model = model_of(*KINDS[1], env, policy_kwargs={"size": "small"})
-    network = model.policy.network
-    network.load_state_dict(policy_of().state_dict())  # choices that differ from state to state
-    path = tmp_path / "net.safetensors"
-    assert network.export(path, rows=rows, least_equal=0.97).equal >= 0.97
-    same, launched = choices_in_games(model, path)
-    assert same.mean() >= 0.97
-    assert 50 < launched.sum() < len(launched)
-
-
-def choices_in_games(model, path) -> tuple[np.ndarray, np.ndarray]:
-    """Return of decisions of the file whether the model would make the same, and whether it launched."""
-    config = territorial.GameConfig(**GAME | {"max_ticks": 2000})
-    game = territorial.VecGame(config, 8, seats=[f"net:{path}"] * 4, seed=1, observe=False)
-    game.reset()
-    found = []
-    for _ in range(40):
-        state = game.state
-        is_turn = (state.alive[:, 1:] != 0) & (state.wake[:, 1:] <= state.tick[:, None])
-        games, seats = np.nonzero(is_turn & (state.over[:, None] == 0))
-        seen = game.pairs(games, seats + 1)
-        actions = model.predict(seen._asdict(), deterministic=True)[0]
-        what, how_much = PairsFormat(4).aimed(actions[:, None], seen.targets).T
-        game.step()
-        target, fraction = (array[games, seats] for array in game.launches()[:2])
-        is_launch = target >= 0
-        is_same = owner_of_target(what, seats + 1, 4) == target
-        found.append((is_same & (~is_launch | (np.array(FRACTIONS)[how_much] == fraction)), is_launch))
-    same, launched = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return same, launched

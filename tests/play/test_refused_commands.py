@@ -16,11 +16,6 @@ TWO_AGENTS = ("agent", "agent", "turtle", "banker")
 RESIGN = PlayerCommand("resign")
 
 
-@pytest.fixture
-def save(tmp_path):
-    return tmp_path / "game.replay"
-
-
 def test_a_command_that_was_refused_as_the_game_was_late_is_not_carried_out(save, monkeypatch):
     stuck, go_on = threading.Event(), threading.Event()
 

@@ -12,11 +12,6 @@ TEAMS = SMALL.replace(teams=(1, 2, 1, 2), max_ticks=600)
 ALLY, ENEMY = 3, 2
 
 
-@pytest.fixture
-def save(tmp_path):
-    return tmp_path / "game.replay"
-
-
 def test_allies_are_told_and_are_no_openings(save):
     with session_of(save, config=TEAMS) as session:
         told = now(session)

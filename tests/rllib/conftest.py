@@ -5,16 +5,12 @@ And choices for comparisons of runners.
 
 import pytest
 
+from tests.torch.reproducible import need, same_numbers_on_one_thread  # noqa: F401 - a fixture of all tests
 
-@pytest.fixture(autouse=True)
-def same_numbers_on_one_thread():
-    """PyTorch begins every test with the same numbers, and no thread of it waits for another by counting."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-    before = torch.get_num_threads()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+
+def pytest_pycollect_makemodule():
+    need("ray", "rllib")
+    need("torch", "rllib")
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +39,15 @@ def no_ray():
     import ray
 
     ray.shutdown()
+
+
+@pytest.fixture
+def ends(running_ray):
+    """What is given algorithms, returns them and stops them after the test."""
+    given = []
+    yield lambda algorithm: given.append(algorithm) or algorithm
+    for algorithm in given:
+        algorithm.stop()
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configuration import configure
-from rllib_adapters.modules.board import BoardModule
+from rllib_adapters import BoardModule, configure
 from territorial.decode.layout import feature_names
 from territorial.league import Group, LeagueTable
 from tests.rllib.support import BigModule, SmallModule, env_config

@@ -6,7 +6,7 @@ import sys
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters.configuration import configure
+from rllib_adapters import configure
 from rllib_adapters.modules.board import BoardModule, settings_of
 from territorial import GameConfig
 from territorial.bots import PythonBot

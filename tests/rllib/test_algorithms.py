@@ -1,28 +1,28 @@
 """PPO, IMPALA and APPO on no, one and two learners of their own; and why other algorithms are refused."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import ray
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.bc import BCConfig
+from ray.rllib.algorithms.cql import CQLConfig
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.marwil import MARWILConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.sac import SACConfig
+from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
-from ray.rllib.algorithms.bc import BCConfig  # noqa: E402
-from ray.rllib.algorithms.cql import CQLConfig  # noqa: E402
-from ray.rllib.algorithms.dqn import DQNConfig  # noqa: E402
-from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402
-from ray.rllib.algorithms.marwil import MARWILConfig  # noqa: E402
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.algorithms.sac import SACConfig  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.learning.learners import TerritorialIMPALALearner  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
-from tests.rllib.mixture import LEARNERS, mixed_config  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.learning.equal_batches import keep_batches_equal
+from rllib_adapters.learning.learners import TerritorialIMPALALearner
+from territorial.league import Group, LeagueTable
+from tests.rllib.mixture import LEARNERS, mixed_config
+from tests.rllib.support import SmallModule, env_config, fill
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -48,7 +48,7 @@ def has_learned(before, after, name):
         pytest.param(APPOConfig, 2, marks=pytest.mark.verify),
     ],
 )
-def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, learners):
+def test_all_who_learn_do_so_on_any_number_of_learners(ends, tmp_path, algorithm, learners):
     config = mixed_config(fill(tmp_path), config=algorithm(), env={"max_cycles": 9})
     config.learners(num_learners=learners, num_cpus_per_learner=1)
     config.training(train_batch_size_per_learner=24 // max(1, learners))
@@ -58,36 +58,31 @@ def test_all_who_learn_do_so_on_any_number_of_learners(tmp_path, algorithm, lear
     else:
         config.env_runners(num_env_runners=1, rollout_fragment_length=12 // max(1, learners))
         config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=1)
-    built = config.build_algo()
-    try:
-        before, wanted, until = weights_of(built), {"main", "rival"}, time.monotonic() + 300
-        learned, iterations = set(), 0
-        # IMPALA's learners report now and then, and what they have learned comes as it comes.
-        while iterations < 2 or not (wanted < learned or algorithm is PPOConfig):
-            assert time.monotonic() < until, f"only {learned} have learned"
-            built.train()
-            after, iterations = weights_of(built), iterations + 1
-            learned = {name for name in LEARNERS if has_learned(before, after, name)}
-        assert wanted < learned, "and one of the two who may sit in the other seats"
-        for name, weights in after.items():
-            assert all(np.isfinite(part).all() for part in weights.values()), name
-        if learners == 2 and algorithm is PPOConfig:  # both have come to the same weights
-            states = built.learner_group.foreach_learner(
-                lambda learner: {name: learner.module[name].get_state() for name in LEARNERS}
-            )
-            first, second = (state.get() for state in states)
-            averages = built.learner_group.foreach_learner(lambda learner: learner.averaged("main"))
-            first["averages"], second["averages"] = (arrays.get() for arrays in averages)
-            assert any((first["averages"][key] != part).any() for key, part in first["main"].items())
-            for name in (*LEARNERS, "averages"):
-                for key, part in first[name].items():
-                    np.testing.assert_array_equal(part, second[name][key])
-            wrapped = built.learner_group.foreach_learner(
-                lambda learner: type(learner.module["main"]).__name__
-            )
-            assert {kind.get() for kind in wrapped} == {"TorchDDPRLModule"}
-    finally:
-        built.stop()
+    built = ends(config.build_algo())
+    before, wanted, until = weights_of(built), {"main", "rival"}, time.monotonic() + 300
+    learned, iterations = set(), 0
+    # IMPALA's learners report now and then, and what they have learned comes as it comes.
+    while iterations < 2 or not (wanted < learned or algorithm is PPOConfig):
+        assert time.monotonic() < until, f"only {learned} have learned"
+        built.train()
+        after, iterations = weights_of(built), iterations + 1
+        learned = {name for name in LEARNERS if has_learned(before, after, name)}
+    assert wanted < learned, "and one of the two who may sit in the other seats"
+    for name, weights in after.items():
+        assert all(np.isfinite(part).all() for part in weights.values()), name
+    if learners == 2 and algorithm is PPOConfig:  # both have come to the same weights
+        states = built.learner_group.foreach_learner(
+            lambda learner: {name: learner.module[name].get_state() for name in LEARNERS}
+        )
+        first, second = (state.get() for state in states)
+        averages = built.learner_group.foreach_learner(lambda learner: learner.averaged("main"))
+        first["averages"], second["averages"] = (arrays.get() for arrays in averages)
+        assert any((first["averages"][key] != part).any() for key, part in first["main"].items())
+        for name in (*LEARNERS, "averages"):
+            for key, part in first[name].items():
+                np.testing.assert_array_equal(part, second[name][key])
+        wrapped = built.learner_group.foreach_learner(lambda learner: type(learner.module["main"]).__name__)
+        assert {kind.get() for kind in wrapped} == {"TorchDDPRLModule"}
 
 
 @pytest.mark.verify
@@ -152,3 +147,54 @@ def test_what_cannot_share_frames_is_refused(tmp_path):
         ValueError, match="train_batch_size_per_learner is 23; with 2 learners it must be at lea"
     ):
         TerritorialIMPALALearner(config=config)
+
+
+class Learner(FaultAwareApply):
+    """An actor with the methods of a learner that the tests send to."""
+
+    def update(self):
+        return "updated"
+
+    def get_state(self):
+        return {}
+
+
+@pytest.fixture(scope="module")
+def learners(running_ray):
+    """Two actors of a running Ray."""
+    actor = ray.remote(num_cpus=0)(Learner)
+    return [actor.remote() for _ in range(2)]
+
+
+def algorithm_with(learners, *waiting, config):
+    """Return an algorithm whose learners have so many requests in flight, and RLlib's manager of them.
+
+    A request is in flight until its result is fetched, which RLlib does and these tests do not.
+    """
+    manager = FaultTolerantActorManager(learners, max_remote_requests_in_flight_per_actor=2)
+    for i, count in enumerate(waiting):
+        for _ in range(count):
+            assert manager.foreach_actor_async("update", remote_actor_ids=[i]) == 1
+    group = SimpleNamespace(_worker_manager=manager)
+    return SimpleNamespace(config=config.learners(num_learners=2), learner_group=group), manager
+
+
+def in_flight(manager):
+    states = manager._remote_actor_states
+    return [states[i].get_num_in_flight_requests(None) for i in manager.actor_ids()]
+
+
+def test_a_batch_that_one_has_no_room_for_is_dropped_for_all(learners):
+    algorithm, manager = algorithm_with(learners, 0, 1, config=IMPALAConfig())
+    keep_batches_equal(algorithm)
+    assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 2
+    assert in_flight(manager) == [1, 2]
+    assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 0
+    assert in_flight(manager) == [1, 2]
+    assert manager.foreach_actor_async("get_state") == 1  # what else is sent is RLlib's business
+
+
+def test_learners_that_do_not_run_ahead_are_left_alone(learners):
+    algorithm, manager = algorithm_with(learners, 1, 2, config=PPOConfig())
+    keep_batches_equal(algorithm)
+    assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 1

@@ -5,25 +5,22 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.core.learner.training_data import TrainingData
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
-from ray.rllib.core.learner.training_data import TrainingData  # noqa: E402
-from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule  # noqa: E402
-
-from rllib_adapters.configuration import configure, configure_league  # noqa: E402
-from rllib_adapters.league.callback import league_in  # noqa: E402
-from rllib_adapters.league.control import set_weights, weights_of  # noqa: E402
-from rllib_adapters.learning.learners import OwnUpdates  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.target import TARGET  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, env_config  # noqa: E402
-from tests.rllib.test_league import small_league  # noqa: E402
+from rllib_adapters import configure, configure_league
+from rllib_adapters.league.callback import league_in
+from rllib_adapters.league.control import set_weights, weights_of
+from rllib_adapters.learning.learners import OwnUpdates
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.target import TARGET
+from territorial import GameConfig
+from territorial.observation.layout import ObsLayout
+from tests.rllib.support import CONFIG, SmallModule, env_config
+from tests.rllib.test_league import small_league
 
 pytestmark = pytest.mark.release
 
@@ -67,41 +64,36 @@ def is_same(first, second):
 @pytest.mark.parametrize(
     ("runner", "kind"), [("batched", "boards"), pytest.param("stock", "pairs", marks=pytest.mark.verify)]
 )
-def test_a_league_learns_freezes_and_resumes(tmp_path, runner, kind):
-    algorithm = build(tmp_path / "store", runner, kind, target_network_update_freq=1000)
-    try:
-        first, target = state_of(algorithm)
-        assert is_same(first, target)
-        results = [algorithm.train() for _ in range(3)]
-        found = results[-1]["learners"]["main"]
-        for name in ("total_loss", "policy_loss", "vf_loss", "entropy", "mean_kl_loss", "curr_kl_coeff"):
-            assert np.isfinite(found[name]), name
-        assert found["num_module_steps_trained_lifetime"] > 0
-        now, target = state_of(algorithm)
-        assert is_same(first, target), "it is brought up to date now and then"
-        assert not is_same(first, now)
-        in_runner = algorithm.env_runner.module["main"].get_state()
-        assert not any(key.startswith(TARGET) for key in in_runner)
-        league, store = league_in(algorithm), algorithm.keeper.store
-        assert store.names() == [f"main-{i}" for i in range(4)]
-        assert league.num_games > 0
-        assert is_same(dict(store.load("main-3").items()), weights_of(algorithm, "main"))
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-        kept = state_of(algorithm)
-    finally:
-        algorithm.stop()
-    restored = Algorithm.from_checkpoint(path)
-    try:
-        for before, after in zip(kept, state_of(restored), strict=True):
-            assert is_same(before, after)
-        restored.train()
-        assert "main-4" in league_in(restored).snapshots
-        set_weights(restored, "main", restored.keeper.store, "main-0")
-        now, target = state_of(restored)
-        assert is_same(now, first)
-        assert is_same(target, first), "the target of another network would be none"
-    finally:
-        restored.stop()
+def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
+    algorithm = ends(build(tmp_path / "store", runner, kind, target_network_update_freq=1000))
+    first, target = state_of(algorithm)
+    assert is_same(first, target)
+    results = [algorithm.train() for _ in range(3)]
+    found = results[-1]["learners"]["main"]
+    for name in ("total_loss", "policy_loss", "vf_loss", "entropy", "mean_kl_loss", "curr_kl_coeff"):
+        assert np.isfinite(found[name]), name
+    assert found["num_module_steps_trained_lifetime"] > 0
+    now, target = state_of(algorithm)
+    assert is_same(first, target), "it is brought up to date now and then"
+    assert not is_same(first, now)
+    in_runner = algorithm.env_runner.module["main"].get_state()
+    assert not any(key.startswith(TARGET) for key in in_runner)
+    league, store = league_in(algorithm), algorithm.keeper.store
+    assert store.names() == [f"main-{i}" for i in range(4)]
+    assert league.num_games > 0
+    assert is_same(dict(store.load("main-3").items()), weights_of(algorithm, "main"))
+    path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    kept = state_of(algorithm)
+    algorithm.stop()
+    restored = ends(Algorithm.from_checkpoint(path))
+    for before, after in zip(kept, state_of(restored), strict=True):
+        assert is_same(before, after)
+    restored.train()
+    assert "main-4" in league_in(restored).snapshots
+    set_weights(restored, "main", restored.keeper.store, "main-0")
+    now, target = state_of(restored)
+    assert is_same(now, first)
+    assert is_same(target, first), "the target of another network would be none"
 
 
 def is_held(lock):
@@ -145,27 +137,25 @@ def check_states(learner):
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_targets_follow_and_batches_that_wait_keep_their_frames(tmp_path):
-    algorithm = build(tmp_path, "batched", "boards", target_network_update_freq=0.01, tau=1.0)
-    try:
-        for _ in range(3):
-            result = algorithm.train()
-        assert result["learners"]["main"]["num_target_updates"] >= 1
-        now, target = state_of(algorithm)
-        assert is_same(now, target)
-        learner = algorithm.learner_group._learner
-        batches = [
-            learner._make_batch_if_necessary(TrainingData(episodes=algorithm.env_runner.sample()))
-            for _ in range(2)
-        ]
-        banks = [batch.frames["main"] for batch in batches]
-        assert banks[0] is not banks[1]
-        for i in (0, 1, 0):  # as the buffer draws them
-            learner._make_batch_if_necessary(TrainingData(batch=batches[i]))
-            assert learner.module["main"].frames is banks[i]
-        thread = learner._learner_thread
-    finally:
-        algorithm.stop()
+def test_targets_follow_and_batches_that_wait_keep_their_frames(ends, tmp_path):
+    algorithm = ends(build(tmp_path, "batched", "boards", target_network_update_freq=0.01, tau=1.0))
+    for _ in range(3):
+        result = algorithm.train()
+    assert result["learners"]["main"]["num_target_updates"] >= 1
+    now, target = state_of(algorithm)
+    assert is_same(now, target)
+    learner = algorithm.learner_group._learner
+    batches = [
+        learner._make_batch_if_necessary(TrainingData(episodes=algorithm.env_runner.sample()))
+        for _ in range(2)
+    ]
+    banks = [batch.frames["main"] for batch in batches]
+    assert banks[0] is not banks[1]
+    for i in (0, 1, 0):  # as the buffer draws them
+        learner._make_batch_if_necessary(TrainingData(batch=batches[i]))
+        assert learner.module["main"].frames is banks[i]
+    thread = learner._learner_thread
+    algorithm.stop()
     thread.join(timeout=300)
     assert not thread.is_alive()
     check_states(learner)  # now that nothing else changes it
@@ -217,7 +207,7 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(settings, message)
 
 @pytest.mark.verify
 @pytest.mark.usefixtures("running_ray")
-def test_it_learns_to_leave_novices_behind():
+def test_it_learns_to_leave_novices_behind(ends):
     """Two agents and two novices: the best mean place of the two is 1.5, and they begin above 1.7."""
     seats, game = ["agent", "agent", "novice", "novice"], GameConfig(height=32, width=32, num_players=4)
     env = {"config": game.replace(max_ticks=1500, num_maps=8), "seats": seats, "obs": "pairs", "repeat": 5}
@@ -228,9 +218,7 @@ def test_it_learns_to_leave_novices_behind():
     config.training(circular_buffer_num_batches=4, target_network_update_freq=1, gamma=0.98)
     config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=2048)
     config.debugging(seed=0)
-    algorithm = config.build_algo()
-    try:
-        places = [algorithm.train()["env_runners"]["place"] for _ in range(40)]
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    places = [algorithm.train()["env_runners"]["place"] for _ in range(40)]
+    algorithm.stop()
     assert places[-1] < 1.53 < 1.6 < places[0]

@@ -4,22 +4,16 @@ import os
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.league.control import freeze, league_of, set_league  # noqa: E402
-from rllib_adapters.league.curriculum import Curriculum, env_of, set_env  # noqa: E402
-from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill, league, small_config  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.league.control import freeze, league_of
+from rllib_adapters.league.curriculum import Curriculum, env_of, set_env
+from rllib_adapters.modules.encode_once import EncodeOnceModule
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable, SnapshotStore
+from tests.rllib.support import SmallModule, env_config, fill, league, small_config
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -62,116 +56,72 @@ def games_of(algorithm):
     return [games for games in found if games]
 
 
-def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_does():
-    algorithm = ppo().build_algo()
-    try:
-        algorithm.train()
-        runner, module = algorithm.env_runner, algorithm.env_runner.module
-        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        set_env(algorithm, **HARDER)
-        assert algorithm.env_runner is runner
-        assert runner.module is module
-        for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
-            np.testing.assert_array_equal(array, weights[name])
-        result = algorithm.train()
-        ((config, players, max_cycles),) = games_of(algorithm)
-        assert config == HARDER["config"]
-        assert players == [["main", "banker", "banker", "banker"]] * 2
-        assert max_cycles == 7
-        assert result["env_runners"]["num_episodes"] >= 2  # none is longer than seven steps
-        episodes = runner.sample()
-        assert max(episode.env_t for episode in episodes) <= 7
-        assert {agent for episode in episodes for agent in episode.agent_ids} == {"player_0"}
-        assert env_of(algorithm).config == HARDER["config"]
-        before = runner.env
-        set_env(algorithm, **HARDER)  # all is as it was
-        assert runner.env is before
-    finally:
-        algorithm.stop()
+def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_does(ends):
+    algorithm = ends(ppo().build_algo())
+    algorithm.train()
+    runner, module = algorithm.env_runner, algorithm.env_runner.module
+    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    set_env(algorithm, **HARDER)
+    assert algorithm.env_runner is runner
+    assert runner.module is module
+    for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
+        np.testing.assert_array_equal(array, weights[name])
+    result = algorithm.train()
+    ((config, players, max_cycles),) = games_of(algorithm)
+    assert config == HARDER["config"]
+    assert players == [["main", "banker", "banker", "banker"]] * 2
+    assert max_cycles == 7
+    assert result["env_runners"]["num_episodes"] >= 2  # none is longer than seven steps
+    episodes = runner.sample()
+    assert max(episode.env_t for episode in episodes) <= 7
+    assert {agent for episode in episodes for agent in episode.agent_ids} == {"player_0"}
+    assert env_of(algorithm).config == HARDER["config"]
+    before = runner.env
+    set_env(algorithm, **HARDER)  # all is as it was
+    assert runner.env is before
 
 
 @pytest.mark.verify
-def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learners(tmp_path):
+def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learners(ends, tmp_path):
     config = ppo()
     config.env_runners(num_env_runners=1, rollout_fragment_length=8)
     config.learners(num_learners=1)
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        pids = [os.getpid(), *algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False)]
-        set_env(algorithm, **LARGER)
-        for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
-            np.testing.assert_array_equal(array, before[name])
-        result = algorithm.train()
-        assert np.isfinite(result["learners"][MAIN]["total_loss"])
-        assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids[1:]
-        assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
-        after = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        assert any((array != before[name]).any() for name, array in after.items())
-        freeze(algorithm, str(tmp_path / "store"), "larger")
-        frozen = SnapshotStore(tmp_path / "store").manifest("larger")
-        assert (frozen.num_players, frozen.height) == (9, 40)
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-    finally:
-        algorithm.stop()
-    resumed = Algorithm.from_checkpoint(path)
-    try:
-        runners = resumed.env_runner_group
-        assert env_of(resumed).seats == LARGER["seats"]
-        assert games_of(resumed)[0][0] == LARGER["config"]
-        for name, array in resumed.learner_group.get_weights([MAIN])[MAIN].items():
-            np.testing.assert_array_equal(array, after[name])
-        pids = runners.foreach_env_runner(_pid, local_env_runner=False)
-        assert resumed.train()["env_runners"]["num_env_steps_sampled"] > 0
-        assert runners.foreach_env_runner(_pid, local_env_runner=False) == pids
-        assert resumed.training_iteration == 3
-    finally:
-        resumed.stop()
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    before = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    pids = [os.getpid(), *algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False)]
+    set_env(algorithm, **LARGER)
+    for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
+        np.testing.assert_array_equal(array, before[name])
+    result = algorithm.train()
+    assert np.isfinite(result["learners"][MAIN]["total_loss"])
+    assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids[1:]
+    assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
+    after = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    assert any((array != before[name]).any() for name, array in after.items())
+    freeze(algorithm, str(tmp_path / "store"), "larger")
+    frozen = SnapshotStore(tmp_path / "store").manifest("larger")
+    assert (frozen.num_players, frozen.height) == (9, 40)
 
 
 def _pid(runner):
     return os.getpid()
 
 
-def test_a_callable_decides_after_every_iteration():
+def test_a_callable_decides_after_every_iteration(ends):
     told = []
 
     def lesson(result):
         told.append(result["training_iteration"])
         return HARDER if result["training_iteration"] >= 2 else None
 
-    algorithm = ppo(on_train_result=Curriculum(lesson)).build_algo()
-    try:
-        for wanted in (FIRST, HARDER["config"], HARDER["config"]):
-            algorithm.train()
-            assert env_of(algorithm).config == wanted
-            assert games_of(algorithm)[0][0] == wanted
-    finally:
-        algorithm.stop()
+    algorithm = ends(ppo(on_train_result=Curriculum(lesson)).build_algo())
+    for wanted in (FIRST, HARDER["config"], HARDER["config"]):
+        algorithm.train()
+        assert env_of(algorithm).config == wanted
+        assert games_of(algorithm)[0][0] == wanted
+    algorithm.stop()
     assert told == [1, 2, 3]
-
-
-class Teacher(RLlibCallback):
-    """A callback of the user's own."""
-
-    def on_train_result(self, *, algorithm, **_):
-        set_env(algorithm, seats=["agent", "novice", "novice", "novice"])
-
-
-@pytest.mark.verify
-def test_a_callback_of_ones_own_may_do_it_as_well():
-    config = ppo()
-    config.callbacks(Teacher)
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        assert games_of(algorithm)[0][0] == FIRST
-        algorithm.train()
-        assert games_of(algorithm)[0][1] == [["main", "novice", "novice", "novice"]] * 2
-        set_league(algorithm, league_of(algorithm))  # goes on with the players in force
-    finally:
-        algorithm.stop()
 
 
 @pytest.fixture(scope="module")
@@ -215,17 +165,14 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
     assert env_of(algorithm).seats == SEATS
 
 
-def test_a_league_with_snapshots_keeps_its_size(tmp_path):
+def test_a_league_with_snapshots_keeps_its_size(ends, tmp_path):
     store = fill(tmp_path / "store")
-    algorithm = small_config(store, runner="batched").build_algo()
-    try:
-        larger = env_config()["config"].replace(height=40)
-        with pytest.raises(ValueError, match="a league that draws snapshots cannot change to"):
-            set_env(algorithm, config=larger)
-        other_map = env_config()["config"].replace(map="islands")
-        set_env(algorithm, config=other_map, league=league("snapshot:second"))
-        algorithm.train()
-        assert algorithm.env_runner.env.game.config == other_map
-        assert league_of(algorithm).to_dict() == league("snapshot:second").to_dict()
-    finally:
-        algorithm.stop()
+    algorithm = ends(small_config(store, runner="batched").build_algo())
+    larger = env_config()["config"].replace(height=40)
+    with pytest.raises(ValueError, match="a league that draws snapshots cannot change to"):
+        set_env(algorithm, config=larger)
+    other_map = env_config()["config"].replace(map="islands")
+    set_env(algorithm, config=other_map, league=league("snapshot:second"))
+    algorithm.train()
+    assert algorithm.env_runner.env.game.config == other_map
+    assert league_of(algorithm).to_dict() == league("snapshot:second").to_dict()

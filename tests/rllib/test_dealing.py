@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
+from rllib_adapters.envs import outcomes
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from territorial import VecGame
 from territorial.engine.episode_seeds import seed_of_episode
+from territorial.league import Outcome
 from tests.rllib.support import LEAGUE, env_config, league
 
 GAMES, STEPS, SEED = 3, 4, 5
@@ -89,3 +88,19 @@ def test_a_position_in_a_game_that_is_over_does_not_let_it_go_on(batch):
     step = batch.step(ACTIONS)
     assert step.begun.tolist() == list(range(GAMES))
     assert batch.game.state.tick.tolist() == [0] * GAMES
+
+
+SEED, GAMES = 5, 3
+
+
+def test_of_what_nobody_asks_for_the_newest_are_kept():
+    class Standing:
+        place2, team = np.array([[0, 2, 4]]), np.array([[0, 1, 2]])
+
+    kept = outcomes.Outcomes()
+    for i in range(outcomes.MOST + 10):
+        kept.add([f"snapshot:{i}", "bot:banker"], Standing, 0, is_cut=False)
+    taken = kept.take()
+    assert len(taken) == outcomes.MOST
+    assert taken[0] == Outcome(("snapshot:10", "bot:banker"), (1.0, 2.0))
+    assert kept.take() == []

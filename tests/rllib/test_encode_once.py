@@ -1,34 +1,25 @@
 """The encode-once network in RLlib: frames through the trunk once, in runners and in learners."""
 
-import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.league.control import freeze, set_league  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.encode_once import (  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.encode_once import (
     EncodeOnceModule,
     RowsByFrame,
     rows_by_frame,
     rows_of_frames,
 )
-from territorial.league import SnapshotStore  # noqa: E402
-from territorial.nets.encode_once import EncodeOncePolicy  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies  # noqa: E402
-from tests.rllib.support import (  # noqa: E402
+from territorial.league import SnapshotStore
+from territorial.nets.encode_once import EncodeOncePolicy
+from territorial.nets.frozen import FrozenPolicies
+from tests.rllib.support import (
     CONFIG,
-    BigModule,
-    SmallModule,
-    env_config,
-    fill,
     league,
 )
 
@@ -100,17 +91,15 @@ def test_boards_are_listed_once_a_step_for_learning_and_frozen_seats(tmp_path, m
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(together):
+def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(ends, together):
     config = small_ppo(value_chunk=5).learning(sampled_values=False)
     config = rows_by_frame(config) if together else config
-    algorithm = config.build_algo()
-    try:
-        module = algorithm.learner_group._learner.module[MAIN].unwrapped()
-        calls, batches = count_frames(module), frames_valued(module)
-        before = {name: part.clone() for name, part in module.state_dict().items()}
-        algorithm.train()
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    module = algorithm.learner_group._learner.module[MAIN].unwrapped()
+    calls, batches = count_frames(module), frames_valued(module)
+    before = {name: part.clone() for name, part in module.state_dict().items()}
+    algorithm.train()
+    algorithm.stop()
     assert any((part != before[name]).any() for name, part in module.state_dict().items())
     (frames,) = batches
     values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
@@ -168,29 +157,3 @@ def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():
 def test_rows_by_frame_is_for_ppo():
     with pytest.raises(ValueError, match="rows_by_frame works with PPO only"):
         rows_by_frame(APPOConfig())
-
-
-@pytest.mark.verify
-def test_it_learns_in_learners_of_their_own_and_plays_against_its_own_snapshots(tmp_path):
-    store = fill(tmp_path / "store", league=league("bot:banker"))
-    env = env_config(league=league("snapshot:first", "bot:banker"))
-    config = rows_by_frame(small_ppo(env, store=store, architectures=[SmallModule, BigModule]))
-    config.learners(num_learners=2)
-    config.training(train_batch_size_per_learner=12, minibatch_size=8)
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        freeze(algorithm, store, "mine")
-        assert store.manifest("mine").architecture == "EncodeOnceModule"
-        set_league(algorithm, league("snapshot:mine"))
-        result = algorithm.train()
-        algorithm.env_runner.sample(num_episodes=1)
-        assert np.isfinite(result["learners"][MAIN]["total_loss"])
-        states = algorithm.learner_group.foreach_learner(lambda learner: learner.module[MAIN].get_state())
-        first, second = (state.get() for state in states)
-        for name, array in first.items():
-            np.testing.assert_array_equal(array, second[name])
-        opened = {name for name, _ in algorithm.env_runner.module["pool"].opponents._open}
-        assert "mine" in opened  # and those whose games had begun before
-    finally:
-        algorithm.stop()

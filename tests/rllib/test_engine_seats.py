@@ -3,96 +3,37 @@
 import gc
 import logging
 from copy import deepcopy
-from functools import cache
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs import frozen_networks  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.frozen_pool import move_store  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from territorial.actions.encoding import owner_of_target  # noqa: E402
-from territorial.bots.network import Rows  # noqa: E402
-from territorial.bots.network_file import NetworkFile, assembled, pieces, read  # noqa: E402
-from territorial.config import GameConfig  # noqa: E402
-from territorial.constants import FRACTIONS  # noqa: E402
-from territorial.engine.custom_bots import ROOM  # noqa: E402
-from territorial.league import Group, LeagueTable, SnapshotStore  # noqa: E402
-from territorial.nets import PairPolicy  # noqa: E402
-from territorial.nets.pair_export import compare  # noqa: E402
-from tests.bots.networks import THERE, description, named, random_layers  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
-from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import as_lists, assert_same_episodes, finish_off  # noqa: E402
-from tests.torch.test_pair_policy import trained_policy  # noqa: E402
-from tests.twin import networks as twin  # noqa: E402
-
-CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)
-
-
-def table(*names):
-    """Two who learn, three of the snapshots ``names`` and a bot."""
-    snapshots = {f"snapshot:{name}": 1 for name in names}
-    groups = [Group(2, {"trainable:main": 1}), Group(3, snapshots), Group(1, {"bot:banker": 1})]
-    return LeagueTable(groups)
-
-
-def entries(store, *names, **changes):
-    given = {"config": CONFIG, "league": table(*names), "obs": "pairs", "store": store}
-    return {**given, "end_when": "no_agents", "max_cycles": 30, **changes}
-
-
-@cache
-def policy_called(name):
-    """A trained policy, or one of weights that no other number gives."""
-    if name == "strong":
-        return trained_policy().requires_grad_(False)
-    torch.manual_seed(int(name))
-    policy = PairPolicy("small")
-    torch.nn.init.constant_(policy.hold.bias, 0.0)
-    return policy.requires_grad_(False)
-
-
-@cache
-def network_called(name):
-    """The policy as ``freeze`` exports it."""
-    network = network_of(PairModule, policy_called(name), EnvConfig.from_config(entries(None, name)))
-    assert isinstance(network, NetworkFile), network
-    return network
-
-
-def add(store, name, *, policy="strong", network=None, **metadata):
-    """Add a policy as ``freeze`` does; ``network``: what is exported of it."""
-    settings = settings_of(EnvConfig.from_config(entries(store, name)))
-    weights = {key: values.numpy() for key, values in policy_called(policy).state_dict().items()}
-    manifest = PairModule.manifest({**settings, "size": "small"}, **metadata)
-    store.add(name, weights, manifest, network=None if network is None else pieces(network))
+from rllib_adapters import configure
+from rllib_adapters.envs import frozen_networks
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.frozen_pool import move_store
+from rllib_adapters.modules.pairs import PairModule
+from territorial.actions.encoding import owner_of_target
+from territorial.bots.network import Rows
+from territorial.bots.network_file import assembled, read
+from territorial.constants import FRACTIONS
+from territorial.engine.custom_bots import ROOM
+from territorial.league import SnapshotStore
+from territorial.nets import PairPolicy
+from territorial.nets.pair_export import compare
+from tests.bots.networks import THERE, description, named, random_layers
+from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
+from tests.rllib.support import CONFIG, SmallModule
+from tests.twin import networks as twin
 
 
 @pytest.fixture
 def store(tmp_path):
-    store = SnapshotStore(tmp_path / "store")
-    add(store, "strong", network=network_called("strong"))
-    add(store, "weak", policy="1", network=network_called("1"))
-    return store
-
-
-def in_engine(game, k):
-    """The snapshots in the seats of a game that the engine plays; the names of networks may be shortened."""
-    seats = [seat.split("@")[0] for seat in game.seats_of(k) if seat.startswith("net:")]
-    return {seat.split("/")[-2] for seat in seats}
+    return fill_pairs(tmp_path / "store")
 
 
 def hold(env):
@@ -152,24 +93,6 @@ def test_snapshots_are_named_as_ever_and_play_no_agents(store):
         env.step(hold(env))
     names = {name for outcome in env.outcomes.take() for name in outcome.players}
     assert names == {"trainable:main", "snapshot:strong", "snapshot:weak", "bot:banker"}
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes(store):
-    samples = []
-    for kind in ("stock", "batched"):
-        env = entries(store, "strong", "weak", max_cycles=40)
-        config = configure(PPOConfig(), env, runner=kind, store=store, size="small")
-        config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-        config.training(train_batch_size_per_learner=24, minibatch_size=8).debugging(seed=11)
-        runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-        runner.module[MAIN].set_state(with_opinions())
-        runner.sample(explore=False)
-        finish_off(runner, 1, [1])
-        samples.append([*runner.sample(explore=False), *runner.sample(explore=False)])
-        agents = {agent for one in samples[-1] for agent in one.agent_ids}
-        assert agents == {"player_0", "player_1"}
-    assert_same_episodes(*map(as_lists, samples))
 
 
 # ---- who stays in the pool ---------------------------------------------------------------------------

@@ -5,14 +5,14 @@ import pickle
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import parallel_env
 from territorial.actions.encoding import flatten
 from territorial.league import Group, LeagueTable
-from tests.rllib.support import CONFIG, LEAGUE, env_config, league
+from tests.recordings import load
+from tests.rllib.recorded_modes import PATH, cases
+from tests.rllib.support import CONFIG, env_config
 
 
 def holding(env):
@@ -60,16 +60,6 @@ def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
     assert len({id(space) for space in env.action_spaces.values()}) == 1
 
 
-def test_every_observation_lies_in_its_space():
-    env = TerritorialMultiAgentEnv(env_config())
-    observations, _ = env.reset(seed=1)
-    rng = np.random.default_rng(1)
-    while env.agents:
-        for agent, seen in observations.items():
-            assert env.get_observation_space(agent).contains(seen)
-        observations = env.step(random_actions(observations, rng))[0]
-
-
 def test_it_plays_the_game_of_the_pettingzoo_environment():
     seats = ["agent"] * 2 + ["metronome"] * 4
     mine = TerritorialMultiAgentEnv({"config": CONFIG, "seats": seats, "frames": 2})
@@ -79,6 +69,7 @@ def test_it_plays_the_game_of_the_pettingzoo_environment():
     rng = np.random.default_rng(5)
     while mine.agents:
         for agent, seen in observations.items():
+            assert mine.get_observation_space(agent).contains(seen)
             for name in ("players", "borders", "globals", "seat"):
                 np.testing.assert_array_equal(seen[name], theirs[agent][name])
             np.testing.assert_array_equal(seen["observations"], theirs[agent]["observation"])
@@ -93,78 +84,6 @@ def test_it_plays_the_game_of_the_pettingzoo_environment():
             if terminated[agent]:
                 assert infos[agent]["place"] == their_infos[agent]["place"] > 0
     assert terminated["__all__"]
-
-
-def test_the_episode_goes_on_without_learning_agents_unless_it_is_to_end():
-    for end_when in ("no_agents", "game", "by default"):
-        given = {} if end_when == "by default" else {"end_when": end_when}
-        env = TerritorialMultiAgentEnv(env_config(**given, league=league("snapshot:first")))
-        env.reset(seed=2)
-        # The two who learn lose everything: what they own is another's, and their peak was high.
-        owner = env.game.state.owner[0, 1:-1, 1:-1].copy()
-        owner[np.isin(owner, [1, 2])] = 5
-        owner.flat[np.flatnonzero(owner == 0)[:2]] = [1, 2]
-        env.game.set_position(0, owner, peak=[4000, 4000, 12, 12, 12, 12])
-        _, _, terminated, truncated, infos = env.step(holding(env))
-        assert terminated["player_0"]
-        assert terminated["player_1"]
-        assert infos["player_0"]["place"] > 0
-        assert terminated["__all__"] == (end_when == "no_agents")
-        assert truncated["frozen_2"] == (end_when == "no_agents")
-        assert (env.agents == []) == (end_when == "no_agents")
-        assert not truncated["__all__"]
-
-
-def test_steps_can_be_limited():
-    env = TerritorialMultiAgentEnv(env_config(max_cycles=2))
-    env.reset(seed=0)
-    env.step(holding(env))
-    _, _, terminated, truncated, infos = env.step(holding(env))
-    assert not any(terminated.values())
-    assert truncated["__all__"]
-    assert infos["player_0"]["place"] == 0
-    assert infos["player_0"]["tick"] > 0
-    with pytest.raises(RuntimeError, match="no agent is left"):
-        env.step({})
-
-
-def test_a_seed_determines_the_games_and_the_opponents():
-    runs = []
-    for _ in range(2):
-        env = TerritorialMultiAgentEnv(env_config())
-        env.reset(seed=9)
-        agents = [list(env.agents)]
-        for _ in range(5):
-            env.reset()
-            agents.append(list(env.agents))
-        runs.append((agents, env.game.digest(0)))
-    assert runs[0] == runs[1]
-
-
-def test_the_league_can_be_exchanged():
-    env = TerritorialMultiAgentEnv(env_config())
-    env.set_league(league("bot:novice"))
-    env.reset(seed=0)
-    assert env.agents == ["player_0", "player_1"]
-    env.set_league(league("snapshot:third"))
-    observations, _ = env.reset()
-    assert decode_name(observations["frozen_3"]["opponent"]) == "third"
-    more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
-    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
-        env.set_league(more)
-
-
-def test_seats_can_be_dealt_anew_in_every_game():
-    table = LeagueTable(LEAGUE.groups, shuffle=True)
-    env = TerritorialMultiAgentEnv(env_config(league=table))
-    assert len(env.possible_agents) == 12
-    drawn = set()
-    for seed in range(20):
-        env.reset(seed=seed)
-        learners = [agent for agent in env.agents if agent.startswith("player")]
-        assert len(learners) == 2
-        drawn |= set(learners)
-    assert len(drawn) == 6
 
 
 def test_spaces_are_small_when_they_travel():
@@ -211,26 +130,44 @@ def test_names_that_do_not_fit_are_refused(name):
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
         ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number from 1"),
+        ({"seat": 1}, r"env_config has the field 'seat' \(did you mean 'seats'\?\); its fields are config"),
+        ({"config": 3}, "config is 3; it must be a"),
+        ({"league": 3}, "league is 3; it must be a"),
     ],
 )
 def test_bad_options_are_refused_by_name(changes, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         TerritorialMultiAgentEnv(env_config(**changes))
 
 
-def test_unknown_options_and_actions_are_refused_by_name():
-    with pytest.raises(
-        TypeError, match=r"env_config has the field 'seat' \(did you mean 'seats'\?\); its fields are config"
-    ):
-        TerritorialMultiAgentEnv({"seat": 1})
-    with pytest.raises(TypeError, match="config is 3; it must be a"):
-        TerritorialMultiAgentEnv({"config": 3})
-    with pytest.raises(TypeError, match="league is 3; it must be a"):
-        TerritorialMultiAgentEnv({"config": CONFIG, "league": 3})
-    env = TerritorialMultiAgentEnv(env_config())
+def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
+    env = TerritorialMultiAgentEnv(env_config(max_cycles=1))
     env.reset(seed=0)
     with pytest.raises(ValueError, match="the action of 'player_0' is missing"):
         env.step({})
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
             env.step(holding(env) | {"player_1": np.asarray(bad)})
+    more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
+    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
+        env.set_league(more)
+    env.step(holding(env))
+    with pytest.raises(RuntimeError, match="no agent is left"):
+        env.step({})
+
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return load(PATH)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mode_plays_what_was_recorded(case, recorded):
+    assert CASES[case]().digest() == recorded[case], f"python -m tests.rllib.recorded_modes --show '{case}'"
+
+
+def test_nothing_is_recorded_that_is_not_played(recorded):
+    assert recorded.keys() == CASES.keys()

@@ -4,17 +4,14 @@ import os
 
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.league.evaluation import OnRay  # noqa: E402 - only where ray is there
-from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial import GameConfig, Setting, evaluate  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
-from territorial.evaluation.pool import PlayingError  # noqa: E402
-from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from tests.rllib.support import CONFIG, fill  # noqa: E402
-from tests.torch.support import MeanTrunk  # noqa: E402
+from rllib_adapters import SharedStore
+from rllib_adapters.league.evaluation import OnRay
+from territorial import GameConfig, Setting, evaluate
+from territorial.bots import PythonBot
+from territorial.evaluation.pool import PlayingError
+from territorial.nets.players import SnapshotPolicy
+from tests.rllib.support import CONFIG, fill
+from tests.torch.support import MeanTrunk
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 

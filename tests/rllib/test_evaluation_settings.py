@@ -4,15 +4,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+from rllib_adapters import configure, set_league
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.league.curriculum import set_env
+from territorial.league import Group, LeagueTable, SnapshotStore
+from tests.rllib.leagues import add, entries, in_engine, network_called, table
+from tests.rllib.support import CONFIG, SmallModule, league
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -209,3 +209,93 @@ def checked(config):
     evaluation = config.get_evaluation_config_object()
     evaluation.validate()
     return evaluation
+
+
+SEATS = ["agent", "agent", "banker", "novice", "banker", "novice"]
+FIELD = LeagueTable([Group(2, {"trainable:main": 1}), Group(4, {"bot:turtle": 1})])
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = SnapshotStore(tmp_path / "store")
+    add(store, "strong", network=network_called("strong"))
+    add(store, "later", policy="1", network=network_called("1"))
+    return store
+
+
+def against_a_snapshot(store, own, **changes):
+    """PPO against a snapshot, whose evaluations have the entries ``own``; all in this process."""
+    env = {**entries(None, "strong"), "max_cycles": 6, **changes}
+    config = configure(PPOConfig(), env, store=store, runner="batched", size="small")
+    config.env_runners(num_env_runners=0, num_envs_per_env_runner=1, rollout_fragment_length=6)
+    config.training(train_batch_size_per_learner=6, minibatch_size=8, num_epochs=1)
+    config.evaluation(
+        evaluation_interval=1,
+        evaluation_num_env_runners=0,
+        evaluation_duration=1,
+        evaluation_config={"env_config": own},
+    )
+    return config
+
+
+def options_in(config):
+    """The options of the games of evaluations."""
+    return EnvConfig.from_config(config.get_evaluation_config_object().env_config)
+
+
+def frozen_in(runner):
+    """The snapshots in the engine's seats of a runner."""
+    return in_engine(runner.env.game, 0)
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_evaluations_follow_the_league_with_its_snapshots_and_keep_their_own_entries(ends, store):
+    algorithm = ends(against_a_snapshot(store, {"max_cycles": 3}).build_algo())
+    algorithm.train()
+    runner = algorithm.eval_env_runner
+    assert runner.env.options.store.path == store.path
+    assert runner.env.options.max_cycles == 3
+    assert frozen_in(runner) == {"strong"}
+    set_league(algorithm, table("later"))
+    algorithm.train()
+    store.remove("strong")
+    algorithm.evaluate()
+    assert frozen_in(runner) == {"later"}
+    assert not runner.env.frozen.any()
+
+    set_env(algorithm, config=CONFIG.replace(num_maps=2), max_cycles=8)
+    assert algorithm.env_runner.env.options.max_cycles == 8
+    assert (runner.env.options.max_cycles, runner.env.options.config.num_maps) == (3, 2)
+    assert runner.env.options.store.path == store.path
+    algorithm.train()
+
+
+@pytest.mark.usefixtures("running_ray")
+@pytest.mark.parametrize("own", [{"seats": SEATS}, {"league": FIELD}])
+def test_evaluations_that_say_who_plays_do_not_follow(ends, store, own):
+    algorithm = ends(against_a_snapshot(store, own).build_algo())
+    algorithm.train()
+    before = algorithm.eval_env_runner.env.envs[0].league.to_json()
+    set_league(algorithm, table("later"))
+    algorithm.evaluate()
+    assert algorithm.eval_env_runner.env.envs[0].league.to_json() == before
+    assert frozen_in(algorithm.eval_env_runner) == set()
+
+
+def test_entries_of_evaluations_take_the_place_of_those_that_are_trained(store):
+    with_seats = options_in(against_a_snapshot(store, {"seats": SEATS, "max_cycles": None}))
+    assert (with_seats.league, list(with_seats.seats), with_seats.max_cycles) == (None, SEATS, None)
+    assert (with_seats.store, with_seats.obs) == (store, "pairs")
+    with_league = options_in(against_a_snapshot(store, {"league": FIELD}, league=None, seats=SEATS))
+    assert (with_league.seats, with_league.league) == (None, FIELD)
+    assert with_league.max_cycles == 6
+    with pytest.raises(TypeError, match=r"the field 'max_cycle' \(did you mean 'max_cycles'\?\)"):
+        options_in(against_a_snapshot(store, {"max_cycle": 3}))
+
+
+def test_snapshots_that_evaluations_alone_draw_are_refused_by_name(store):
+    config = against_a_snapshot(store, {"league": table("strong")}, league=FIELD)
+    with pytest.raises(
+        ValueError, match="the league of evaluation_config draws the snapshots strong, but that of the env_"
+    ):
+        config.get_evaluation_config_object().validate()

@@ -1,29 +1,18 @@
 """RLlib's fault-tolerance settings, with both runners: games that raise an error, and runners that do."""
 
-import contextlib
 import gc
-import time
 
-import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.env.env_errors import StepFailedRecreateEnvError  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.outcomes import outcomes_of  # noqa: E402
-from rllib_adapters.league.control import set_league  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
+from rllib_adapters import configure, outcomes_of, set_league
+from territorial.bots import PythonBot
+from tests.rllib.support import CONFIG, SmallModule, league
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
 RUNNERS = ("batched", "stock")
-PATIENCE = 300
-"""Seconds after which it hangs."""
 
 
 class Fails(PythonBot):
@@ -103,7 +92,7 @@ def test_without_restarts_an_error_is_raised_and_everything_ends_quietly(runner,
     monkeypatch.setattr("sys.unraisablehook", unraisable.append)
     algorithm = config_of(runner, Fails("ends-1"), restart_failed_sub_environments=False).build_algo()
     with pytest.raises((ArithmeticError, RuntimeError)) as raised:
-        train_until(algorithm, lambda: False)
+        train_long(algorithm)
     assert "decision 3" in (str(raised.value), str(raised.value.__cause__))
     algorithm.stop()
     algorithm.stop()
@@ -113,46 +102,6 @@ def test_without_restarts_an_error_is_raised_and_everything_ends_quietly(runner,
     assert unraisable == []
 
 
-class FailsOnce(PythonBot):
-    """A bot that raises an error in the first process that comes to a decision."""
-
-    def __init__(self, flag):
-        self.name, self.flag = "once-1", flag
-
-    def decide(self, view):
-        with contextlib.suppress(FileExistsError), open(self.flag, "x", encoding="utf-8"):
-            raise ArithmeticError("the first decision")
-        return -1, 1024
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("runner", RUNNERS)
-@pytest.mark.parametrize("setting", ["none", "ignore_env_runner_failures", "restart_failed_env_runners"])
-def test_a_runner_that_fails_ends_the_run_is_left_out_or_comes_back(tmp_path, runner, setting):
-    names = ("ignore_env_runner_failures", "restart_failed_env_runners")
-    config = config_of(runner, FailsOnce(str(tmp_path / "flag")), **{name: name == setting for name in names})
-    config.fault_tolerance(delay_between_env_runner_restarts_s=0, env_runner_health_probe_timeout_s=PATIENCE)
-    config.env_runners(num_env_runners=2, rollout_fragment_length="auto")
-    algorithm = config.build_algo()
-    group = algorithm.env_runner_group
-    try:
-        if setting == "none":
-            with pytest.raises(ray.exceptions.RayActorError, match="died"):
-                train_until(algorithm, lambda: False)
-            return
-        train_until(algorithm, lambda: (tmp_path / "flag").exists())
-        if setting == names[0]:
-            algorithm.train()
-            assert group.num_healthy_remote_workers() == 1
-        else:
-            train_until(algorithm, lambda: group.num_healthy_remote_workers() == 2)
-        assert np.isfinite(algorithm.train()["learners"]["main"]["total_loss"])
-    finally:
-        algorithm.stop()
-
-
-def train_until(algorithm, is_enough):
-    end = time.monotonic() + PATIENCE
-    while not is_enough():
-        assert time.monotonic() < end, "it hangs"
+def train_long(algorithm):
+    for _ in range(100):
         algorithm.train()

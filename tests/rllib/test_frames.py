@@ -2,21 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.core.columns import Columns  # noqa: E402 - only where ray is there
-from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: E402
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
-from ray.rllib.env.multi_agent_episode import MultiAgentEpisode  # noqa: E402
-
-from rllib_adapters.envs.agent_names import MAIN, POOL, module_of  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings  # noqa: E402
-from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
-from tests.rllib.support import BigModule, SmallModule, env_config, fill, league  # noqa: E402
+from rllib_adapters.envs.agent_names import MAIN, POOL, module_of
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings
+from rllib_adapters.observations.connector import FRAME, FramesOnce
+from tests.rllib.support import BigModule, SmallModule, env_config, fill, league
 
 pytestmark = pytest.mark.release
 

@@ -5,25 +5,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.tune.result import TRIAL_INFO
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-from ray.tune.result import TRIAL_INFO  # noqa: E402
-
-from rllib_adapters.configuration import configure_league  # noqa: E402
-from rllib_adapters.envs.agent_names import POOL  # noqa: E402
-from rllib_adapters.envs.outcomes import outcomes_of, taken_from  # noqa: E402
-from rllib_adapters.league.callback import (  # noqa: E402
+from rllib_adapters import configure_league
+from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.envs.outcomes import outcomes_of, taken_from
+from rllib_adapters.league.callback import (
     LeagueKeeper,
     add_callback,
     keeper_of,
     league_in,
 )
-from rllib_adapters.league.control import league_of, set_league, set_weights, weights_of  # noqa: E402
-from territorial.league import (  # noqa: E402
+from rllib_adapters.league.control import league_of, set_league, set_weights, weights_of
+from territorial.league import (
     Gate,
     Group,
     League,
@@ -35,7 +31,7 @@ from territorial.league import (  # noqa: E402
     StoreInUseError,
     UnknownSnapshotError,
 )
-from tests.rllib.support import CONFIG, Patient, SmallModule  # noqa: E402
+from tests.rllib.support import CONFIG, Patient, SmallModule
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -60,51 +56,48 @@ def league_config(store, league, runner="batched", runners=0, games=2, max_cycle
 
 
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
-def test_games_gates_and_tables_follow_from_iterations(tmp_path, runner):
+def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
     store = SnapshotStore(tmp_path)
     config = league_config(store, small_league(), runner)
     heard = []
     config.callbacks(on_train_result=lambda *, result, **_: heard.append(dict(result["league"])))
     add_callback(config, lambda *, result, **_: heard[-1].update(seen=result["training_iteration"]))
-    algorithm = config.build_algo()
-    try:
-        league = league_in(algorithm)
-        assert store.names() == ["main-0"]
-        first = weights_of(algorithm, "main")
-        for name, array in store.load("main-0").items():
-            np.testing.assert_array_equal(array, first[name])
-        for i in range(1, 5):
-            algorithm.train()
-            assert league_of(algorithm).to_dict() == league.table().to_dict()
-            assert f"main-{i}" in league.snapshots
-        assert len(league.snapshots) == 3
-        assert league.num_games == sum(one["games"] for one in heard) >= 8
-        assert [one["frozen"] for one in heard] == [["main-1"], ["main-2"], ["main-3"], ["main-4"]]
-        assert league.payoff.games("trainable:main", ["bot:banker-1", "bot:novice-1"]).sum() > 0
-        assert [one["seen"] for one in heard] == [1, 2, 3, 4]
-        assert len(league.history) == 4
-        for row in league.history:  # of whom main has never met, there is no share of one half
-            assert row["met"].keys() == row["above"].keys()
-            assert all(games > 0 for games in row["met"].values())
-        assert league.history[-1]["above"] == {
-            name: round(one.above, 4) for name, one in league.met_bots().items()
-        }
-        assert store.names() == [f"main-{i}" for i in range(5)]
-        assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
-        assert store.names() == ["main-1", *sorted(league.snapshots)]
-        set_weights(algorithm, "main", store, "main-1")
-        acting = algorithm.env_runner.module["main"].get_state()
-        for name, array in store.load("main-1").items():
-            np.testing.assert_array_equal(acting[f"policy.{name}"], array)
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    league = league_in(algorithm)
+    assert store.names() == ["main-0"]
+    first = weights_of(algorithm, "main")
+    for name, array in store.load("main-0").items():
+        np.testing.assert_array_equal(array, first[name])
+    for i in range(1, 5):
+        algorithm.train()
+        assert league_of(algorithm).to_dict() == league.table().to_dict()
+        assert f"main-{i}" in league.snapshots
+    assert len(league.snapshots) == 3
+    assert league.num_games == sum(one["games"] for one in heard) >= 8
+    assert [one["frozen"] for one in heard] == [["main-1"], ["main-2"], ["main-3"], ["main-4"]]
+    assert league.payoff.games("trainable:main", ["bot:banker-1", "bot:novice-1"]).sum() > 0
+    assert [one["seen"] for one in heard] == [1, 2, 3, 4]
+    assert len(league.history) == 4
+    for row in league.history:  # of whom main has never met, there is no share of one half
+        assert row["met"].keys() == row["above"].keys()
+        assert all(games > 0 for games in row["met"].values())
+    assert league.history[-1]["above"] == {
+        name: round(one.above, 4) for name, one in league.met_bots().items()
+    }
+    assert store.names() == [f"main-{i}" for i in range(5)]
+    assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
+    assert store.names() == ["main-1", *sorted(league.snapshots)]
+    set_weights(algorithm, "main", store, "main-1")
+    acting = algorithm.env_runner.module["main"].get_state()
+    for name, array in store.load("main-1").items():
+        np.testing.assert_array_equal(acting[f"policy.{name}"], array)
 
 
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
-def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(tmp_path, runner):
+def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(ends, tmp_path, runner):
     config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_cycles=None)
     config.env_runners(rollout_fragment_length=3)
-    algorithm = config.build_algo()
+    algorithm = ends(config.build_algo())
 
     def sample(one):
         one.sample(num_timesteps=6)
@@ -115,50 +108,45 @@ def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(
         named = [getattr(env.unwrapped, "players", None) or env.unwrapped._players for env in envs]
         return [sorted({str(player) for player in row[2:]}) for row in named]
 
-    try:
-        group = algorithm.env_runner_group
+    group = algorithm.env_runner_group
+    group.foreach_env_runner(sample, local_env_runner=False)
+    under_way = group.foreach_env_runner(playing, local_env_runner=False)
+    assert all("snapshot:main-0" in row for rows in under_way for row in rows)
+    keeper_of(algorithm)._keep(algorithm, "main", "pushed")
+    groups = [
+        Group(2, {"trainable:main": 1}),
+        Group(3, {"snapshot:pushed": 1}),
+        Group(1, {"bot:turtle": 1}),
+    ]
+    set_league(algorithm, LeagueTable(groups))
+    group.foreach_env_runner(sample, local_env_runner=False)
+    assert group.foreach_env_runner(playing, local_env_runner=False) == under_way, "games go on as begun"
+    outcomes_of(algorithm)
+    wanted = ["bot:turtle", "snapshot:pushed"]
+    ended = {}
+    for _ in range(60):
         group.foreach_env_runner(sample, local_env_runner=False)
-        under_way = group.foreach_env_runner(playing, local_env_runner=False)
-        assert all("snapshot:main-0" in row for rows in under_way for row in rows)
-        keeper_of(algorithm)._keep(algorithm, "main", "pushed")
-        groups = [
-            Group(2, {"trainable:main": 1}),
-            Group(3, {"snapshot:pushed": 1}),
-            Group(1, {"bot:turtle": 1}),
-        ]
-        set_league(algorithm, LeagueTable(groups))
-        group.foreach_env_runner(sample, local_env_runner=False)
-        assert group.foreach_env_runner(playing, local_env_runner=False) == under_way, "games go on as begun"
-        outcomes_of(algorithm)
-        wanted = ["bot:turtle", "snapshot:pushed"]
-        ended = {}
-        for _ in range(60):
-            group.foreach_env_runner(sample, local_env_runner=False)
-            found = group.foreach_env_runner(taken_from, local_env_runner=False)
-            for i, games in enumerate(found):
-                ended.setdefault(i, []).extend(sorted(set(game.players[2:])) for game in games)
-            if all(len(ended.get(i, [])) >= 6 for i in range(2)):
-                break
-        for i in range(2):  # on every runner: the two games under way, then nothing but the new table
-            assert len(ended[i]) >= 6
-            assert all("snapshot:main-0" in row for row in ended[i] if row != wanted)
-            assert sum(row != wanted for row in ended[i]) == 2, ended[i]
-    finally:
-        algorithm.stop()
+        found = group.foreach_env_runner(taken_from, local_env_runner=False)
+        for i, games in enumerate(found):
+            ended.setdefault(i, []).extend(sorted(set(game.players[2:])) for game in games)
+        if all(len(ended.get(i, [])) >= 6 for i in range(2)):
+            break
+    for i in range(2):  # on every runner: the two games under way, then nothing but the new table
+        assert len(ended[i]) >= 6
+        assert all("snapshot:main-0" in row for row in ended[i] if row != wanted)
+        assert sum(row != wanted for row in ended[i]) == 2, ended[i]
 
 
-def test_the_league_is_part_of_checkpoints(tmp_path):
-    algorithm = league_config(tmp_path / "store", small_league()).build_algo()
-    try:
-        for _ in range(2):
-            algorithm.train()
-        league = league_in(algorithm)
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-        kept, games, table = league.to_bytes().hex(), league.num_games, league.table().to_dict()
-        algorithm.train()  # what is done after the checkpoint is not in it, and in nobody's way
-        assert "main-3" in SnapshotStore(tmp_path / "store")
-    finally:
-        algorithm.stop()
+def test_the_league_is_part_of_checkpoints(ends, tmp_path):
+    algorithm = ends(league_config(tmp_path / "store", small_league()).build_algo())
+    for _ in range(2):
+        algorithm.train()
+    league = league_in(algorithm)
+    path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    kept, games, table = league.to_bytes().hex(), league.num_games, league.table().to_dict()
+    algorithm.train()  # what is done after the checkpoint is not in it, and in nobody's way
+    assert "main-3" in SnapshotStore(tmp_path / "store")
+    algorithm.stop()
     (tmp_path / "store").rename(tmp_path / "moved")
     with pytest.raises(
         FileNotFoundError, match=r"store does not exist; if it was moved, .*\(path, store=folder"
@@ -166,18 +154,15 @@ def test_the_league_is_part_of_checkpoints(tmp_path):
         Algorithm.from_checkpoint(path)
     with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is missing in .*; if it was moved"):
         Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
-    algorithm = Algorithm.from_checkpoint(path, store=str(tmp_path / "moved"))
-    try:
-        league = league_in(algorithm)
-        assert (league.to_bytes().hex(), league_of(algorithm).to_dict()) == (kept, table)
-        algorithm.train()
-        assert league.num_games > games
-        assert league.steps == {"main": 3}
-        opponents = algorithm.env_runner.module[POOL].opponents
-        assert opponents.store.path == tmp_path / "moved"
-        assert opponents.names, "snapshots of the store where it is now"
-    finally:
-        algorithm.stop()
+    algorithm = ends(Algorithm.from_checkpoint(path, store=str(tmp_path / "moved")))
+    league = league_in(algorithm)
+    assert (league.to_bytes().hex(), league_of(algorithm).to_dict()) == (kept, table)
+    algorithm.train()
+    assert league.num_games > games
+    assert league.steps == {"main": 3}
+    opponents = algorithm.env_runner.module[POOL].opponents
+    assert opponents.store.path == tmp_path / "moved"
+    assert opponents.names, "snapshots of the store where it is now"
 
 
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(

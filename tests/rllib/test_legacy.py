@@ -6,23 +6,20 @@ import re
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.policy.policy import PolicySpec
+from ray.rllib.policy.sample_batch import SampleBatch
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.policy.policy import PolicySpec  # noqa: E402
-from ray.rllib.policy.sample_batch import SampleBatch  # noqa: E402
-
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.legacy.env import LegacyEnv  # noqa: E402
-from rllib_adapters.legacy.model import BoardModel  # noqa: E402
-from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy  # noqa: E402
-from rllib_adapters.legacy.record import ByteRecord  # noqa: E402
-from rllib_adapters.modules.board import settings_of  # noqa: E402
-from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, small_config  # noqa: E402
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.legacy.env import LegacyEnv
+from rllib_adapters.legacy.model import BoardModel
+from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy
+from rllib_adapters.legacy.record import ByteRecord
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.modules.frozen_pool import pool_settings
+from territorial.observation.layout import ObsLayout
+from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, small_config
 
 pytestmark = pytest.mark.release
 
@@ -89,61 +86,45 @@ def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
 
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("capacity", [100, pytest.param(2, marks=pytest.mark.verify)])
-def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(tmp_path, capacity):
-    algorithm = league(fill(tmp_path), capacity).build_algo()
-    try:
-        before = algorithm.get_policy("p0").get_weights()
-        before = {name: array.copy() for name, array in before.items()}
-        algorithm.train()
-        after = algorithm.get_policy("p0").get_weights()
-        assert any((before[name] != after[name]).any() for name in before)
-        policies = algorithm.env_runner.policy_map
-        for name in list(policies.keys()):
-            policy = policies[name]
-            assert getattr(policy, "_dummy_batch", None) is None
-            assert name == "p0" or not hasattr(policy, "model")
-        if capacity == 100:
-            assert policies["frozen_3"]._players is policies["frozen_4"]._players
-            opened = {name for name, _ in policies["frozen_3"]._players._open}
-            assert opened == {"first", "second"}
-        policies["frozen_4"].play("first")
-        again = SnapshotPolicy.from_state(policies["frozen_4"].get_state())
-        assert again.snapshot == "first"
-    finally:
-        algorithm.stop()
+def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_path, capacity):
+    algorithm = ends(league(fill(tmp_path), capacity).build_algo())
+    before = algorithm.get_policy("p0").get_weights()
+    before = {name: array.copy() for name, array in before.items()}
+    algorithm.train()
+    after = algorithm.get_policy("p0").get_weights()
+    assert any((before[name] != after[name]).any() for name in before)
+    policies = algorithm.env_runner.policy_map
+    for name in list(policies.keys()):
+        policy = policies[name]
+        assert getattr(policy, "_dummy_batch", None) is None
+        assert name == "p0" or not hasattr(policy, "model")
+    if capacity == 100:
+        assert policies["frozen_3"]._players is policies["frozen_4"]._players
+        opened = {name for name, _ in policies["frozen_3"]._players._open}
+        assert opened == {"first", "second"}
+        batch = algorithm.env_runner.sample().policy_batches
+        assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
+        for name in ("bot_1", "frozen_3"):  # what opponents saw is not kept for training
+            assert SampleBatch.OBS not in batch[name]
+            assert SampleBatch.NEXT_OBS not in batch[name]
+    policies["frozen_4"].play("first")
+    again = SnapshotPolicy.from_state(policies["frozen_4"].get_state())
+    assert again.snapshot == "first"
 
 
 @pytest.mark.verify
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
-def test_weights_move_to_the_new_stack_as_the_page_says(tmp_path):
+def test_weights_move_to_the_new_stack_as_the_page_says(ends, tmp_path):
     (block,) = re.findall(
         r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    old = league(fill(tmp_path)).build_algo()
-    new = small_config(store=tmp_path).build_algo()
-    try:
-        exec(compile(block, PAGE.name, "exec"), {"old_algorithm": old, "new_algorithm": new})
-        moved = new.learner_group.get_weights(["main"])["main"]
-        for name, tensor in old.get_policy("p0").model.policy.state_dict().items():
-            np.testing.assert_array_equal(moved[f"policy.{name}"], tensor.numpy())
-    finally:
-        old.stop()
-        new.stop()
-
-
-@pytest.mark.verify
-@pytest.mark.usefixtures("running_ray")
-def test_what_opponents_saw_is_not_kept_for_training(tmp_path):
-    algorithm = league(fill(tmp_path)).build_algo()
-    try:
-        batch = algorithm.env_runner.sample().policy_batches
-        assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
-        for name in ("bot_1", "frozen_3"):
-            assert SampleBatch.OBS not in batch[name]
-            assert SampleBatch.NEXT_OBS not in batch[name]
-    finally:
-        algorithm.stop()
+    old = ends(league(fill(tmp_path)).build_algo())
+    new = ends(small_config(store=tmp_path).build_algo())
+    exec(compile(block, PAGE.name, "exec"), {"old_algorithm": old, "new_algorithm": new})
+    moved = new.learner_group.get_weights(["main"])["main"]
+    for name, tensor in old.get_policy("p0").model.policy.state_dict().items():
+        np.testing.assert_array_equal(moved[f"policy.{name}"], tensor.numpy())
 
 
 def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():

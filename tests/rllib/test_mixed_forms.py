@@ -6,41 +6,26 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
+from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.league.curriculum import set_env
+from rllib_adapters.modules.board import FeatureModule, settings_of
+from rllib_adapters.modules.both_forms import BothForms, candidate_mask
+from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
+from rllib_adapters.modules.pairs import PairModule
+from territorial.league import Group, LeagueTable, MismatchError
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.pair_rows import PairRows, in_two_parts
+from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
+from tests.rllib.support import SmallModule
 
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.core.columns import Columns  # noqa: E402
-from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator  # noqa: E402
-
-from rllib_adapters import configure, freeze  # noqa: E402
-from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
-from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.envs.spaces import SHARED  # noqa: E402
-from rllib_adapters.league.control import set_league  # noqa: E402
-from rllib_adapters.league.curriculum import set_env  # noqa: E402
-from rllib_adapters.modules.board import FeatureModule, settings_of  # noqa: E402
-from rllib_adapters.modules.both_forms import BothForms, candidate_mask  # noqa: E402
-from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from rllib_adapters.observations.connector import FRAME, FramesOnce  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable, MismatchError, SnapshotStore  # noqa: E402
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.pair_rows import PairRows, in_two_parts  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
-from tests.rllib.test_pairs import with_opinions  # noqa: E402
-from tests.rllib.test_runner import play_the_same  # noqa: E402
-
-CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
-FORMS = {"main": "pairs", "scout": "packed", "rival": "packed"}
-MODULES = {"main": (PairModule, {"size": "small"}), "scout": FeatureModule, "rival": SmallModule}
-SNAPSHOTS = {"on-pairs": "main", "on-features": "scout", "on-boards": "rival"}
-FROZEN = dict.fromkeys((f"snapshot:{name}" for name in SNAPSHOTS), 1)
-LEAGUE = LeagueTable([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
 SEEN_BY = {
     "main": {"own", "pairs", "targets", "action_mask"},
     "scout": {*SHARED, "seat", "action_mask"},
@@ -50,38 +35,12 @@ SEEN_BY = {
 
 
 def entries(**changes):
-    return {"config": CONFIG, "league": LEAGUE, "obs": FORMS, "frames": 1, **changes}
+    return {**FORMS_ENV, **changes}
 
 
-def module_class(name):
-    given = MODULES[name]
-    return given if isinstance(given, tuple) else (given, {})
-
-
-def weights_of(name):
-    """Weights of who launches at different targets."""
-    if name == "main":
-        return {key.removeprefix("policy."): array for key, array in with_opinions().items()}
-    kind, own = module_class(name)
-    torch.manual_seed(1)
-    weights = kind.make_policy({**settings_of(entries(), learner=name), **own}).state_dict()
-    weights["policy_head.weight"] *= 300
-    return {key: array.numpy().copy() for key, array in weights.items()}
-
-
-def fill(path):
-    """A store with a snapshot of each learner."""
-    store = SnapshotStore(path)
-    for snapshot, name in SNAPSHOTS.items():
-        kind, own = module_class(name)
-        manifest = kind.manifest({**settings_of(entries(), learner=name), **own})
-        store.add(snapshot, weights_of(name), manifest)
-    return store
-
-
-def config_of(store, runner, games=2, **changes):
+def config_of(store, runner, **changes):
     config = configure(PPOConfig(), entries(**changes), module=MODULES, store=store, runner=runner)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=games)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
     return config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
 
 
@@ -221,8 +180,8 @@ def test_options_come_back_from_plain_data_and_plain_leagues_are_as_before():
 
 def pool_of(path):
     settings = settings_of(entries(), learner="rival")
-    classes = [module_class(name)[0] for name in FORMS]
-    return opponents_of(pool_settings(settings, fill(path), classes, "both"))
+    classes = [with_settings(module)[0] for module in MODULES.values()]
+    return opponents_of(pool_settings(settings, fill_forms(path), classes, "both"))
 
 
 @pytest.mark.usefixtures("likeliest_launches")
@@ -268,42 +227,6 @@ def test_a_snapshot_of_another_form_is_refused_by_name(tmp_path):
 # ---- runners ---------------------------------------------------------------------------------------
 
 
-def runner_of(store, kind, **changes):
-    config = config_of(store, kind, 3, **changes).debugging(seed=11)
-    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-    for name in FORMS:
-        runner.module[name].set_state({f"policy.{key}": part for key, part in weights_of(name).items()})
-    return runner
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes(tmp_path):
-    store = fill(tmp_path)
-    stock, batched = (runner_of(store, kind, max_cycles=31) for kind in ("stock", "batched"))
-    rounds = [], [1], [1, 2, 3], [], [2]
-    assert play_the_same(stock, batched, rounds, explore=False) == FORMS.keys()
-    opened = batched.module[POOL].opponents.names
-    assert sorted(opened) == sorted(SNAPSHOTS)
-    assert sorted(stock.module[POOL].opponents.names) == sorted(SNAPSHOTS)
-
-
-def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
-    runner = runner_of(fill(tmp_path), "batched", max_cycles=9)
-    episodes = runner.sample() + runner.sample()
-    rows = dict.fromkeys(FORMS, 0)
-    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
-        rows[own.module_id] += len(own)
-    for part in ShardEpisodesIterator(episodes, num_shards=2):
-        batch = FramesOnce(as_learner_connector=True)(
-            rl_module=runner.module, batch={}, episodes=part, explore=False, shared_data={}
-        )
-        for (_, _, name), own in batch[Columns.OBS].items():
-            keys = SEEN_BY[name] if name == "main" else {"seat", "action_mask", FRAME}
-            assert all(columns.keys() == keys for columns in own)
-            rows[name] -= sum(len(columns["action_mask"]) for columns in own)
-    assert rows == dict.fromkeys(FORMS, 0)
-
-
 def trained(algorithm):
     """Train for an iteration; return the result, and which modules have other weights then."""
     before = algorithm.learner_group.get_weights()
@@ -316,31 +239,26 @@ def trained(algorithm):
 
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
-def test_a_league_of_all_forms_trains_and_freezes(tmp_path, runner):
-    store = fill(tmp_path / "store")
-    algorithm = config_of(store, runner, max_cycles=12).build_algo()
-    try:
-        result, learned = trained(algorithm)
-        assert learned == FORMS.keys()
-        assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
-        assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
-        for name, form in FORMS.items():
-            freeze(algorithm, store, f"{name}-1", module=name)
-            assert store.manifest(f"{name}-1").observation == form
-        later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
-        set_league(algorithm, LeagueTable([*LEAGUE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
-        with pytest.raises(
-            ValueError, match="obs has the entry 'rival'; the learners of the league are main"
-        ):
-            set_league(algorithm, LeagueTable([*LEAGUE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
-        if runner == "batched":
-            with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
-                set_env(algorithm, obs={**FORMS, "rival": "pairs"})
-        algorithm.train()
-        playing = algorithm.env_runner.module[POOL].opponents.names
-        assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine
-    finally:
-        algorithm.stop()
+def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
+    store = fill_forms(tmp_path / "store")
+    algorithm = ends(config_of(store, runner, max_cycles=12).build_algo())
+    result, learned = trained(algorithm)
+    assert learned == FORMS.keys()
+    assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
+    assert result["env_runners"]["num_module_steps_sampled"]["pool"] > 0
+    for name, form in FORMS.items():
+        freeze(algorithm, store, f"{name}-1", module=name)
+        assert store.manifest(f"{name}-1").observation == form
+    later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
+    set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
+    with pytest.raises(ValueError, match="obs has the entry 'rival'; the learners of the league are main"):
+        set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
+    if runner == "batched":
+        with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
+            set_env(algorithm, obs={**FORMS, "rival": "pairs"})
+    algorithm.train()
+    playing = algorithm.env_runner.module[POOL].opponents.names
+    assert {"scout-1", "rival-1"} <= set(playing)  # "main-1" may sit in the engine
 
 
 def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(tmp_path):
@@ -350,7 +268,7 @@ def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(
         PPOConfig(),
         env,
         module=MODULES["main"],
-        store=fill(tmp_path),
+        store=fill_forms(tmp_path),
         architectures=[SmallModule, FeatureModule],
         runner="batched",
     )
@@ -363,7 +281,7 @@ def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(
 
 
 def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
-    config = config_of(fill(tmp_path), "batched", frozen_obs="packed")
+    config = config_of(fill_forms(tmp_path), "batched", frozen_obs="packed")
     pool = config.rl_module_spec.rl_module_specs[POOL].model_config
     assert (pool["form"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
     with pytest.raises(

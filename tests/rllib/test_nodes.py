@@ -5,41 +5,45 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
+from ray.cluster_utils import Cluster
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.cluster_utils import Cluster  # noqa: E402 - only where ray is there
-
-from rllib_adapters.envs.agent_names import POOL  # noqa: E402
-from rllib_adapters.league.evaluation import OnRay  # noqa: E402
-from rllib_adapters.league.shared_store import SharedStore  # noqa: E402
-from territorial import Setting, cli, evaluate, match  # noqa: E402
-from territorial.bots import PythonBot  # noqa: E402
-from territorial.evaluation.match import MAPS  # noqa: E402
-from territorial.league import SnapshotStore, UnknownSnapshotError  # noqa: E402
-from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from tests.rllib.support import CONFIG, env_vars, fill, league, small_config  # noqa: E402
-from tests.torch.support import MeanTrunk  # noqa: E402
+from rllib_adapters import SharedStore
+from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.league.callback import league_in
+from rllib_adapters.league.evaluation import OnRay
+from territorial import cli, match
+from territorial.bots import PythonBot
+from territorial.evaluation.match import MAPS
+from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.nets.players import SnapshotPolicy
+from tests.rllib.support import CONFIG, env_vars, fill, league, small_config
+from tests.rllib.test_league import league_config, small_league
+from tests.torch.support import MeanTrunk
 
 pytestmark = pytest.mark.verify
 
+AWAY = {"num_cpus": 4, "resources": {"away": 4, "runner": 1}, "object_store_memory": 80_000_000}
+"""What the other machine has."""
+PATIENCE = 300
+"""Rounds of a second after which it hangs."""
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def two_machines(no_ray):
+    """That of this process, and ``away``, which a test may replace."""
     cluster = Cluster()
-    cluster.add_node(
-        num_cpus=1, resources={"home": 1}, object_store_memory=80_000_000, include_dashboard=False
-    )
-    cluster.add_node(num_cpus=4, resources={"away": 4}, object_store_memory=80_000_000)
+    home = {"num_cpus": 1, "resources": {"home": 1, "runner": 1}, "object_store_memory": 80_000_000}
+    cluster.add_node(**home, include_dashboard=False)
+    cluster.away = cluster.add_node(**AWAY)
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": env_vars()})
-    yield
+    yield cluster
     ray.shutdown()
     cluster.shutdown()
 
@@ -117,25 +121,23 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
         assert content == b"for the engine"
 
 
-def test_a_league_plays_on_another_machine(tmp_path):
+def test_a_league_plays_on_another_machine(ends, tmp_path):
     fill(tmp_path / "store")
     store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
     config = small_config(store, env={"league": league("snapshot:first", "snapshot:second")})
     config.env_runners(
         num_env_runners=1, rollout_fragment_length=12, custom_resources_per_env_runner={"away": 1}
     )
-    algorithm = config.build_algo()
-    try:
-        algorithm.train()
-        (opened,) = algorithm.env_runner_group.foreach_env_runner(
-            lambda runner: (
-                sorted({name for name, _ in runner.module[POOL].opponents._open}),
-                str(runner.module[POOL].opponents.store.path),
-            ),
-            local_env_runner=False,
-        )
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    (opened,) = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: (
+            sorted({name for name, _ in runner.module[POOL].opponents._open}),
+            str(runner.module[POOL].opponents.store.path),
+        ),
+        local_env_runner=False,
+    )
+    algorithm.stop()
     assert opened[0]
     assert set(opened[0]) <= {"first", "second"}
     assert opened[1].startswith(str(tmp_path / "cache"))
@@ -161,8 +163,7 @@ class Still(Noting):
         return -1, 1024
 
 
-def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tmp_path, capsys):
-    """Its file and its text are those of the command."""
+def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tmp_path):
     store, seen = SnapshotStore(fill(tmp_path / "store", is_sure=True, frames=1).path), tmp_path / "seen"
     seen.mkdir()
     shared = SharedStore(store.path, cache=tmp_path / "cache")
@@ -172,19 +173,10 @@ def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tm
         players = ["turtle", SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk}), bot]
         return match(players, config, 10, seed=3, progress=False, **options)
 
-    there = play(shared, Noting(seen), play=OnRay(), out=tmp_path / "there.jsonl")
+    there = play(shared, Noting(seen), play=OnRay())
     assert len(list(seen.iterdir())) == 2, "each machine has played some of the games"
     here = play(store, Still(), processes=2)
     assert there.records == here.records
-    size = f"--height {config.height} --width {config.width} --num-players {config.num_players}"
-    seats = "turtle,snapshot:first,tests.rllib.test_nodes:Still"
-    command = f"match --seats {seats} --games 10 --seed 3 --processes 1 --max-ticks 100 {size}"
-    files = f"--store {store.path} --architecture SmallModule=tests.torch.support:MeanTrunk"
-    records = tmp_path / "command.jsonl"
-    assert cli.main([*f"{command} {files} --records".split(), str(records)]) == 0
-    assert capsys.readouterr().out == there.text() + "\n"
-    games = (tmp_path / "there.jsonl").read_text().splitlines()[1:]
-    assert sorted(games) == sorted(records.read_text().splitlines()[1:])
 
 
 def commanded(tmp_path, *arguments):
@@ -244,16 +236,6 @@ def test_a_cluster_that_is_not_there_is_an_error_of_the_option(tmp_path, address
         assert reason in done.stderr
 
 
-def test_matches_and_evaluations_come_out_as_in_one_process():
-    config, names = CONFIG.replace(max_ticks=100), ["turtle", "novice", "banker"]
-    settings = {"s": Setting(config=config, seats=["agent", "agent", *["novice"] * 4], max_cycles=5)}
-    options = {"progress": False, "play": OnRay(2)}, {"progress": False, "processes": 1}
-    there, here = (match(names, config, 3, deal=True, **one) for one in options)
-    assert there.records == here.records
-    there, here = (evaluate(names, settings, 2, **one) for one in options)
-    assert there.records == here.records
-
-
 def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
     fill(tmp_path / "store")
     again = pickle.loads(pickle.dumps(SharedStore(tmp_path / "store")))
@@ -261,3 +243,71 @@ def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(RuntimeError, match=r"call ray.init\(\) first"):
         SharedStore(tmp_path / "store")
+
+
+# ---- a machine is lost -----------------------------------------------------------------------------
+
+
+def told(runner):
+    """Of a runner: its process, its machine, and the table its games are drawn from."""
+    tables = {view.league.to_json() for view in runner.env.envs}
+    return os.getpid(), ray.get_runtime_context().get_node_id(), tables
+
+
+def runners_of(algorithm):
+    """What is ``told`` of each, by its index."""
+    group = algorithm.env_runner_group
+    indices = group.healthy_worker_ids()
+    return {
+        index: group.foreach_env_runner(told, remote_worker_ids=[index], local_env_runner=False)[0]
+        for index in indices
+    }
+
+
+def test_the_runner_of_a_machine_that_is_lost_is_restarted_on_a_new_one(ends, tmp_path, two_machines):
+    """Meanwhile snapshots come and go: those that the league has dropped are removed from the store."""
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = league_config(store, small_league(), runners=2, games=1, max_cycles=9)
+    config.env_runners(custom_resources_per_env_runner={"runner": 1})
+    config.fault_tolerance(
+        restart_failed_env_runners=True,
+        delay_between_env_runner_restarts_s=0,
+        env_runner_health_probe_timeout_s=60,
+    )
+    algorithm = ends(config.build_algo())
+    league, home = league_in(algorithm), ray.get_runtime_context().get_node_id()
+
+    def iterate():
+        result = algorithm.train()
+        for name in set(store.names()) - set(league.snapshots):
+            store.remove(name)
+        return result
+
+    while algorithm.training_iteration < 4:
+        result = iterate()
+    assert sorted(store.names()) == sorted(league.snapshots)
+    assert len(store.names()) == 3, "the first ones have gone"
+    before = runners_of(algorithm)
+    lost = {index for index, (_, node, _) in before.items() if node != home}
+    assert len(before) == 2
+    assert len(lost) == 1, "each machine has one of them"
+    steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
+    games = league.num_games
+    two_machines.remove_node(two_machines.away, allow_graceful=False)
+    two_machines.away = two_machines.add_node(**AWAY)
+    new = two_machines.away.node_id
+    for _ in range(PATIENCE):
+        iterate()
+        now = runners_of(algorithm)
+        if len(now) == 2 and all(now[index][1] == new for index in lost):
+            break
+        time.sleep(1)
+    assert {index for index, (_, node, _) in now.items() if node == new} == lost
+    assert all((now[index][0] != before[index][0]) == (index in lost) for index in before)
+    result = iterate()
+    now = runners_of(algorithm)
+    assert len(now) == 2
+    assert all(tables == {league.table().to_json()} for _, _, tables in now.values())
+    assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
+    assert league.num_games > games
+    assert sorted(store.names()) == sorted(league.snapshots)

@@ -4,21 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ray import cloudpickle
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray import cloudpickle  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs.batch import TerritorialBatchEnv  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from territorial.bots import FreeLand, Network, PythonBot, Style  # noqa: E402
-from territorial.league import Group, LeagueConfig, LeagueTable, Learner  # noqa: E402
-from tests.bots.networks import random_file  # noqa: E402
-from tests.rllib.support import CONFIG, Patient  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from territorial.bots import FreeLand, Network, PythonBot, Style
+from territorial.league import Group, LeagueConfig, LeagueTable, Learner
+from tests.bots.networks import random_file
+from tests.rllib.support import CONFIG, Patient
 
 SEED, STEPS = 5, 25
 

@@ -3,26 +3,22 @@
 import json
 
 import pytest
+import yaml
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.core.learner import learner_group
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-import yaml  # noqa: E402 - Ray brings it
-from ray.rllib.algorithms.impala import IMPALAConfig  # noqa: E402
-from ray.rllib.algorithms.ppo import PPO, PPOConfig  # noqa: E402
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner  # noqa: E402
-from ray.rllib.callbacks.callbacks import RLlibCallback  # noqa: E402
-from ray.rllib.core.learner import learner_group  # noqa: E402
-from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.env_config import EnvConfig  # noqa: E402
-from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
-from territorial.maps import MapMix  # noqa: E402
-from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config  # noqa: E402
-from tests.rllib.test_league import league_config, small_league  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig
+from territorial import GameConfig
+from territorial.league import Group, LeagueTable
+from territorial.maps import MapMix
+from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config
+from tests.rllib.test_league import league_config, small_league
 
 pytestmark = pytest.mark.release
 

@@ -4,26 +4,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-
-from rllib_adapters import configure_league, policy_of  # noqa: E402
-from rllib_adapters.league.callback import league_in  # noqa: E402
-from rllib_adapters.league.control import weights_of  # noqa: E402
-from rllib_adapters.modules.frozen_pool import pool_settings  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from territorial.bots import Network  # noqa: E402
-from territorial.league import Gate, League, LeagueConfig, Learner, Opponents  # noqa: E402
-from territorial.nets.pair_calibration import rows_of_config  # noqa: E402
-from territorial.nets.pair_rows import PairRows  # noqa: E402
-from tests.bots.networks import random_file  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule  # noqa: E402
-from tests.torch.test_pair_policy import inputs  # noqa: E402
-from tests.torch.test_pair_policy import policy_of as network_of  # noqa: E402
+from rllib_adapters import configure_league, policy_of
+from rllib_adapters.league.callback import league_in
+from rllib_adapters.league.control import weights_of
+from rllib_adapters.modules.frozen_pool import pool_settings
+from rllib_adapters.modules.pairs import PairModule
+from territorial.bots import Network
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
+from territorial.nets.pair_calibration import rows_of_config
+from territorial.nets.pair_rows import PairRows
+from tests.bots.networks import random_file
+from tests.rllib.support import CONFIG, SmallModule
+from tests.torch.test_pair_policy import inputs
+from tests.torch.test_pair_policy import policy_of as network_of
 
 
 def written(policy, config, folder):
@@ -42,7 +39,7 @@ def written(policy, config, folder):
     ],
 )
 def test_snapshots_and_networks_play_in_both_runners(
-    tmp_path, monkeypatch, runner, runners, action_format, frozen_seats
+    ends, tmp_path, monkeypatch, runner, runners, action_format, frozen_seats
 ):
     monkeypatch.chdir(tmp_path)  # runners may be elsewhere
     random_file(Path("net.safetensors"), 1, interval=20)
@@ -54,26 +51,23 @@ def test_snapshots_and_networks_play_in_both_runners(
     config = configure_league(PPOConfig(), env, league, str(tmp_path / "store"), **where, size="small")
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=2, rollout_fragment_length="auto")
     config.training(train_batch_size_per_learner=48, minibatch_size=32, num_epochs=1)
-    algorithm = config.build_algo()
-    try:
-        for _ in range(2):
-            result = algorithm.train()
-        steps = result["env_runners"]["num_module_steps_sampled"]
-        assert (steps.get("pool", 0) > 0) == (frozen_seats == "pool")
-        assert not algorithm.pool_report.reasons
-        league, network = league_in(algorithm), Network("net.safetensors")
-        assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
-        games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
-        assert games.min() > 0
-        store = algorithm.keeper.store
-        frozen, now = store.load("main-2"), policy_of(algorithm).state_dict()
-        assert frozen.manifest.settings == {"size": "small"}
-        exported = Network(store.network("main-2").path)
-        assert (exported.interval, exported.temperature) == (CONFIG.decision_every, 1.0)
-        assert exported.digest == Network(written(policy_of(algorithm), CONFIG, tmp_path)).digest
-        assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    for _ in range(2):
+        result = algorithm.train()
+    steps = result["env_runners"]["num_module_steps_sampled"]
+    assert (steps.get("pool", 0) > 0) == (frozen_seats == "pool")
+    assert not algorithm.pool_report.reasons
+    league, network = league_in(algorithm), Network("net.safetensors")
+    assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
+    games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
+    assert games.min() > 0
+    store = algorithm.keeper.store
+    frozen, now = store.load("main-2"), policy_of(algorithm).state_dict()
+    assert frozen.manifest.settings == {"size": "small"}
+    exported = Network(store.network("main-2").path)
+    assert (exported.interval, exported.temperature) == (CONFIG.decision_every, 1.0)
+    assert exported.digest == Network(written(policy_of(algorithm), CONFIG, tmp_path)).digest
+    assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
 
 
 def learners_with(start, folder, size="small"):
@@ -88,32 +82,27 @@ def learners_with(start, folder, size="small"):
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_learners_begin_with_the_weights_of_a_file_once(tmp_path):
+def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     policy, start = network_of(), tmp_path / "start.safetensors"
     policy.save(start)
     wanted = {name: part.numpy() for name, part in policy.state_dict().items()}
-    algorithm = learners_with(start, tmp_path).build_algo()
-    try:
-        store = algorithm.keeper.store
-        for module in ("main", "exploiter"):
-            acting = algorithm.env_runner.module[module].get_state()
-            for name, array in weights_of(algorithm, module).items():
-                for found in (array, store.load(f"{module}-0")[name], acting[f"policy.{name}"]):
-                    np.testing.assert_array_equal(found, wanted[name])
-        np.testing.assert_array_equal(store.load("exploiter-start")["hold.bias"], wanted["hold.bias"])
-        algorithm.train()
-        learned = weights_of(algorithm, "main")
-        assert any((array != wanted[name]).any() for name, array in learned.items())
-        algorithm.save_to_path(str(tmp_path / "kept"))
-    finally:
-        algorithm.stop()
+    algorithm = ends(learners_with(start, tmp_path).build_algo())
+    store = algorithm.keeper.store
+    for module in ("main", "exploiter"):
+        acting = algorithm.env_runner.module[module].get_state()
+        for name, array in weights_of(algorithm, module).items():
+            for found in (array, store.load(f"{module}-0")[name], acting[f"policy.{name}"]):
+                np.testing.assert_array_equal(found, wanted[name])
+    np.testing.assert_array_equal(store.load("exploiter-start")["hold.bias"], wanted["hold.bias"])
+    algorithm.train()
+    learned = weights_of(algorithm, "main")
+    assert any((array != wanted[name]).any() for name, array in learned.items())
+    algorithm.save_to_path(str(tmp_path / "kept"))
+    algorithm.stop()
     start.unlink()  # a run that goes on needs it no more
-    resumed = Algorithm.from_checkpoint(str(tmp_path / "kept"))
-    try:
-        for name, array in weights_of(resumed, "main").items():
-            np.testing.assert_array_equal(array, learned[name])
-    finally:
-        resumed.stop()
+    resumed = ends(Algorithm.from_checkpoint(str(tmp_path / "kept")))
+    for name, array in weights_of(resumed, "main").items():
+        np.testing.assert_array_equal(array, learned[name])
 
 
 @pytest.mark.usefixtures("running_ray")

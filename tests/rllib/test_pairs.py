@@ -4,25 +4,21 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters import configure, policy_of  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.league.curriculum import set_env  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule, TwoPartActions  # noqa: E402
-from territorial import GameConfig, parallel_env  # noqa: E402
-from territorial.actions.encoding import unflatten  # noqa: E402
-from territorial.actions.formats import FORMATS  # noqa: E402
-from territorial.bots import Network  # noqa: E402
-from territorial.nets import PairPolicy  # noqa: E402
-from tests.bots.networks import random_rows  # noqa: E402
-from tests.rllib.test_runner import play_the_same  # noqa: E402
+from rllib_adapters import configure, policy_of
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.curriculum import set_env
+from rllib_adapters.modules.pairs import PairModule, TwoPartActions
+from territorial import GameConfig, parallel_env
+from territorial.actions.encoding import unflatten
+from territorial.actions.formats import FORMATS
+from territorial.bots import Network
+from territorial.nets import PairPolicy
+from tests.bots.networks import random_rows
 
 pytestmark = pytest.mark.release
 
@@ -115,44 +111,6 @@ def test_options_of_the_environment_among_settings_and_other_formats_are_refused
 # ---- runners ---------------------------------------------------------------------------------------
 
 
-def with_opinions(size="small"):
-    """The weights of a policy that launches at different targets."""
-    torch.manual_seed(0)
-    policy = PairPolicy(size)
-    with torch.no_grad():
-        policy.hold.bias.fill_(0.0)
-        for layer in (policy.joint, policy.score, policy.context, policy.hold):
-            layer.weight *= 3
-    return {f"policy.{name}": array.numpy().copy() for name, array in policy.state_dict().items()}
-
-
-def make_runners(**changes):
-    runners = []
-    for kind in ("stock", "batched"):
-        config = small_config(kind, **changes)
-        config.env_runners(num_envs_per_env_runner=3).debugging(seed=11)
-        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
-        runners[-1].module[MAIN].set_state(with_opinions())
-    return runners
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes():
-    stock, batched = make_runners(max_cycles=62, repeat=2)
-    assert play_the_same(stock, batched, ([], [1], [1, 2], [], [2]), explore=False) == {MAIN}
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_launches_are_in_the_infos_of_both_runners():
-    told = []
-    for runner in make_runners(launches=True, max_cycles=9):
-        episodes = [*runner.sample(explore=False), *runner.sample(explore=False)]
-        told.append([own.infos.data for one in episodes for own in one.agent_episodes.values()])
-    np.testing.assert_equal(*told)
-    assert all(info["launches"].target.shape == (6,) for infos in told[1] for info in infos)
-    assert any((info["launches"].target[2:] >= 0).any() for infos in told[1] for info in infos)
-
-
 # ---- the module ------------------------------------------------------------------------------------
 
 
@@ -171,27 +129,24 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(tmp_path):
+def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(ends, tmp_path):
     config = small_config(repeat=2)
     config.evaluation(evaluation_interval=1, evaluation_duration=1, evaluation_config={"explore": False})
-    algorithm = config.build_algo()
-    try:
-        before = policy_of(algorithm).state_dict()
-        result = algorithm.train()
-        policy = policy_of(algorithm)
-        assert not all(values.equal(before[name]) for name, values in policy.state_dict().items())
-        assert math.isfinite(result["learners"][MAIN]["total_loss"])
-        module, rows = algorithm.env_runner.module[MAIN], algorithm.env_runner._source.rows
-        seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
-        logits, values = policy(seen["own"], seen["pairs"], seen["action_mask"])
-        found = module.forward_train({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
-        torch.testing.assert_close(found, logits, rtol=1e-4, atol=1e-4)
-        torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values, rtol=1e-4, atol=1e-4)
-        policy.export(tmp_path / "mine.safetensors", interval=20, least_equal=0.0, rows=random_rows(200, 0))
-        assert Network(tmp_path / "mine.safetensors").interval == 20
-        set_env(algorithm, config=GameConfig(height=32, width=32, num_players=3), seats=["agent"] * 3)
-        algorithm.train()  # the weights fit any game
-        with pytest.raises(ValueError, match="num_candidates cannot change while an algorithm runs"):
-            set_env(algorithm, num_candidates=3)
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    before = policy_of(algorithm).state_dict()
+    result = algorithm.train()
+    policy = policy_of(algorithm)
+    assert not all(values.equal(before[name]) for name, values in policy.state_dict().items())
+    assert math.isfinite(result["learners"][MAIN]["total_loss"])
+    module, rows = algorithm.env_runner.module[MAIN], algorithm.env_runner._source.rows
+    seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
+    logits, values = policy(seen["own"], seen["pairs"], seen["action_mask"])
+    found = module.forward_train({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
+    torch.testing.assert_close(found, logits, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(module.compute_values({Columns.OBS: seen}), values, rtol=1e-4, atol=1e-4)
+    policy.export(tmp_path / "mine.safetensors", interval=20, least_equal=0.0, rows=random_rows(200, 0))
+    assert Network(tmp_path / "mine.safetensors").interval == 20
+    set_env(algorithm, config=GameConfig(height=32, width=32, num_players=3), seats=["agent"] * 3)
+    algorithm.train()  # the weights fit any game
+    with pytest.raises(ValueError, match="num_candidates cannot change while an algorithm runs"):
+        set_env(algorithm, num_candidates=3)

@@ -6,25 +6,14 @@ import time
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
-from rllib_adapters.league.control import set_league  # noqa: E402
-from rllib_adapters.league.curriculum import set_env  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from tests.rllib.test_engine_seats import (  # noqa: E402
-    CONFIG,
-    add,
-    entries,
-    in_engine,
-    network_called,
-    table,
-)
+from rllib_adapters import configure, set_league
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.league.curriculum import set_env
+from territorial.league import SnapshotStore
+from tests.rllib.leagues import add, entries, in_engine, network_called, table
+from tests.rllib.support import CONFIG
 
 pytestmark = pytest.mark.release
 
@@ -54,7 +43,7 @@ def runner_of(algorithm):
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_seats(tmp_path):
+def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_seats(ends, tmp_path):
     store = SnapshotStore(tmp_path)
     add(store, "strong", network=network_called("strong"))
     env = {**entries(None, "strong"), "max_cycles": 6}
@@ -68,28 +57,25 @@ def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_sea
         delay_between_env_runner_restarts_s=0,
         env_runner_health_probe_timeout_s=PATIENCE,
     )
-    algorithm = config.build_algo()
-    try:
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    add(store, "later", policy="1", network=network_called("1"))
+    set_league(algorithm, table("later"))
+    set_env(algorithm, config=OTHER_GAMES)
+    store.remove("strong")  # the first table's: whoever went back to it would find nothing
+    before = runner_of(algorithm)
+    os.kill(before["pid"], signal.SIGKILL)
+    end = time.monotonic() + PATIENCE
+    while (now := runner_of(algorithm)) is None or now["pid"] == before["pid"]:
+        assert time.monotonic() < end, "the runner is not back"
         algorithm.train()
-        add(store, "later", policy="1", network=network_called("1"))
-        set_league(algorithm, table("later"))
-        set_env(algorithm, config=OTHER_GAMES)
-        store.remove("strong")  # the first table's: whoever went back to it would find nothing
-        before = runner_of(algorithm)
-        os.kill(before["pid"], signal.SIGKILL)
-        end = time.monotonic() + PATIENCE
-        while (now := runner_of(algorithm)) is None or now["pid"] == before["pid"]:
-            assert time.monotonic() < end, "the runner is not back"
-            algorithm.train()
-        algorithm.train()
-        now = runner_of(algorithm)
-        assert now["tables"] == {table("later").to_json()}
-        assert now["games"] == OTHER_GAMES
-        assert now["in_engine"] == {"later"}
-        assert now["in_pool"] == set()
-        assert now["opened"] == []
-        weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        for name, array in weights.items():
-            np.testing.assert_array_equal(now["weights"][name], array)
-    finally:
-        algorithm.stop()
+    algorithm.train()
+    now = runner_of(algorithm)
+    assert now["tables"] == {table("later").to_json()}
+    assert now["games"] == OTHER_GAMES
+    assert now["in_engine"] == {"later"}
+    assert now["in_pool"] == set()
+    assert now["opened"] == []
+    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    for name, array in weights.items():
+        np.testing.assert_array_equal(now["weights"][name], array)

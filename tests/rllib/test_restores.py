@@ -4,22 +4,18 @@ import copy
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.algorithm import Algorithm  # noqa: E402 - only where ray is there
-from ray.rllib.algorithms.appo import APPOConfig  # noqa: E402
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
-from rllib_adapters.league.callback import keeper_of, league_in  # noqa: E402
-from rllib_adapters.league.control import league_of, set_league  # noqa: E402
-from rllib_adapters.league.curriculum import env_of, set_env  # noqa: E402
-from territorial.league import Group, LeagueTable, StoreInUseError  # noqa: E402
-from tests.rllib.support import CONFIG, SmallModule, league  # noqa: E402
-from tests.rllib.test_league import league_config, small_league  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.control import league_of, set_league
+from rllib_adapters.league.curriculum import env_of, set_env
+from territorial.league import Group, LeagueTable, StoreInUseError
+from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, small_config
+from tests.rllib.test_league import league_config, small_league
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -173,31 +169,28 @@ def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_
 
 
 @pytest.mark.parametrize("runner", ["batched", "stock"])
-def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_others(tmp_path, runner):
+def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_others(ends, tmp_path, runner):
     env = {"config": CONFIG, "league": league("bot:banker"), "frames": 1, "max_cycles": 18}
     config = configure(PPOConfig(), env, module=SmallModule, runner=runner)
     config.env_runners(num_env_runners=0, rollout_fragment_length=12)
     config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
-    algorithm = config.build_algo()
-    try:
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-        set_league(algorithm, league("bot:turtle"))
-        if runner == "batched":
-            set_env(algorithm, config=CONFIG.replace(map="islands"), max_cycles=5)
-        algorithm.restore_from_path(path)
-        assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
-        assert (env_of(algorithm).config, env_of(algorithm).max_cycles) == (CONFIG, 18)
-        playing = algorithm.env_runner.env.envs[0].unwrapped
-        assert playing.league.to_dict() == league("bot:banker").to_dict()
-        assert playing.options.max_cycles == 18
-        algorithm.train()
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    set_league(algorithm, league("bot:turtle"))
+    if runner == "batched":
+        set_env(algorithm, config=CONFIG.replace(map="islands"), max_cycles=5)
+    algorithm.restore_from_path(path)
+    assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
+    assert (env_of(algorithm).config, env_of(algorithm).max_cycles) == (CONFIG, 18)
+    playing = algorithm.env_runner.env.envs[0].unwrapped
+    assert playing.league.to_dict() == league("bot:banker").to_dict()
+    assert playing.options.max_cycles == 18
+    algorithm.train()
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize("algorithm_config", [PPOConfig, APPOConfig])
-def test_runners_in_processes_of_their_own_get_the_restored_weights(tmp_path, algorithm_config):
+def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_path, algorithm_config):
     env = {"config": CONFIG, "league": league("bot:banker"), "frames": 1, "max_cycles": 18}
     config = configure(algorithm_config(), env, module=SmallModule, runner="batched")
     config.env_runners(num_env_runners=1, rollout_fragment_length=12, create_local_env_runner=False)
@@ -206,28 +199,33 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(tmp_path, al
     config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=24)
     if algorithm_config is PPOConfig:
         config.training(minibatch_size=8, num_epochs=1)
-    algorithm = config.build_algo()
-    try:
+    algorithm = ends(config.build_algo())
+    algorithm.train()
+    path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
+    for _ in range(3):
         algorithm.train()
-        path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
-        for _ in range(3):
-            algorithm.train()
-        algorithm.restore_from_path(path)
-        found = [
-            one
-            for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group)
-            for one in group.foreach_env_runner(sample_and_tell, local_env_runner=False)
-        ]
-        weights = weights_in(algorithm.learner_group)
-        assert len(found) == 2
-        for acting in found:
-            for name, part in acting.items():
-                np.testing.assert_array_equal(part, weights[name])
-    finally:
-        algorithm.stop()
+    algorithm.restore_from_path(path)
+    found = [
+        one
+        for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group)
+        for one in group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+    ]
+    weights = weights_in(algorithm.learner_group)
+    assert len(found) == 2
+    for acting in found:
+        for name, part in acting.items():
+            np.testing.assert_array_equal(part, weights[name])
 
 
 def sample_and_tell(runner):
     """The weights of a runner after a sample, before which APPO's ask for newer ones."""
     runner.sample(num_timesteps=2)
     return {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()}
+
+
+def test_a_league_that_does_not_fit_changes_nothing(ends, tmp_path):
+    store = fill(tmp_path / "store")
+    algorithm = ends(small_config(store, env={"league": league("bot:banker")}).build_algo())
+    with pytest.raises(Exception, match=r"seat .* of the new league may be a"):
+        set_league(algorithm, LEAGUE)
+    assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()

@@ -5,9 +5,6 @@ import json
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.train import cli
 from rllib_adapters.train import run as runs
 from rllib_adapters.train.options import OPTIONS, Training

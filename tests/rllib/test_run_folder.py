@@ -5,15 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 from rllib_adapters.league import callback
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.train.cli import main
 from rllib_adapters.train.options import Training
 from rllib_adapters.train.run import OPTIONS, SNAPSHOTS, Run
-from territorial.league import SnapshotStore
+from territorial.league import SnapshotStore, StoreInUseError
+from territorial.league.writer import only_writer
 from territorial.snapshots.checkpoints import Checkpoints
 from tests.league.support import manifest, tensors
 
@@ -180,3 +178,12 @@ def test_learners_do_not_go_back_to_weights_of_another_run(keeper, monkeypatch):
     store_in(keeper.store.path.parent, **{"main-start": {"run": "another"}})
     with pytest.raises(FileExistsError, match="'main-start' of another run is in"):
         keeper.begin(SimpleNamespace())
+
+
+def test_two_runs_that_begin_in_one_folder_leave_the_snapshots_of_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(Run, "_check_budget", lambda *_: pytest.fail("the second run goes on"))
+    store = SnapshotStore(tmp_path / SNAPSHOTS)
+    store.add("main-1", tensors(), manifest())
+    with only_writer(store.path), pytest.raises(StoreInUseError, match="another run writes to the store"):
+        Run(tmp_path, Training())
+    assert store.names() == ["main-1"]

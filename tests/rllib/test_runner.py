@@ -4,250 +4,168 @@ import copy
 
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
+from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.core.columns import Columns
+from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402 - only where ray is there
-from rllib_adapters.league.control import set_league  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import fill, league, small_config  # noqa: E402
-
-GAMES = 3
-CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
-PLAYERS = {"config": CONFIG}
-SEED = 11
-
+from rllib_adapters import set_league
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.observations.connector import FRAME, FramesOnce
+from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
+from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
+from tests.rllib.mixture import LEARNERS
+from tests.rllib.support import fill, league, small_config
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("choices_without_chance")]
 
 
-def make_runners(path, fragment=12, **changes):
-    """The stock and the batched runner with the same seeds and weights; their weights have opinions."""
-    frames = {name: changes[name] for name in ("frames",) if name in changes}
-    store, runners = fill(path, **PLAYERS, **frames), []
-    for kind in ("stock", "batched"):
-        config = small_config(store, env=PLAYERS | changes, runner=kind)
-        config.env_runners(num_envs_per_env_runner=GAMES, rollout_fragment_length=fragment)
-        config.debugging(seed=SEED)
-        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
-    state = copy.deepcopy(runners[0].module[MAIN].get_state())
-    state["policy.policy_head.weight"] = state["policy.policy_head.weight"] * 300
-    for runner in runners:
-        runner.module[MAIN].set_state(state)
-    return runners
+@pytest.mark.parametrize(
+    ("name", "changes", "in_pool"),
+    [
+        ("boards", {"max_cycles": 31, "end_when": "no_agents"}, ["first", "second"]),
+        ("boards", {"max_cycles": 31, "end_when": "game"}, ["first", "second"]),
+        ("several learn", {"max_cycles": 17}, ["first", "second"]),
+        ("pairs", {"max_cycles": 62}, None),
+        ("pool", {"max_cycles": 62}, ["strong", "weak"]),
+        ("engine", {"max_cycles": 40}, []),
+        ("all forms", {"max_cycles": 31}, sorted(SNAPSHOTS)),
+    ],
+)
+def test_both_runners_play_the_same_episodes(tmp_path, name, changes, in_pool):
+    """One frame: those before a position that was set are not those of RLlib's runner."""
+    stock, batched = runners_of(name, tmp_path, **changes)
+    rounds = ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], [])
+    launched = play_the_same(stock, batched, rounds, explore=False)
+    assert launched == LEAGUES[name].modules.keys()
+    for runner in (stock, batched) if in_pool is not None else ():
+        assert sorted(runner.module[POOL].opponents.names) == in_pool
 
 
-def finish_off(runner, k, seats):
-    """Take all land but a cell from ``seats`` of game ``k``, so that they die in its next step."""
-    is_batch = hasattr(runner.env, "game")
-    game, k = (runner.env.game, k) if is_batch else (runner.env.envs[k].unwrapped.game, 0)
-    owner = game.state.owner[k, 1:-1, 1:-1].copy()
-    owner[np.isin(owner, seats)] = 6
-    owner.flat[np.flatnonzero(owner == 0)[: len(seats)]] = seats
-    game.set_position(k, owner, peak=[4000 if seat in seats else 12 for seat in range(1, 7)])
-
-
-def assert_same_episodes(stock, batched):
-    assert len(stock) == len(batched) > 0
-    for theirs, mine in zip(stock, batched, strict=True):
-        for name in ("env_t", "env_t_started", "is_terminated", "is_truncated", "is_done"):
-            assert getattr(mine, name) == getattr(theirs, name), name
-        assert mine.agent_ids == theirs.agent_ids
-        assert len(mine) == len(theirs)
-        for agent in mine.agent_ids:
-            assert_same_agent(theirs.agent_episodes[agent], mine.agent_episodes[agent])
-            assert mine.agent_t_started[agent] == theirs.agent_t_started[agent]
-            times, own = theirs.env_t_to_agent_t[agent], mine.env_t_to_agent_t[agent]
-            # RLlib marks a step before the first one where a rollout ended with the game before.
-            skipped = theirs.env_t_started == 0 and times.data[: times.lookback] == ["S"]
-            assert (own.data, own.lookback + skipped) == (times.data[skipped:], times.lookback)
-            assert mine.module_for(agent) == theirs.module_for(agent)
-        mine.validate()
-
-
-def assert_same_agent(theirs, mine):
-    for name in ("t", "t_started", "is_terminated", "is_truncated", "module_id", "agent_id"):
-        assert getattr(mine, name) == getattr(theirs, name), (mine.agent_id, name)
-    assert mine.extra_model_outputs.keys() == theirs.extra_model_outputs.keys()
-    for name in ("observations", "actions", "rewards", "infos"):
-        own, other = getattr(mine, name), getattr(theirs, name)
-        assert own.lookback == other.lookback, name
-        assert len(own.data) == len(other.data), name
-    assert mine.rewards.data == theirs.rewards.data
-    assert mine.infos.data == theirs.infos.data
-    np.testing.assert_array_equal(np.array(mine.actions.data), np.array(theirs.actions.data))
-    for own, other in zip(mine.observations.data, theirs.observations.data, strict=True):
-        assert own.keys() == other.keys()
-        for key, array in other.items():
-            np.testing.assert_array_equal(own[key], array)
-            assert own[key].dtype == array.dtype
-    for key, column in theirs.extra_model_outputs.items():
-        own = mine.extra_model_outputs[key]
-        assert own.lookback == column.lookback
-        for here, there in zip(own.data, column.data, strict=True):
-            np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-4)
-
-
-def happened(episodes):
-    """What the test is about: how often an agent died before its game, a game was cut, or one ended."""
-    dead = sum(
-        own.is_terminated and own.t < episode.env_t
-        for episode in episodes
-        for own in episode.agent_episodes.values()
-    )
-    cut = sum(episode.is_truncated for episode in episodes)
-    return np.array([dead, cut, sum(episode.is_terminated for episode in episodes)])
-
-
-def as_lists(episodes):
-    """Let all episodes have lists, as those of boards do."""
-    for own in (own for whole in episodes for own in whole.agent_episodes.values()):
-        if own.observations.finalized:
-            arrays, own.observations.finalized = own.observations.data, False
-            count = len(own.infos.data)
-            own.observations.data = [{name: part[t] for name, part in arrays.items()} for t in range(count)]
-        if own.rewards.finalized:
-            own.rewards.data, own.rewards.finalized = own.rewards.data.tolist(), False
-    return episodes
-
-
-def play_the_same(stock, batched, rounds, **how):
-    """Compare samples of both runners, before each of which seats of game 1 are finished off.
-
-    All that the comparison is about has to happen. Return the modules that launched.
-    """
-    counts, launched = np.zeros(3, int), {}
-    for seats in rounds:
-        for runner in (stock, batched) if seats else ():
-            finish_off(runner, 1, seats)
-        theirs, mine = (as_lists(runner.sample(**how)) for runner in (stock, batched))
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-        for own in (own for whole in mine for own in whole.agent_episodes.values()):
-            launched[own.module_id] = launched.get(own.module_id, 0) + np.any(own.actions.data)
-    assert (counts > 0).all(), counts
-    return {name for name, count in launched.items() if count}
-
-
-@pytest.mark.parametrize("end_when", ["no_agents", "game"])
-def test_both_runners_play_the_same_episodes(tmp_path, end_when):
-    # One frame: those before a position that was set are not those of RLlib's runner.
-    stock, batched = make_runners(tmp_path, max_cycles=31, end_when=end_when, frames=1)
-    assert play_the_same(stock, batched, ([], [1], [1, 2], [], [2], [1, 2, 3, 4, 5], [])) == {MAIN}
-    for kwargs in (
-        {"explore": False},
+def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
+    stock, batched = runners_of("boards", tmp_path, max_cycles=31)
+    for asked in (
+        {"explore": True},
         {"num_episodes": 4},
         {"num_timesteps": 40},
         {"num_timesteps": 10, "force_reset": True},
         {"num_episodes": 2, "explore": False},
     ):
-        assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
+        assert_same_episodes(stock.sample(**asked), batched.sample(**asked))
 
 
 def test_stacks_of_frames_are_the_same_over_samples_and_games(tmp_path):
-    stock, batched = make_runners(tmp_path, max_cycles=14, frames=4)
+    stock, batched = runners_of("boards", tmp_path, max_cycles=14, frames=4)
     for kwargs in ({}, {}, {"num_timesteps": 3}, {}, {"num_episodes": 3}, {}):
         assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
 
 
-def test_advantages_and_losses_are_the_same(tmp_path):
-    stock, batched = make_runners(tmp_path, max_cycles=17, frames=1)
-    learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
-    weights = stock.module[MAIN].get_state()
-    for _ in range(2):
+def test_launches_are_in_the_infos_of_both_runners(tmp_path):
+    told = []
+    for runner in runners_of("pairs", tmp_path, launches=True, max_cycles=9, repeat=1):
+        episodes = [*runner.sample(explore=False), *runner.sample(explore=False)]
+        told.append([own.infos.data for own in agents_of(episodes)])
+    np.testing.assert_equal(*told)
+    assert all(info["launches"].target.shape == (6,) for infos in told[1] for info in infos)
+    assert any((info["launches"].target[2:] >= 0).any() for infos in told[1] for info in infos)
+
+
+def own_learner(runner):
+    return runner.config.build_learner(env=runner.env)
+
+
+def rllibs_learner(runner):
+    """RLlib's own learner of PPO for the modules of a runner, with value targets as later releases have."""
+    config = runner.config.copy(copy_frozen=False).learners(learner_class=PPOTorchLearner)
+    learner = PPOTorchLearner(config=config, module_spec=config.get_multi_rl_module_spec(env=runner.env))
+    learner.build()
+    learner._learner_connector.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
+    return learner
+
+
+@pytest.mark.parametrize(
+    ("name", "learners", "of_stock"),
+    [("several learn", LEARNERS, own_learner), ("pool", (MAIN,), rllibs_learner)],
+)
+def test_advantages_and_losses_are_those_of_the_stock_runner(tmp_path, name, learners, of_stock):
+    """On pairs, whose observations are whole, they are those of RLlib's learner, too."""
+    stock, batched = runners_of(name, tmp_path, max_cycles=17)
+    weights = {learner: copy.deepcopy(stock.module[learner].get_state()) for learner in learners}
+    theirs, mine = of_stock(stock), own_learner(batched)
+    mine._weights_seq_no = 1  # the runner has the learner's weights: the values that it sends are taken
+    counts, played, explore = np.zeros(3, int), set(), name == "several learn"
+    for seats in ([], [1], [2, 3], [1, 2, 3, 4]):
         results = []
-        for runner, learner in zip((stock, batched), learners, strict=True):
-            runner.sample()
-            finish_off(runner, 0, [2])
-            learner.module[MAIN].set_state(copy.deepcopy(weights))
-            episodes = runner.sample()
-            batch = learner._learner_connector(
-                rl_module=learner.module,
-                batch={},
-                episodes=[copied(episode) for episode in episodes],
-                shared_data={},
-                metrics=learner.metrics,
-            )[MAIN]
-            columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-            rows = ordered(np.stack([np.asarray(batch[name], np.float64) for name in columns], 1), episodes)
-            losses = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)[MAIN]
-            found = {name: float(losses[name].peek()) for name in LOSSES}
-            results.append((rows, found))
-        (theirs, their_losses), (mine, my_losses) = results
-        assert mine[:, 4].any()
-        assert mine[:, 5].any()
-        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-3)
-        assert my_losses == pytest.approx(their_losses, rel=1e-3, abs=1e-4)
-        assert my_losses["vf_loss"] > 0
+        for runner, learner in ((stock, theirs), (batched, mine)):
+            if seats:
+                finish_off(runner, 1, seats)
+            episodes = runner.sample(explore=explore)
+            results.append(learned(learner, episodes, weights))
+        counts += happened(episodes)
+        (rows, losses), (own_rows, own_losses) = results
+        assert own_rows.keys() == rows.keys()
+        played |= rows.keys()
+        for learner, own in own_rows.items():
+            np.testing.assert_allclose(own, rows[learner], rtol=1e-3, atol=1e-3)
+            assert own_losses[learner] == pytest.approx(losses[learner], rel=1e-3, abs=1e-4)
+            assert own_losses[learner]["vf_loss"] > 0
+    assert (counts > 0).all(), counts
+    assert played == set(learners)
 
 
-def copied(episode):
-    """A copy that a learner may change, with the same frames."""
-    return copy.deepcopy(
-        episode,
-        {
-            id(array): array
-            for own in episode.agent_episodes.values()
-            for seen in own.observations.data
-            for array in seen.values()
-        },
-    )
+def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
+    runner = runner_of("all forms", tmp_path, "batched", max_cycles=9)
+    episodes = runner.sample() + runner.sample()
+    rows = dict.fromkeys(FORMS, 0)
+    for own in agents_of(episodes):
+        rows[own.module_id] += len(own)
+    on_pairs = {"own", "pairs", "targets", "action_mask"}
+    for part in ShardEpisodesIterator(episodes, num_shards=2):
+        batch = FramesOnce(as_learner_connector=True)(
+            rl_module=runner.module, batch={}, episodes=part, explore=False, shared_data={}
+        )
+        for (_, _, name), own in batch[Columns.OBS].items():
+            keys = on_pairs if name == "main" else {"seat", "action_mask", FRAME}
+            assert all(columns.keys() == keys for columns in own)
+            rows[name] -= sum(len(columns["action_mask"]) for columns in own)
+    assert rows == dict.fromkeys(FORMS, 0)
 
 
-LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
-
-
-def ordered(rows, episodes, module=MAIN):
-    """The rows of a module's batch by episode, agent and time, in whatever order the agents came."""
-    places = [
-        (number, own.agent_id, t)
-        for number, episode in enumerate(episodes)
-        for own in episode.agent_episodes.values()
-        for t in range(len(own) + 1)  # and what was seen last
-        if own.module_id == module
-    ]
-    assert len(places) == len(rows)
-    return rows[sorted(range(len(rows)), key=places.__getitem__)]
-
-
-def test_an_algorithm_learns_from_it_and_hears_of_the_games(tmp_path, running_ray):
+def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, running_ray):
     store = fill(tmp_path)
     config = small_config(store, env={"max_cycles": 9}, runner="batched")
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
-    algorithm = config.build_algo()
-    try:
-        before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        before = {name: array.copy() for name, array in before.items()}
-        for _ in range(2):
-            result = algorithm.train()
-        after = algorithm.learner_group.get_weights([MAIN])[MAIN]
-        assert any((before[name] != after[name]).any() for name in before)
-        sampled = result["env_runners"]
-        assert sampled["num_env_steps_sampled_lifetime"] == 48
-        assert sampled["num_episodes_lifetime"] >= 2
-        assert sampled["num_module_steps_sampled"][MAIN] == 48
-        assert sampled["num_module_steps_sampled"][POOL] > 0
-        assert 1 <= sampled["episode_len_mean"] <= 9
-        assert np.isfinite(sampled["episode_return_mean"])
-        assert np.isfinite(sampled["module_episode_returns_mean"][MAIN])
-        assert {
-            "win_rate",
-            "land",
-            "illegal_launches",
-            "raised_launches",
-            "bounced_launches",
-        } <= sampled.keys()
-        evaluated = result["evaluation"]["env_runners"]
-        assert evaluated["num_episodes"] >= 2
-        assert 1 <= evaluated["episode_len_mean"] <= 9
-        set_league(algorithm, league("bot:novice"))
-        for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
-            assert drawn == {frozenset()}
-        algorithm.train()
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    before = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    before = {name: array.copy() for name, array in before.items()}
+    for _ in range(2):
+        result = algorithm.train()
+    after = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    assert any((before[name] != after[name]).any() for name in before)
+    sampled = result["env_runners"]
+    assert sampled["num_env_steps_sampled_lifetime"] == 48
+    assert sampled["num_episodes_lifetime"] >= 2
+    assert sampled["num_module_steps_sampled"][MAIN] == 48
+    assert sampled["num_module_steps_sampled"][POOL] > 0
+    assert 1 <= sampled["episode_len_mean"] <= 9
+    assert np.isfinite(sampled["episode_return_mean"])
+    assert np.isfinite(sampled["module_episode_returns_mean"][MAIN])
+    assert {
+        "win_rate",
+        "land",
+        "illegal_launches",
+        "raised_launches",
+        "bounced_launches",
+    } <= sampled.keys()
+    evaluated = result["evaluation"]["env_runners"]
+    assert evaluated["num_episodes"] >= 2
+    assert 1 <= evaluated["episode_len_mean"] <= 9
+    set_league(algorithm, league("bot:novice"))
+    for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
+        assert drawn == {frozenset()}
+    algorithm.train()
 
 
 def drawn_anew(runner):
@@ -255,26 +173,11 @@ def drawn_anew(runner):
     return {view.snapshots for view in runner.env.envs}
 
 
-def test_frames_of_a_step_are_shared_by_all_who_see_it(tmp_path):
-    _, batched = make_runners(tmp_path)
-    seen, frames = 0, set()
-    for episode in batched.sample():
-        for own in episode.agent_episodes.values():
-            for observation in own.get_observations():
-                seen += 1
-                frames.add(id(observation["observations"]))
-    assert seen == 2 * len(frames)
-
-
-def test_actions_can_be_drawn_at_random(tmp_path):
-    _, batched = make_runners(tmp_path)
-    actions = np.concatenate(
-        [
-            np.array(own.actions.data)
-            for episode in batched.sample(random_actions=True)
-            for own in episode.agent_episodes.values()
-        ]
-    )
+def test_frames_of_a_step_are_shared_by_all_who_see_it_and_actions_can_be_drawn_at_random(tmp_path):
+    batched = runner_of("boards", tmp_path, "batched")
+    seen = [seen for own in agents_of(batched.sample()) for seen in own.get_observations()]
+    assert len(seen) == 2 * len({id(one["observations"]) for one in seen})
+    actions = np.concatenate([own.actions.data for own in agents_of(batched.sample(random_actions=True))])
     assert len(set(actions[:, 0].tolist())) == 8
     assert len(set(actions[:, 1].tolist())) == 10
     batched.sample()  # and what is remembered of them does not get in the way
@@ -282,13 +185,12 @@ def test_actions_can_be_drawn_at_random(tmp_path):
 
 def test_what_it_does_not_do_is_refused_by_name(tmp_path):
     store = fill(tmp_path)
-    config = small_config(store, runner="batched")
-    config.callbacks(on_episode_step=print)
-    with pytest.raises(ValueError, match="has a callback on_episode_step, but the batched runner"):
-        config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-    config = small_config(store, runner="batched")
-    config.env_runners(module_to_env_connector=print)
-    with pytest.raises(ValueError, match="has a module_to_env_connector, but the batched runner"):
-        config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    for change, message in (
+        (lambda config: config.callbacks(on_episode_step=print), "has a callback on_episode_step, but the"),
+        (lambda config: config.env_runners(module_to_env_connector=print), "has a module_to_env_connector"),
+    ):
+        config = change(small_config(store, runner="batched"))
+        with pytest.raises(ValueError, match=message):
+            config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     with pytest.raises(ValueError, match="runner is 'fast'; it must be one of batched, stock"):
         small_config(store, runner="fast")

@@ -4,22 +4,20 @@ import copy
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate
+from ray.rllib.core.columns import Columns
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.learning.advantages import CHECKED, Advantages  # noqa: E402
-from rllib_adapters.learning.bootstrap_rows import BootstrapRows  # noqa: E402
-from rllib_adapters.modules.encode_once import EncodeOnceModule  # noqa: E402
-from rllib_adapters.modules.pairs import PairModule  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import SmallModule  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.learning.advantages import CHECKED, Advantages
+from rllib_adapters.learning.bootstrap_rows import BootstrapRows
+from rllib_adapters.modules.encode_once import EncodeOnceModule
+from rllib_adapters.modules.pairs import PairModule
+from territorial import GameConfig
+from tests.rllib.compared import agents_of, batch_of
+from tests.rllib.support import SmallModule
 
 pytestmark = pytest.mark.release
 
@@ -83,13 +81,7 @@ class Pair:
     def batch(self, episodes):
         """The batch of copies of episodes, and for how many rows values were computed."""
         self.computed.clear()
-        batch = self.learner._learner_connector(
-            rl_module=self.learner.module,
-            batch={},
-            episodes=copy.deepcopy(episodes),
-            shared_data={},
-            metrics=self.learner.metrics,
-        )[MAIN]
+        batch = batch_of(self.learner, episodes)[MAIN]
         return batch, sum(self.computed)
 
     def without_them(self, episodes):
@@ -149,12 +141,11 @@ def test_it_can_be_switched_off_and_modules_need_not_send_values():
 def test_episodes_have_one_float_of_values_a_row_and_no_embeddings():
     both = Pair(small_config("pairs"))
     for explore in (True, False):
-        for episode in both.runner.sample(explore=explore):
-            for own in episode.agent_episodes.values():
-                outputs = own.extra_model_outputs
-                values = np.asarray(outputs[Columns.VF_PREDS].data)
-                assert (values.dtype, values.ndim) == (np.float32, 1)
-                assert Columns.EMBEDDINGS not in outputs
+        for own in agents_of(both.runner.sample(explore=explore)):
+            outputs = own.extra_model_outputs
+            values = np.asarray(outputs[Columns.VF_PREDS].data)
+            assert (values.dtype, values.ndim) == (np.float32, 1)
+            assert Columns.EMBEDDINGS not in outputs
 
 
 def test_rows_are_marked_as_rllib_marks_them():

@@ -5,22 +5,18 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core.columns import Columns
 
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.connectors.connector_v2 import ConnectorV2  # noqa: E402
-from ray.rllib.core.columns import Columns  # noqa: E402
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.envs.spaces import SHARED  # noqa: E402
-from rllib_adapters.observations.frame_bank import FRAME, FrameBank  # noqa: E402
-from rllib_adapters.observations.lazy_buffer import SharedObservations  # noqa: E402
-from territorial import GameConfig  # noqa: E402
-from tests.rllib.support import SmallModule, fill, small_config  # noqa: E402
+from rllib_adapters import configure
+from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.observations.frame_bank import FRAME, FrameBank
+from rllib_adapters.observations.lazy_buffer import SharedObservations
+from territorial import GameConfig
+from tests.rllib.support import SmallModule, fill, small_config
 
 pytestmark = pytest.mark.release
 
@@ -101,24 +97,6 @@ def test_observations_come_out_as_they_went_in(small_runner, copied):
         np.testing.assert_array_equal(whole(again)[-1][-1]["players"], whole(others)[-1][-1]["players"])
 
 
-def test_boards_are_those_of_the_one_environment():
-    """The boards that come out after shipping, against an environment that plays the same actions."""
-    config = GameConfig(height=32, width=32, num_players=6)
-    runner = make_runner(config, games=1, steps=30, frames=4)
-    env = TerritorialMultiAgentEnv({"config": config, "frames": 4})
-    seen, _ = env.reset(seed=runner._seed)
-    for _ in range(2):
-        (episode,) = arrived(runner.sample())
-        for t in range(len(episode)):
-            for agent, own in episode.agent_episodes.items():
-                if t < len(own):
-                    mine = own.get_observations(t)
-                    for name, array in seen[agent].items():
-                        np.testing.assert_array_equal(mine[name], array)
-            actions = {agent: episode.agent_episodes[agent].get_actions(t) for agent in env.agents}
-            seen, *_ = env.step(actions)
-
-
 def test_a_learner_never_makes_what_it_was_shipped(small_runner):
     """Advantages and minibatches take frames from the bank, and no observation of an agent is made."""
     episodes = arrived(small_runner.sample())
@@ -187,18 +165,6 @@ def test_a_new_position_between_samples_is_taken_up():
             last = own.get_observations(-1)["observations"][0]
         k = own.observations.game
         np.testing.assert_array_equal(last, game.observations.planes[k, 0])
-
-
-def test_hundreds_of_games_play_in_one_runner_and_one_thread():
-    config = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
-    runner = make_runner(config, games=300, steps=3)
-    assert runner.env.game.num_threads == 1
-    for _ in range(3):
-        episodes = runner.sample()
-        assert sum(len(episode) for episode in episodes) >= 900
-        assert len({episode.id_ for episode in episodes}) >= 300
-        data, buffers = shipped(episodes)
-        assert len(data) + sum(map(len, buffers)) < 900 * 6_000
 
 
 def test_a_runner_uses_the_processors_that_it_was_given(tmp_path):

@@ -2,25 +2,22 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-from ray.rllib.core.columns import Columns  # noqa: E402
-from ray.rllib.core.distribution.torch.torch_distribution import (  # noqa: E402
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.distribution.torch.torch_distribution import (
     TorchCategorical,
     TorchMultiDistribution,
 )
-from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI  # noqa: E402
-from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec  # noqa: E402
-from ray.rllib.core.rl_module.rl_module import RLModuleSpec  # noqa: E402
-from ray.rllib.core.rl_module.torch import TorchRLModule  # noqa: E402
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch import TorchRLModule
 
-from rllib_adapters import TerritorialTeamsEnv, team_groups  # noqa: E402
-from rllib_adapters.envs.agent_names import MAIN, module_of  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
+from rllib_adapters import TerritorialTeamsEnv, team_groups
+from rllib_adapters.envs.agent_names import MAIN, module_of
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from territorial.league import Group, LeagueTable
 
 GAME = {
     "height": 20,
@@ -140,7 +137,7 @@ class TeamModule(TorchRLModule, ValueFunctionAPI):
 
 
 @pytest.mark.usefixtures("running_ray")
-def test_an_algorithm_trains_with_teams_as_agents():
+def test_an_algorithm_trains_with_teams_as_agents(ends):
     config = (
         PPOConfig()
         .environment(TerritorialTeamsEnv, env_config=ENV_CONFIG)
@@ -151,14 +148,11 @@ def test_an_algorithm_trains_with_teams_as_agents():
         )
         .training(train_batch_size_per_learner=80, minibatch_size=32, num_epochs=1, lr=0.01)
     )
-    algorithm = config.build_algo()
-    try:
-        before = algorithm.get_module(MAIN).policy.weight.detach().clone()
-        result = algorithm.train()
-        learned = result["learners"][MAIN]
-        assert np.isfinite(learned["total_loss"])
-        assert learned["num_module_steps_trained"] > 0
-        assert not torch.equal(before, algorithm.get_module(MAIN).policy.weight)
-        assert set(result["env_runners"]["agent_steps"]) == {"team_1", "team_2"}
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    before = algorithm.get_module(MAIN).policy.weight.detach().clone()
+    result = algorithm.train()
+    learned = result["learners"][MAIN]
+    assert np.isfinite(learned["total_loss"])
+    assert learned["num_module_steps_trained"] > 0
+    assert not torch.equal(before, algorithm.get_module(MAIN).policy.weight)
+    assert set(result["env_runners"]["agent_steps"]) == {"team_1", "team_2"}

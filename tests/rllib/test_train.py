@@ -9,14 +9,9 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
 import ray
 import torch
 from ray.rllib.core.rl_module.rl_module import RLModule
@@ -156,27 +151,17 @@ def check(folder, iterations):
 @pytest.mark.slow
 @NEEDS_RATINGS
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and process groups are not there on Windows")
-def test_a_run_killed_at_any_moment_goes_on_from_its_last_complete_checkpoint(tmp_path):
+def test_a_run_that_is_interrupted_says_how_it_goes_on(tmp_path):
     folder = tmp_path / "run"
-    checkpoints = Checkpoints(folder / "checkpoints")
-    process, options = start(folder, *SMALL), ["--resume"]
-    for moment in ("during a checkpoint", "between two"):
-        before = checkpoints.steps()[-1:] or [0]
-        wait_for(lambda: (checkpoints.steps()[-1:] or [0])[0] >= before[0] + 2, process)  # noqa: B023
-        unfinished = checkpoints.path / ".unfinished" / "algorithm"
-        wait_for(lambda: unfinished.exists() == (moment == "during a checkpoint"), process)  # noqa: B023
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stderr.close()
-        assert checkpoints.latest() is not None
-        process = start(folder, *options)
-    wait_for(lambda: checkpoints.steps()[-1] >= before[0] + 4, process)
+    checkpoints, process = Checkpoints(folder / "checkpoints"), start(folder, *SMALL, "--log", "tensorboard")
+    wait_for(lambda: checkpoints.steps()[-1:] >= [2], process)
     process.send_signal(signal.SIGINT)
     code, text = finish(process)
     assert code == 130, text
     assert "interrupted; --resume resumes from" in text
     last = checkpoints.steps()[-1]
     check(folder, last)
+    assert list((folder / "tensorboard").iterdir())
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
     assert code == 0, text
     check(folder, last + 2)
@@ -232,45 +217,6 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
     code, text = finish(start(folder, "--resume", "--iterations", str(last + 2)))
     assert code == 0, text
     check(folder, last + 2)
-
-
-@pytest.mark.slow
-@NEEDS_RATINGS
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root can mount a small disk")
-def test_a_full_disk_is_said_and_the_run_goes_on_where_there_is_room_again(tmp_path):
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "none", str(folder)], check=True)
-    try:
-        code, text = finish(start(folder / "run", *SMALL, "--capacity", "100", "--iterations", "60"))
-        assert code == 1, text
-        assert "the disk is full" in text
-        assert "Traceback" not in text
-        latest = Checkpoints(folder / "run" / "checkpoints").latest()
-        assert f"--resume resumes from {latest}" in text
-        last = int(latest.name.rpartition("-")[2])
-        subprocess.run(["mount", "-o", "remount,size=60m", str(folder)], check=True)
-        code, text = finish(start(folder / "run", "--resume", "--iterations", str(last + 2)))
-        assert code == 0, text
-        check(folder / "run", last + 2)
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-@pytest.mark.slow
-@NEEDS_RATINGS
-def test_a_run_keeps_to_its_budget(tmp_path):
-    code, text = finish(start(tmp_path / "a", *SMALL, "--memory-mb", "300"))
-    assert code == 1
-    assert "the budget is 300 MB" in text
-    code, text = finish(start(tmp_path / "b", *SMALL, "--iterations", "1", "--log", "tensorboard"))
-    assert code == 0, text
-    assert list((tmp_path / "b" / "tensorboard").iterdir())
-    code, text = finish(start(tmp_path / "b", "--resume", "--memory-mb", "50", "--iterations", "9"))
-    assert code == 1
-    assert "the limit is 50 MB" in text
-    assert "Who holds what" in text
-    check(tmp_path / "b", 1)
 
 
 def test_presets_are_runs():
@@ -421,6 +367,8 @@ def test_a_folder_that_does_not_do_is_refused_before_ray_is_loaded(tmp_path, cap
     (tmp_path / "run.json").write_text("{}")
     assert main([str(tmp_path), *SMALL]) == 2
     assert "--resume resumes it" in capsys.readouterr().err
+    assert main([str(tmp_path / "none"), "--resume"]) == 2
+    assert "no run" in capsys.readouterr().err
     assert main([str(tmp_path / "run.json" / "run"), *SMALL]) == 2
     assert "cannot be written: Not a directory" in capsys.readouterr().err
 
@@ -562,17 +510,6 @@ def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun, m
     with pytest.raises(BudgetError, match=f"the limit is {limit:,} MB") as caught:
         current.train(lambda row, seconds: None)
     assert f" {pid} " in str(caught.value)
+    assert "Who holds what" in str(caught.value)
     assert current.checkpoints.steps() == [0, 1]
     assert current.algorithm.training_iteration == 1
-
-
-@pytest.mark.slow
-@NEEDS_RATINGS
-def test_folders_that_do_not_fit_are_refused(tmp_path):
-    code, text = finish(start(tmp_path, "--resume"))
-    assert code == 2
-    assert "no run" in text
-    (Path(tmp_path) / "run.json").write_text("{}")
-    code, text = finish(start(tmp_path, *SMALL))
-    assert code == 2
-    assert "--resume resumes it" in text

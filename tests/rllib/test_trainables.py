@@ -5,101 +5,22 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from ray.rllib.algorithms.ppo import PPOConfig  # noqa: E402 - only where ray is there
-
-from rllib_adapters.configuration import configure  # noqa: E402
-from rllib_adapters.envs.agent_names import POOL, module_of  # noqa: E402
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv  # noqa: E402
-from rllib_adapters.league.control import freeze, set_league  # noqa: E402
-from territorial.league import Group, LeagueTable  # noqa: E402
-from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config  # noqa: E402
-from tests.rllib.support import SmallModule, env_config, fill  # noqa: E402
-from tests.rllib.test_runner import (  # noqa: E402
-    CONFIG,
-    GAMES,
-    LOSSES,
-    SEED,
-    assert_same_episodes,
-    copied,
-    finish_off,
-    happened,
-    ordered,
-)
+from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from territorial.league import Group, LeagueTable
+from tests.rllib.leagues import runner_of
+from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
+from tests.rllib.support import SmallModule, env_config, fill
 
 pytestmark = pytest.mark.release
 
 
-def make_runners(path, **changes):
-    """The stock and the batched runner with the same seeds and weights; their weights have opinions."""
-    store, runners = fill(path, config=CONFIG), []
-    for kind in ("stock", "batched"):
-        config = mixed_config(store, env={"config": CONFIG} | changes, runner=kind)
-        config.env_runners(num_envs_per_env_runner=GAMES)
-        config.debugging(seed=SEED)
-        runners.append(config.env_runner_cls(config=config, worker_index=0, num_workers=0))
-    for name in LEARNERS:
-        state = copy.deepcopy(runners[0].module[name].get_state())
-        state["policy.policy_head.weight"] = state["policy.policy_head.weight"] * 300
-        for runner in runners:
-            runner.module[name].set_state(state)
-    return runners
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_both_runners_play_the_same_episodes_with_the_same_advantages_and_losses(tmp_path):
-    stock, batched = make_runners(tmp_path, max_cycles=17)
-    learners = [runner.config.build_learner(env=runner.env) for runner in (stock, batched)]
-    weights = {name: copy.deepcopy(stock.module[name].get_state()) for name in LEARNERS}
-    counts, played = np.zeros(3, int), set()
-    for seats in ([], [1], [2, 3], [1, 2, 3, 4]):
-        results = []
-        for runner, learner in zip((stock, batched), learners, strict=True):
-            if seats:
-                finish_off(runner, 1, seats)
-            episodes = runner.sample()
-            for name in LEARNERS:
-                learner.module[name].set_state(copy.deepcopy(weights[name]))
-            results.append((episodes, *learn(learner, episodes)))
-        (theirs, their_rows, their_losses), (mine, my_rows, my_losses) = results
-        assert_same_episodes(theirs, mine)
-        counts += happened(mine)
-        assert my_rows.keys() == their_rows.keys() == my_losses.keys()
-        played |= my_rows.keys()
-        for name, rows in my_rows.items():
-            np.testing.assert_allclose(rows, their_rows[name], rtol=1e-3, atol=1e-3)
-            assert my_losses[name] == pytest.approx(their_losses[name], rel=1e-3, abs=1e-4)
-    assert (counts > 0).all(), counts
-    assert played == set(LEARNERS)
-
-
-def learn(learner, episodes):
-    """By module: what its rows are to learn from, and its losses."""
-    batch = learner._learner_connector(
-        rl_module=learner.module,
-        batch={},
-        episodes=[copied(episode) for episode in episodes if episode.agent_episodes],
-        shared_data={},
-        metrics=learner.metrics,
-    )
-    columns = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
-    rows = {
-        name: ordered(
-            np.stack([np.asarray(own[column], np.float64) for column in columns], 1), episodes, name
-        )
-        for name, own in batch.items()
-        if name != POOL
-    }
-    result = learner.update(episodes=episodes, num_epochs=1, minibatch_size=None)
-    losses = {name: {loss: float(result[name][loss].peek()) for loss in LOSSES} for name in rows}
-    return rows, losses
-
-
 def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
-    _, batched = make_runners(tmp_path)
+    batched = runner_of("several learn", tmp_path, "batched")
     calls = Counter()
     for name in LEARNERS:
         module = batched.module[name]
@@ -145,11 +66,11 @@ def trained_rows(result):
     return {name: count for name, count in rows.items() if count > 0}
 
 
-def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray):
+def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, running_ray):
     store, seen, batches = fill(tmp_path), [], []
     config = mixed_config(store, env={"max_cycles": 7})
     config.callbacks(on_sample_end=lambda *, samples, **_: seen.append(rows_by_module(samples)))
-    algorithm = config.build_algo()
+    algorithm = ends(config.build_algo())
     learner = algorithm.learner_group._learner
     make = learner._make_batch_if_necessary
 
@@ -164,54 +85,51 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(tmp_path, running_ray)
         return batch
 
     learner._make_batch_if_necessary = watched
-    try:
-        total, players, before = Counter(), set(), algorithm.learner_group.get_weights()
-        before = copy.deepcopy({name: before[name] for name in LEARNERS})
-        for iteration in range(50):  # seats are dealt at random: in three, somebody may have had none
-            if iteration >= 3 and set(total) == players == set(LEARNERS):
-                break
-            seen.clear()
-            batches.clear()
-            result = algorithm.train()
-            sampled = Counter()
-            for rows, seats in seen:
-                sampled += rows
-                for name, own in seats.items():
-                    assert own <= SEATS[name]
-            (batch,) = batches
-            assert {name: count for name, (count, _) in batch.items()} == sampled
-            for name, (_, seats) in batch.items():
-                assert {seat - 1 for seat in seats} <= SEATS[name]
-            assert trained_rows(result) == sampled
-            steps = result["env_runners"]["num_module_steps_sampled"]
-            assert steps["main"] > 0
-            assert not any(steps[name] > count for name, count in sampled.items())
-            total += sampled
-            players |= set(result["env_runners"]["players"])
-        assert set(total) == players == set(LEARNERS)
-        after = algorithm.learner_group.get_weights()
-        for name in LEARNERS:
-            assert any((before[name][key] != after[name][key]).any() for key in before[name])
-        freeze(algorithm, store, "probe-1", module="probe")
-        assert store.manifest("probe-1").architecture == "FeatureModule"
-        assert store.manifest("probe-1").settings == {"width": 5}
-        with pytest.raises(
-            ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
-        ):
-            freeze(algorithm, store, "pool-1", module="pool")
-        set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
-        algorithm.train()  # the games under way end
-        before = copy.deepcopy(algorithm.learner_group.get_weights())
+    total, players, before = Counter(), set(), algorithm.learner_group.get_weights()
+    before = copy.deepcopy({name: before[name] for name in LEARNERS})
+    for iteration in range(50):  # seats are dealt at random: in three, somebody may have had none
+        if iteration >= 3 and set(total) == players == set(LEARNERS):
+            break
+        seen.clear()
+        batches.clear()
         result = algorithm.train()
-        assert trained_rows(result).keys() == {"main", "rival"}
-        assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
-        after = algorithm.learner_group.get_weights()
-        for name in ("scout", "probe"):
-            for key, array in before[name].items():
-                np.testing.assert_array_equal(after[name][key], array)
-        assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
-    finally:
-        algorithm.stop()
+        sampled = Counter()
+        for rows, seats in seen:
+            sampled += rows
+            for name, own in seats.items():
+                assert own <= SEATS[name]
+        (batch,) = batches
+        assert {name: count for name, (count, _) in batch.items()} == sampled
+        for name, (_, seats) in batch.items():
+            assert {seat - 1 for seat in seats} <= SEATS[name]
+        assert trained_rows(result) == sampled
+        steps = result["env_runners"]["num_module_steps_sampled"]
+        assert steps["main"] > 0
+        assert not any(steps[name] > count for name, count in sampled.items())
+        total += sampled
+        players |= set(result["env_runners"]["players"])
+    assert set(total) == players == set(LEARNERS)
+    after = algorithm.learner_group.get_weights()
+    for name in LEARNERS:
+        assert any((before[name][key] != after[name][key]).any() for key in before[name])
+    freeze(algorithm, store, "probe-1", module="probe")
+    assert store.manifest("probe-1").architecture == "FeatureModule"
+    assert store.manifest("probe-1").settings == {"width": 5}
+    with pytest.raises(
+        ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
+    ):
+        freeze(algorithm, store, "pool-1", module="pool")
+    set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
+    algorithm.train()  # the games under way end
+    before = copy.deepcopy(algorithm.learner_group.get_weights())
+    result = algorithm.train()
+    assert trained_rows(result).keys() == {"main", "rival"}
+    assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
+    after = algorithm.learner_group.get_weights()
+    for name in ("scout", "probe"):
+        for key, array in before[name].items():
+            np.testing.assert_array_equal(after[name][key], array)
+    assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
 
 
 def only(name):

@@ -5,15 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: the extra `rllib` has it")
-pytest.importorskip("torch", reason="PyTorch is not installed: the extra `rllib` has it")
-
-from rllib_adapters.configuration import configure  # noqa: E402 - only where ray is there
-from rllib_adapters.envs.agent_names import MAIN, POOL  # noqa: E402
-from rllib_adapters.envs.spaces import SHARED  # noqa: E402
-from rllib_adapters.league.control import freeze, set_league  # noqa: E402
-from rllib_adapters.observations.connector import ModuleFrames  # noqa: E402
-from tests.rllib.support import BigModule, env_config, fill, league, small_config  # noqa: E402
+from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.learning import learners
+from rllib_adapters.sampling import runner, stock_runner
+from tests.rllib.support import BigModule, env_config, fill, league, small_config
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -27,89 +24,25 @@ def weights_of(algorithm):
     return algorithm.learner_group.get_weights([MAIN])[MAIN]
 
 
-def test_it_learns_in_this_process_and_only_what_is_to_learn(store):
-    algorithm = small_config(store).build_algo()
-    try:
-        before = {name: array.copy() for name, array in weights_of(algorithm).items()}
-        result = algorithm.train()
-        after = weights_of(algorithm)
-        assert any((before[name] != after[name]).any() for name in before)
-        trained = result["learners"]
-        assert trained[MAIN]["num_module_steps_trained"] > 0
-        assert "num_module_steps_trained" not in trained[POOL]
-        assert np.isfinite(trained[MAIN]["total_loss"])
-        learner = algorithm.learner_group._learner
-        assert not any(POOL in name for name in learner._named_optimizers)
-    finally:
-        algorithm.stop()
+def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
+    algorithm = ends(small_config(store).build_algo())
+    before = {name: array.copy() for name, array in weights_of(algorithm).items()}
+    result = algorithm.train()
+    after = weights_of(algorithm)
+    assert any((before[name] != after[name]).any() for name in before)
+    trained = result["learners"]
+    assert trained[MAIN]["num_module_steps_trained"] > 0
+    assert "num_module_steps_trained" not in trained[POOL]
+    assert np.isfinite(trained[MAIN]["total_loss"])
+    learner = algorithm.learner_group._learner
+    assert not any(POOL in name for name in learner._named_optimizers)
 
 
-@pytest.mark.verify  # on two learners: test_algorithms.py
-@pytest.mark.parametrize(("learners", "runners"), [(1, 1), (2, 2)])
-def test_it_learns_on_learners_and_runners_of_their_own(store, learners, runners):
+def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
     config = small_config(store)
-    config.learners(num_learners=learners)
-    config.env_runners(num_env_runners=runners, rollout_fragment_length=12 // runners)
-    config.training(train_batch_size_per_learner=24 // learners)
-    algorithm = config.build_algo()
-    try:
-        before = {name: array.copy() for name, array in weights_of(algorithm).items()}
-        for _ in range(2):
-            result = algorithm.train()
-        after = weights_of(algorithm)
-        assert any((before[name] != after[name]).any() for name in before)
-        assert result["learners"][MAIN]["num_module_steps_trained"] > 0
-        states = algorithm.learner_group.foreach_learner(lambda learner: learner.module[MAIN].get_state())
-        weights = [state.get() for state in states]
-        assert len(weights) == learners
-        for other in weights:  # all learners have come to the same weights
-            for name, array in weights[0].items():
-                np.testing.assert_array_equal(array, other[name])
-        frames = [
-            count.get()
-            for count in algorithm.learner_group.foreach_learner(
-                lambda learner: len(learner.module["main"].unwrapped().frames["observations"])
-            )
-        ]
-        # Two learning agents saw each of 24 steps, and of every piece of an episode there is one more.
-        assert 24 < sum(frames) <= 24 + 3 * learners + 3
-        in_runners = algorithm.env_runner_group.foreach_env_runner(
-            lambda runner: runner.module["main"].get_state()["policy.value_head.bias"], local_env_runner=False
-        )
-        assert len(in_runners) == runners
-        for bias in in_runners:  # and the runners have been given them
-            np.testing.assert_array_equal(bias, weights[0]["policy.value_head.bias"])
-    finally:
-        algorithm.stop()
-
-
-def test_runners_ship_every_frame_once_and_nothing_of_frozen_seats(store):
-    config = small_config(store)
-    config.env_runners(num_env_runners=0)
-    algorithm = config.build_algo()
-    try:
-        runner = algorithm.env_runner
-        ids, sizes, agents = set(), 0, set()
-        for episode in runner.sample():
-            agents |= set(episode.agent_episodes)
-            for own in episode.agent_episodes.values():
-                for seen in own.get_observations():
-                    sizes += 1
-                    ids.add(id(seen["observations"]))
-        assert agents <= {"player_0", "player_1"}
-        assert sizes > 1.5 * len(ids)
-        assert isinstance(runner.module[MAIN], ModuleFrames)
-    finally:
-        algorithm.stop()
-
-
-def test_what_runners_ship_is_hardly_more_than_its_frames(store):
-    config = small_config(store)
-    algorithm = config.build_algo()
-    try:
-        episodes = algorithm.env_runner.sample()
-    finally:
-        algorithm.stop()
+    algorithm = ends(config.build_algo())
+    episodes = algorithm.env_runner.sample()
+    algorithm.stop()
     buffers = []
     shipped = len(pickle.dumps(episodes, protocol=5, buffer_callback=buffers.append))
     shipped += sum(len(buffer.raw()) for buffer in buffers)
@@ -124,23 +57,20 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(store):
     assert shipped < sum(seen[name].nbytes for seen in steps for name in SHARED)
 
 
-def test_snapshots_are_frozen_and_play(store):
-    algorithm = small_config(store).build_algo()
-    try:
-        algorithm.train()
-        freeze(algorithm, store, "third", iteration=1)
-        assert store.manifest("third").metadata == {"iteration": 1}
-        saved = store.load("third")
-        for name, array in weights_of(algorithm).items():
-            np.testing.assert_array_equal(saved[name.removeprefix("policy.")], array)
-        set_league(algorithm, league("snapshot:third"))
-        algorithm.env_runner.sample(num_episodes=1)
-        pool = algorithm.env_runner.module[POOL]
-        assert "third" in {name for name, _ in pool.opponents._open}
-        # The learner's pool has never played and so has opened nothing.
-        assert not algorithm.learner_group._learner.module[POOL].opponents._open
-    finally:
-        algorithm.stop()
+def test_snapshots_are_frozen_and_play(ends, store):
+    algorithm = ends(small_config(store).build_algo())
+    algorithm.train()
+    freeze(algorithm, store, "third", iteration=1)
+    assert store.manifest("third").metadata == {"iteration": 1}
+    saved = store.load("third")
+    for name, array in weights_of(algorithm).items():
+        np.testing.assert_array_equal(saved[name.removeprefix("policy.")], array)
+    set_league(algorithm, league("snapshot:third"))
+    algorithm.env_runner.sample(num_episodes=1)
+    pool = algorithm.env_runner.module[POOL]
+    assert "third" in {name for name, _ in pool.opponents._open}
+    # The learner's pool has never played and so has opened nothing.
+    assert not algorithm.learner_group._learner.module[POOL].opponents._open
 
 
 def test_league_seats_need_a_store():
@@ -148,3 +78,15 @@ def test_league_seats_need_a_store():
 
     with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
         configure(PPOConfig(), env_config(), module=BigModule)
+
+
+@pytest.mark.parametrize(("kind", "module"), [("batched", runner), ("stock", stock_runner)])
+def test_an_iteration_gives_back_after_sampling_and_after_learning(kind, module, tmp_path, monkeypatch):
+    given_back = []
+    for place in (module, learners):
+        monkeypatch.setattr(place, "give_back", lambda name=place.__name__: given_back.append(name))
+    algorithm = small_config(fill(tmp_path), runner=kind).build_algo()
+    for _ in range(2):
+        algorithm.train()
+    algorithm.stop()
+    assert given_back == [module.__name__, learners.__name__] * 2

@@ -1,14 +1,7 @@
 """Weights and what is drawn follow from one seed, in whatever order tests run."""
 
-import pytest
+from tests.torch.reproducible import need, same_numbers_on_one_thread  # noqa: F401 - a fixture of all tests
 
 
-@pytest.fixture(autouse=True)
-def same_numbers_on_one_thread():
-    """PyTorch begins every test with the same numbers, and no thread of it waits for another by counting."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-    before = torch.get_num_threads()
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def pytest_pycollect_makemodule():
+    need("torch", "torch")

@@ -7,6 +7,7 @@ from territorial import GameConfig, VecGame
 from territorial.actions.masks import pair_masks
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
+from territorial.nets.frozen import manifest_of
 
 SMALL = GameConfig(height=32, width=40, num_players=5)
 
@@ -60,3 +61,9 @@ def near_ties(logits, numbers):
         sums = part.double().softmax(1).cumsum(1)
         near |= ((sums - numbers[:, i : i + 1]).abs() < 1e-4).any(1)
     return near
+
+
+def keep(store, name, policy, layout, architecture="MeanTrunk", settings=None):
+    """Keep a policy in a store, as a snapshot of this architecture."""
+    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
+    store.add(name, weights, manifest_of(layout, architecture, settings or {}))

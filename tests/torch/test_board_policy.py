@@ -1,17 +1,14 @@
 """A policy over packed observations: sizes, costs, masks, holding, rows that share boards."""
 
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
-
-from territorial.nets import BoardPolicy, ReferenceTrunk  # noqa: E402
-from territorial.nets.board_policy import FORMS  # noqa: E402
-from territorial.nets.policy import MASKED  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+from territorial.nets import BoardPolicy, ReferenceTrunk
+from territorial.nets.board_policy import FORMS
+from territorial.nets.policy import MASKED
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 
 def test_the_reference_network_has_the_size_and_the_cost_that_it_promises():

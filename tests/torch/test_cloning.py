@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import territorial
 from territorial.cli import main
 from territorial.datasets import Dataset, make
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import PairPolicy  # noqa: E402 - they need it
-from territorial.nets.cloning import CloneSettings, Cloning, is_held_out, usable  # noqa: E402
+from territorial.nets import PairPolicy
+from territorial.nets.cloning import CloneSettings, Cloning, is_held_out, usable
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=3, max_ticks=1000)
 QUICK = CloneSettings(size="small", epochs=6, minibatch=128, learning_rate=3e-3)

@@ -1,10 +1,10 @@
 """Snapshots of a store in matches: what they choose, that games repeat, what is refused."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
+import torch
 
 from territorial import VecGame, cli, match
 from territorial.actions.masks import pair_masks
@@ -17,13 +17,10 @@ from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
 from territorial.game.rng import draw
 from territorial.league import MismatchError, SnapshotStore
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy  # noqa: E402 - only with torch
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, near_ties  # noqa: E402
+from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
+from territorial.nets.frozen import FrozenPolicies
+from territorial.observation.layout import ObsLayout
+from tests.torch.support import SMALL, MeanTrunk, keep, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -45,9 +42,7 @@ def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT, sees=False):
             policy.policy_head.bias.normal_()
         if bias is not None:
             policy.policy_head.bias[bias] = 1000.0
-    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    architecture = {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__)
-    store.add(name, weights, manifest_of(layout, architecture, {}))
+    keep(store, name, policy, layout, {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__))
 
 
 @pytest.fixture(scope="module")
@@ -195,25 +190,6 @@ def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
     there, here = theirs.read_text().splitlines(), ours.read_text().splitlines()
     assert there[1:] == here[1:]
     assert match(named(*names), config, 3, seed=2, processes=2, progress=False).records == ranking.records
-
-
-def test_matches_take_snapshots_and_go_on(store, tmp_path, capsys):
-    file = tmp_path / "games.jsonl"
-    options = ("--store", str(store.path), "--architecture", MEAN, "--records", str(file), *GAME, "--json")
-    seats = ("--seats", "snapshot:first,turtle,snapshot:second,banker,snapshot:first")
-    assert cli.main(["match", *seats, "--games", "2", *options]) == 0
-    before = file.read_text()
-    assert cli.main(["match", *seats, "--games", "4", *options]) == 0
-    assert file.read_text().startswith(before)
-    found = json.loads(capsys.readouterr().out.split("\n{")[-1].join(["{", ""]))
-    names = {line["player"]: line["seats"] for line in found["standings"]}
-    first = f"snapshot:first@{store.digest('first')[:8]}"
-    assert names[first] == 8
-    assert names["turtle-1"] == 4
-    players = ("--deal", "--seats", "snapshot:first,snapshot:second,turtle")
-    assert cli.main(["match", *players, "--games", "3", *options[:4], *GAME]) == 0
-    table = capsys.readouterr().out
-    assert first in table
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,21 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig, VecGame
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch.utils.flop_counter import FlopCounterMode  # noqa: E402 - only where torch is there
-
-from territorial.actions.encoding import ego_owners  # noqa: E402
-from territorial.decode.numpy import Decoder  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from territorial.nets import encode_once  # noqa: E402
-from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.policy import MASKED  # noqa: E402
-from territorial.nets.rows import rows_of  # noqa: E402
-from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS  # noqa: E402
-from territorial.observation.layout import index  # noqa: E402
-from tests.torch.support import SMALL, seen_by, whole  # noqa: E402
+from territorial.actions.encoding import ego_owners
+from territorial.decode.numpy import Decoder
+from territorial.league import SnapshotStore
+from territorial.nets import encode_once
+from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
+from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.policy import MASKED
+from territorial.nets.rows import rows_of
+from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
+from territorial.observation.layout import index
+from tests.torch.support import SMALL, keep, seen_by, whole
 
 PLAYERS = SMALL.num_players
 SEATS = list(range(1, PLAYERS + 1))
@@ -354,8 +351,7 @@ def test_snapshots_of_it_play(tmp_path):
     store, policy = SnapshotStore(tmp_path), EncodeOncePolicy(LAYOUT, SMALL, size="small")
     with torch.no_grad():
         policy.seat_head[-1].bias[0] = -1000.0  # holds only where it must
-    manifest = manifest_of(LAYOUT, "EncodeOnce", {"size": "small"})
-    store.add("one", {name: part.numpy() for name, part in policy.state_dict().items()}, manifest)
+    keep(store, "one", policy, LAYOUT, "EncodeOnce", {"size": "small"})
     players = FrozenPolicies(store, LAYOUT, SMALL, {"EncodeOnce": EncodeOncePolicy})
     seen = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}
     assert (players.act(["one"] * PLAYERS, seen)[:, 0] > 0).all()

@@ -4,17 +4,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import frozen as frozen_module  # noqa: E402 - only where torch is there
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.reference_net import ReferenceTrunk  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+from territorial.nets import frozen as frozen_module
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets.reference_net import ReferenceTrunk
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
 TRUNKS = {"reference": ReferenceTrunk, "mean": MeanTrunk}
@@ -131,13 +129,6 @@ def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store
         players.act(["expander"], row)
     with pytest.raises(UnknownSnapshotError, match="'nobody'"):
         players.keep({"nobody"})
-
-
-def test_networks_keep_no_snapshot_alive(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    players.act(["holder"], {name: part[:1] for name, part in SEEN.items()})
-    for network in [kind.network for kind in players._kinds.values()]:
-        assert all(part.is_meta for part in network.state_dict().values())
 
 
 def test_what_cannot_play_is_refused_by_name(store):

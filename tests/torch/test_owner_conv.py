@@ -1,14 +1,12 @@
 """The convolution over maps of owners against nn.Conv2d over one-hot planes: results and gradients."""
 
 import pytest
+import torch
 
 from territorial.decode.numpy import Decoder
+from territorial.nets import OwnerConv2d, owner_conv
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import OwnerConv2d, owner_conv  # noqa: E402 - only where torch is there
 
 SHAPES = {
     "3 x 3": (3, 1, 1),
@@ -138,13 +136,6 @@ def test_half_precision_gives_the_same_but_for_rounding(dtype, tolerance):
     assert (layer.weight.grad.float() - conv.weight.grad).abs().max() < tolerance * largest
 
 
-def test_chunks_do_not_change_the_result():
-    owners, _ = boards()
-    whole = OwnerConv2d(SMALL, 4, 3, chunk=100)
-    chunked = OwnerConv2d.from_conv(SMALL, whole.to_conv(), chunk=1)
-    torch.testing.assert_close(whole(owners), chunked(owners), rtol=1e-4, atol=1e-4)
-
-
 def test_only_the_codes_are_kept_for_the_gradient():
     """A byte a cell; one-hot planes would take 32 times as much, and there are 8 of them a frame."""
     owners, _ = boards()
@@ -173,23 +164,40 @@ def test_any_part_of_a_board_will_do():
     )
 
 
-def test_what_does_not_fit_is_refused():
-    layer = OwnerConv2d(SMALL, 4, 3)
-    owners, _ = boards()
-    for wrong in (owners.float(), owners[:, :2], owners[0]):
-        with pytest.raises(ValueError, match=r"owners has the shape .*; it must be \(N, 3, rows, columns\)"):
-            layer(wrong)
-    with pytest.raises(ValueError, match="owners has 2 rows; with the padding there must be at least the 3"):
-        layer(owners[..., :2, :])
-    with pytest.raises(ValueError, match="conv has 23 input channels; one-hot planes have 24"):
-        OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(23, 4, 3))
-    with pytest.raises(ValueError, match=r"conv has dilation = \(2, 2\); it must have \(1, 1\)"):
-        OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(24, 4, 3, dilation=2))
-    with pytest.raises(ValueError, match="padding is 'same'; it must be one or two whole numbers"):
-        OwnerConv2d(SMALL, 4, 3, padding="same")
-    with pytest.raises(ValueError, match="stride is 0; it must be one or two whole numbers of at least 1"):
-        OwnerConv2d(SMALL, 4, 3, 0)
-    with pytest.raises(ValueError, match="layout is None; it must be an ObsLayout"):
-        OwnerConv2d(None, 4, 3)
-    none = OwnerConv2d(SMALL, 4, 3)(torch.zeros((0, 3, 18, 70), dtype=torch.uint8))
-    assert none.shape == (0, 4, 16, 68)
+OWNERS = torch.zeros((1, 3, 18, 70), dtype=torch.uint8)
+REFUSED = [
+    (lambda layer: layer(OWNERS.float()), r"owners has the shape .*; it must be \(N, 3, rows, columns\)"),
+    (lambda layer: layer(OWNERS[:, :2]), r"owners has the shape .*; it must be \(N, 3, rows, columns\)"),
+    (lambda layer: layer(OWNERS[0]), r"owners has the shape .*; it must be \(N, 3, rows, columns\)"),
+    (
+        lambda layer: layer(OWNERS[..., :2, :]),
+        "owners has 2 rows; with the padding there must be at least the 3",
+    ),
+    (
+        lambda _: OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(23, 4, 3)),
+        "conv has 23 input channels; one-hot planes have 24",
+    ),
+    (
+        lambda _: OwnerConv2d.from_conv(SMALL, torch.nn.Conv2d(24, 4, 3, dilation=2)),
+        r"conv has dilation = \(2, 2\); it must have \(1, 1\)",
+    ),
+    (
+        lambda _: OwnerConv2d(SMALL, 4, 3, padding="same"),
+        "padding is 'same'; it must be one or two whole numbers",
+    ),
+    (
+        lambda _: OwnerConv2d(SMALL, 4, 3, 0),
+        "stride is 0; it must be one or two whole numbers of at least 1",
+    ),
+    (lambda _: OwnerConv2d(None, 4, 3), "layout is None; it must be an ObsLayout"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(OwnerConv2d(SMALL, 4, 3))
+
+
+def test_no_boards_make_no_results():
+    assert OwnerConv2d(SMALL, 4, 3)(OWNERS[:0]).shape == (0, 4, 16, 68)

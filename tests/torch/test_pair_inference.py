@@ -6,15 +6,13 @@ import copy
 
 import numpy as np
 import pytest
+import torch
+from torch.nn.utils import prune
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch.nn.utils import prune  # noqa: E402 - only where torch is there
-
-from territorial.nets import PairPolicy  # noqa: E402
-from territorial.nets.pair_inference import MOST_ROWS, computed  # noqa: E402
-from territorial.nets.pair_kernels import CHUNK  # noqa: E402
-from tests.torch.test_pair_policy import inputs, policy_of  # noqa: E402
+from territorial.nets import PairPolicy
+from territorial.nets.pair_inference import MOST_ROWS, computed
+from territorial.nets.pair_kernels import CHUNK
+from tests.torch.test_pair_policy import inputs, policy_of
 
 
 def seen(amount, seed=0, num_candidates=8):

@@ -6,22 +6,20 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from territorial.bots import Network
 from territorial.bots.network import Rows
 from territorial.bots.network_file import read
 from territorial.config import GameConfig
 from territorial.files import safetensors
+from territorial.nets import ExportError, PairPolicy
+from territorial.nets.pair_calibration import calibration_rows
+from territorial.nets.pair_export import compare
+from territorial.nets.policy import MASKED
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT
 from tests.bots.networks import LEGAL, THERE, TRAINED, choices, named, random_rows, rows_of_games
 from tests.twin import networks as twin
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import ExportError, PairPolicy  # noqa: E402 - they need it
-from territorial.nets.pair_calibration import calibration_rows  # noqa: E402
-from territorial.nets.pair_export import compare  # noqa: E402
-from territorial.nets.policy import MASKED  # noqa: E402
 
 
 def policy_of(size: str = "small", seed: int = 0, scale: float = 3.0) -> PairPolicy:

@@ -4,19 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 
 from territorial import Setting, evaluate
 from territorial.evaluation.results import ResultsError
 from territorial.league import SnapshotStore, UnknownSnapshotError
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import players  # noqa: E402
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.frozen import manifest_of  # noqa: E402
-from territorial.nets.players import SnapshotPolicy  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
+from territorial.nets import players
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.players import SnapshotPolicy
+from territorial.observation.layout import ObsLayout
+from tests.torch.support import SMALL, MeanTrunk, keep
 
 TRUNKS = {"mean": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
@@ -29,8 +26,7 @@ def add(store, name, what, seed):
     with torch.no_grad():  # the same chances in every state, so that no rounding decides what it draws
         policy.policy_head.weight.zero_()
         policy.policy_head.bias[what] = 50.0
-    arrays = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(name, arrays, manifest_of(LAYOUT, "mean", {}))
+    keep(store, name, policy, LAYOUT, "mean")
 
 
 @pytest.fixture

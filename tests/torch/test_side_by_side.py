@@ -4,24 +4,22 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
+from torch.nn import functional
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from torch import nn  # noqa: E402 - only where torch is there
-from torch.nn import functional  # noqa: E402
-
-from territorial import GameConfig, VecGame  # noqa: E402
-from territorial.league import SnapshotStore  # noqa: E402
-from territorial.nets import frozen as frozen_module  # noqa: E402
-from territorial.nets.board_policy import BoardPolicy  # noqa: E402
-from territorial.nets.encode_once import EncodeOncePolicy, Size  # noqa: E402
-from territorial.nets.features import FeatureTrunk  # noqa: E402
-from territorial.nets.frozen import FrozenPolicies, manifest_of  # noqa: E402
-from territorial.nets.policy import Policy  # noqa: E402
-from territorial.nets.reference_net import ReferenceTrunk  # noqa: E402
-from territorial.nets.rows import rows_of  # noqa: E402
-from territorial.nets.side_by_side import NotSideBySideError, SideBySide  # noqa: E402
-from tests.torch.support import MeanTrunk, near_ties, whole  # noqa: E402
+from territorial import GameConfig, VecGame
+from territorial.league import SnapshotStore
+from territorial.nets import frozen as frozen_module
+from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.encode_once import EncodeOncePolicy, Size
+from territorial.nets.features import FeatureTrunk
+from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.policy import Policy
+from territorial.nets.reference_net import ReferenceTrunk
+from territorial.nets.rows import rows_of
+from territorial.nets.side_by_side import NotSideBySideError, SideBySide
+from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
 CONFIG = GameConfig(height=32, width=40, num_players=6)
 TINY = Size(grid=8, paint=4, channels=(8, 8), width=16, heads=2, layers=1)
@@ -61,8 +59,7 @@ def add(store, kind, number, trunks):
     with torch.no_grad():
         for weight in policy.parameters():
             weight.add_(0.02 * torch.randn_like(weight))
-    weights = {name: part.detach().numpy() for name, part in policy.state_dict().items()}
-    store.add(f"{kind}-{number}", weights, manifest_of(LAYOUT, kind, {}))
+    keep(store, f"{kind}-{number}", policy, LAYOUT, kind)
     return policy.eval()
 
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from territorial import VecGame, cli
 from territorial.actions.encoding import owner_of_target
@@ -13,14 +14,10 @@ from territorial.constants import FRACTIONS
 from territorial.evaluation.players import Stochastic
 from territorial.game.state import State
 from territorial.league import SnapshotStore
+from territorial.nets import BoardPolicy, SnapshotPolicy
+from territorial.observation.layout import ObsLayout
 from territorial.play.advice import HOLDS, advice_of
-
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-
-from territorial.nets import BoardPolicy, SnapshotPolicy  # noqa: E402 - only where torch is there
-from territorial.nets.frozen import manifest_of  # noqa: E402
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk  # noqa: E402
+from tests.torch.support import SMALL, MeanTrunk, keep
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -39,8 +36,7 @@ def add(store, name, factor):
     with torch.no_grad():
         policy.policy_head.weight.zero_()
         policy.policy_head.bias.normal_().mul_(factor)
-    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(name, weights, manifest_of(LAYOUT, "MeanTrunk", {}))
+    keep(store, name, policy, LAYOUT)
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,13 @@ import copy
 from importlib.util import find_spec
 
 import pytest
+import torch
+from torch.func import functional_call, jvp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_leaves, tree_map
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: the extra `torch` has it")
-from torch.func import functional_call, jvp, vmap  # noqa: E402 - torch is imported if it is there
-from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
-from torch.utils._pytree import tree_leaves, tree_map  # noqa: E402
-
-from territorial.decode import feature_names  # noqa: E402
-from territorial.nets import (  # noqa: E402
+from territorial.decode import feature_names
+from territorial.nets import (
     BoardPolicy,
     EncodeOncePolicy,
     FeatureTrunk,
@@ -23,9 +22,9 @@ from territorial.nets import (  # noqa: E402
     PairPolicy,
     ReferenceTrunk,
 )
-from territorial.observation.layout import ObsLayout  # noqa: E402
-from territorial.observation.pair_columns import OWN, pair_columns  # noqa: E402
-from tests.torch.support import SMALL, MeanTrunk, seen_by, whole  # noqa: E402
+from territorial.observation.layout import ObsLayout
+from territorial.observation.pair_columns import OWN, pair_columns
+from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 LAYOUT = ObsLayout.of(SMALL, 1)
 ROWS, CANDIDATES = 4, 8

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/watching.md: the page as Chromium shows it, in the middle of a game.
 
-python -m tests.browser.screenshot docs/images/watch.png
-python -m tests.browser.screenshot docs/images/watch-teams.png teams
+PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch.png
+PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch-teams.png teams
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from territorial.render.film import film_header, write_film
 from territorial.render.web import write_page
 from territorial.replay import LiveGame
 from tests.browser import chromium
+from tests.browser.chromium import open_tab, soon
 from tests.browser.games import FULL, full_game
 from tests.replay.team_games import begin
 
@@ -37,15 +38,15 @@ def main(argv: list[str]) -> int:
     if argv[1:] not in ([], ["teams"]) or not argv or chromium.find() is None:
         sys.stderr.write(f"{__doc__}\nIt needs {' or '.join(chromium.NAMES)}.\n")
         return 2
-    with tempfile.TemporaryDirectory() as folder, chromium.Browser() as browser:
+    with tempfile.TemporaryDirectory() as folder, chromium.started() as browser:
         path = Path(folder) / "game.html"
         write_page(path, film_of_teams() if argv[1:] else full_game()[1])
-        tab = browser.open(path.as_uri(), width=1040, height=650)
-        tab.wait_for("page.film.isComplete")
+        tab = open_tab(browser, path.as_uri(), width=1040, height=650)
+        soon(tab, "page.film.isComplete")
         tab.evaluate(f"page.setTheme('light'), page.play(false), page.seek({TICK})")
-        tab.wait_for(f"element('clock').textContent.startsWith('tick {TICK:,} ')")
+        soon(tab, f"element('clock').textContent.startsWith('tick {TICK:,} ')")
         tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        tab.screenshot(argv[0])
+        tab.screenshot(path=argv[0])
         if argv[1:]:  # its colours are few
             Image.open(argv[0]).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
                 argv[0], optimize=True

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/playing.md: moments of a game, as Chromium shows the page that plays it.
 
-python -m tests.browser.play_pictures docs/images
-python -m tests.browser.play_pictures docs/images teams     that of a game of teams alone
+PYTHONPATH=. python maintainers/play_pictures.py docs/images
+PYTHONPATH=. python maintainers/play_pictures.py docs/images teams     that of a game of teams alone
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
+from playwright.sync_api import Page
 
 import territorial
 from territorial.engine.seats import shown_names
 from territorial.play.commands import PANELS
 from territorial.render.web import page
 from tests.browser import chromium
+from tests.browser.chromium import open_tab, soon
 from tests.play.sessions import served
 
 CONFIG = territorial.GameConfig(max_ticks=3000)
@@ -45,7 +47,7 @@ def main(argv: list[str]) -> int:
     if argv[1:]:
         return 0
     names = ("you", *shown_names(SEATS)[1:])
-    with tempfile.TemporaryDirectory() as made, chromium.Browser() as browser:
+    with tempfile.TemporaryDirectory() as made, chromium.started() as browser:
         game = served(
             Path(made) / "game.replay",
             page(is_played=True),
@@ -58,8 +60,8 @@ def main(argv: list[str]) -> int:
             advisor="champion-1",
         )
         with game as played:
-            tab = browser.open(played.server.url, width=1100, height=700)
-            tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
+            tab = open_tab(browser, played.server.url, width=1100, height=700)
+            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
             tab.evaluate("page.setTheme('light')")
             sheet = MomentSheet(tab, Path(made))
             for tick in MOMENTS[:-1]:
@@ -73,13 +75,13 @@ def main(argv: list[str]) -> int:
             picture(tab, folder / "play-page.png")
             play_to(tab, MOMENTS[-1])
             sheet.take(f"playing-{MOMENTS[-1]}")
-            tab.resize(*WINDOWS[1])
+            resize(tab, *WINDOWS[1])
             tab.evaluate("page.setTheme('dark')")
             picture(tab, folder / "play-phone.png")
-            tab.resize(*WINDOWS[0])
+            resize(tab, *WINDOWS[0])
             tab.evaluate("page.setTheme('light')")
             tab.evaluate("page.game.setPace(1000)")
-            tab.wait_for("document.querySelector('#ending h2').textContent.startsWith('The end')")
+            soon(tab, "document.querySelector('#ending h2').textContent.startsWith('The end')")
             tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
             picture(tab, folder / "play-end.png")
             tab.evaluate("element('ending').close(), page.game.watchAgain()")
@@ -93,7 +95,7 @@ def main(argv: list[str]) -> int:
 def write_picture_of_teams(folder: Path) -> None:
     """Write a picture of a game of four teams, soon after the player gave to an ally."""
     names = ("you", *shown_names(TEAM_SEATS)[1:])
-    with tempfile.TemporaryDirectory() as made, chromium.Browser() as browser:
+    with tempfile.TemporaryDirectory() as made, chromium.started() as browser:
         game = served(
             Path(made) / "game.replay",
             page(is_played=True),
@@ -105,19 +107,19 @@ def write_picture_of_teams(folder: Path) -> None:
             title=f"you, seed {SEED}",
         )
         with game as played:
-            tab = browser.open(played.server.url, width=1100, height=820)
-            tab.wait_for("page.game?.now && page.painter && page.frame >= 0")
+            tab = open_tab(browser, played.server.url, width=1100, height=820)
+            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
             tab.evaluate("page.setTheme('light')")
             play_to(tab, MOMENTS[1])
             tab.evaluate("page.game.give()")
-            tab.wait_for(f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
+            soon(tab, f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
             picture(tab, folder / "play-teams.png")
 
 
 class MomentSheet:
     """Small pictures of one page at some moments: in a window, and on a phone in the other theme."""
 
-    def __init__(self, tab: chromium.Tab, folder: Path) -> None:
+    def __init__(self, tab: Page, folder: Path) -> None:
         self._tab, self._folder = tab, folder
         self._rows = dict[str, list[Image.Image]]()
 
@@ -127,14 +129,14 @@ class MomentSheet:
         row = self._rows.setdefault(what, [])
         is_dark = (len(row) // 2 + len(self._rows)) % 2 == 0
         for width, height in WINDOWS:
-            self._tab.resize(width, height)
+            resize(self._tab, width, height)
             self._tab.evaluate(f"page.setTheme('{'dark' if is_dark else 'light'}')")
             path = self._folder / "moment.png"
             picture(self._tab, path, is_told=False)
             image = Image.open(path).convert("RGB")
             row.append(image.resize((SHEET_HEIGHT * width // height, SHEET_HEIGHT), Image.Resampling.LANCZOS))
             is_dark = not is_dark
-        self._tab.resize(*WINDOWS[0])
+        resize(self._tab, *WINDOWS[0])
         self._tab.evaluate("page.setTheme('light')")
 
     def write(self, path: Path) -> None:
@@ -151,7 +153,12 @@ class MomentSheet:
         sys.stdout.write(f"picture: {path}\n")
 
 
-def play_to(tab: chromium.Tab, until: int) -> None:
+def resize(tab: Page, width: int, height: int) -> None:
+    """Give the page a window of this size, in CSS pixels."""
+    tab.set_viewport_size({"width": width, "height": height})
+
+
+def play_to(tab: Page, until: int) -> None:
     """Play simply: every third decision is a launch."""
     while (tick := tab.evaluate("page.game.now.tick")) < until:
         free = tick < FREE_LAND_UNTIL and tab.evaluate("page.game.whyNot(0) === ''")
@@ -160,30 +167,30 @@ def play_to(tab: chromium.Tab, until: int) -> None:
             tab.evaluate("page.game.attack(0)" if free else ATTACK)
         else:
             tab.evaluate("page.game.hold()")
-        tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+        soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
 
 
-def hold_until_it_attacks(tab: chromium.Tab) -> None:
+def hold_until_it_attacks(tab: Page) -> None:
     """Hold until the advisor would attack somebody."""
     while tab.evaluate("page.game.now.panels.advice.options[0].owner") < 0:
         tick = tab.evaluate("page.game.now.tick")
         tab.evaluate("page.game.hold()")
-        tab.wait_for(f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+        soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
 
 
-def toggle_panels(tab: chromium.Tab) -> None:
+def toggle_panels(tab: Page) -> None:
     """Open or close what can be shown beside the game."""
     for panel in PANELS:
         before = tab.evaluate(f"element('{panel}').hidden")
         tab.evaluate(f"page.game.toggle('{panel}')")
-        tab.wait_for(f"element('{panel}').hidden !== {str(before).lower()}")
+        soon(tab, f"element('{panel}').hidden !== {str(before).lower()}")
 
 
-def picture(tab: chromium.Tab, path: Path, *, is_told: bool = True) -> None:
+def picture(tab: Page, path: Path, *, is_told: bool = True) -> None:
     """Write what is seen to ``path``, once it is that."""
-    tab.wait_for("!page.game || page.film.ticks[page.frame] === page.film.lastTick")
+    soon(tab, "!page.game || page.film.ticks[page.frame] === page.film.lastTick")
     tab.evaluate("new Promise((done) => setTimeout(done, 300))")
-    tab.screenshot(path)
+    tab.screenshot(path=path)
     if is_told:
         sys.stdout.write(f"picture: {path}\n")
 
