@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from territorial import GameConfig
-from territorial.config.teams import TEAM_OPTIONS
 from tests.twin import differential
 from tests.twin.differential import Mismatch, compare_game, setting_of
 
+TEAM_OPTIONS = {"teams", "team_deal", "team_spawns"}
 TICKS = 4_000
 TICKS_OF_TEAMS = 3_000
 
