@@ -1,4 +1,4 @@
-"""What Ray does not promise is listed in one module, and the installed Ray has it; ruff finds who reads it."""
+"""What Ray does not promise is listed in one module, and the installed Ray has it; ruff finds readers."""
 
 import ast
 import functools
