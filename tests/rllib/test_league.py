@@ -1,5 +1,6 @@
 """A league wired to RLlib: its table is in force in the very next game, and it is part of checkpoints."""
 
+import pickle
 from importlib.util import find_spec
 from types import SimpleNamespace
 
@@ -9,16 +10,19 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.tune.result import TRIAL_INFO
 
-from rllib_adapters import configure_league
-from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters import configure, configure_league, freeze, set_league
+from rllib_adapters.envs.agent_names import MAIN, POOL
 from rllib_adapters.envs.outcomes import outcomes_of, taken_from
+from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.league.callback import (
     LeagueKeeper,
     add_callback,
     keeper_of,
     league_in,
 )
-from rllib_adapters.league.control import league_of, set_league, set_weights, weights_of
+from rllib_adapters.league.control import league_of, set_weights, weights_of
+from rllib_adapters.learning import learners
+from rllib_adapters.sampling import runner, stock_runner
 from territorial.league import (
     Gate,
     Group,
@@ -31,7 +35,16 @@ from territorial.league import (
     StoreInUseError,
     UnknownSnapshotError,
 )
-from tests.rllib.support import CONFIG, Patient, SmallModule
+from tests.rllib.support import (
+    CONFIG,
+    BigModule,
+    Patient,
+    SmallModule,
+    env_config,
+    fill,
+    league,
+    small_config,
+)
 
 pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
 
@@ -214,3 +227,80 @@ def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path
         first.stop()
         second.stop()
     trial("one").stop()  # the store is free again
+
+
+@pytest.fixture
+def store(tmp_path):
+    return fill(tmp_path / "store")
+
+
+def learned_weights(algorithm):
+    return algorithm.learner_group.get_weights([MAIN])[MAIN]
+
+
+def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
+    algorithm = ends(small_config(store).build_algo())
+    before = {name: array.copy() for name, array in learned_weights(algorithm).items()}
+    result = algorithm.train()
+    after = learned_weights(algorithm)
+    assert any((before[name] != after[name]).any() for name in before)
+    trained = result["learners"]
+    assert trained[MAIN]["num_module_steps_trained"] > 0
+    assert "num_module_steps_trained" not in trained[POOL]
+    assert np.isfinite(trained[MAIN]["total_loss"])
+    learner = algorithm.learner_group._learner
+    assert not any(POOL in name for name in learner._named_optimizers)
+
+
+def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
+    config = small_config(store)
+    algorithm = ends(config.build_algo())
+    episodes = algorithm.env_runner.sample()
+    algorithm.stop()
+    buffers = []
+    shipped = len(pickle.dumps(episodes, protocol=5, buffer_callback=buffers.append))
+    shipped += sum(len(buffer.raw()) for buffer in buffers)
+    steps = [
+        seen
+        for episode in episodes
+        for own in episode.agent_episodes.values()
+        for seen in own.get_observations()
+    ]
+    frames = {id(seen[name]): seen[name].nbytes for seen in steps for name in SHARED}
+    assert sum(frames.values()) < shipped < 1.2 * sum(frames.values()) + 1_500 * len(steps)
+    assert shipped < sum(seen[name].nbytes for seen in steps for name in SHARED)
+
+
+def test_snapshots_are_frozen_and_play(ends, store):
+    algorithm = ends(small_config(store).build_algo())
+    algorithm.train()
+    freeze(algorithm, store, "third", iteration=1)
+    assert store.manifest("third").metadata == {"iteration": 1}
+    saved = store.load("third")
+    for name, array in learned_weights(algorithm).items():
+        np.testing.assert_array_equal(saved[name.removeprefix("policy.")], array)
+    set_league(algorithm, league("snapshot:third"))
+    algorithm.env_runner.sample(num_episodes=1)
+    pool = algorithm.env_runner.module[POOL]
+    assert "third" in {name for name, _ in pool.opponents._open}
+    # The learner's pool has never played and so has opened nothing.
+    assert not algorithm.learner_group._learner.module[POOL].opponents._open
+
+
+def test_league_seats_need_a_store():
+    from ray.rllib.algorithms.ppo import PPOConfig
+
+    with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
+        configure(PPOConfig(), env_config(), module=BigModule)
+
+
+@pytest.mark.parametrize(("kind", "module"), [("batched", runner), ("stock", stock_runner)])
+def test_an_iteration_gives_back_after_sampling_and_after_learning(kind, module, tmp_path, monkeypatch):
+    given_back = []
+    for place in (module, learners):
+        monkeypatch.setattr(place, "give_back", lambda name=place.__name__: given_back.append(name))
+    algorithm = small_config(fill(tmp_path), runner=kind).build_algo()
+    for _ in range(2):
+        algorithm.train()
+    algorithm.stop()
+    assert given_back == [module.__name__, learners.__name__] * 2
