@@ -82,7 +82,7 @@ class GameConfig:
         num_players: seats of the game, P; 2 to 250; default 32.
         map: a kind of map (open, lakes, mountains, islands, continents, maze, archipelago), or a land such as
             europe. Both take options, as in islands:count=6. It may also be a LandMask or a MapMix.
-            `territorial maps` lists all names; default "lakes".
+            `territorial info maps` lists all names; default "lakes".
         map_seed: seed of the first generated map; 0 to 2**64 - 1; default 0.
         num_maps: generated maps, of which each game draws one; their seeds are map_seed, map_seed + 1 and so
             on. 0 makes a new map for every game; 0 to 1024; default 1.
@@ -162,7 +162,8 @@ class GameConfig:
         default="lakes",
         metadata={
             "help": f"a kind of map ({', '.join(MAP_KINDS)}), or a land such as europe. Both take options, "
-            "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial maps` lists all names"
+            "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial info maps` lists "
+            "all names"
         },
     )
     map_seed: int = _option(0, 0, 2**64 - 1, "seed of the first generated map")
