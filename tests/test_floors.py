@@ -150,13 +150,13 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games_of_its_size():
 
 
 PROCESS = """
-import territorial
-from territorial.cli.machine import resident_memory
+import os, territorial
+from territorial.memory.measure import measure
 territorial.make_vec(1, zero_copy=True).reset(seed=0)
-before = resident_memory()[0]
+before = measure([os.getpid()]).total
 env = territorial.make_vec(64, zero_copy=True)
 env.reset(seed=0)
-print((resident_memory()[0] - before) / (64 * env.game.bytes_per_game))
+print((measure([os.getpid()]).total - before) / (64 * env.game.bytes_per_game))
 """
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from territorial.cli import options, warm
-from territorial.cli.machine import machine, resident_memory, revision, versions
+from territorial.cli.machine import machine, revision, versions
 from territorial.cli.option_names import explained
 from territorial.cli.options import SEED_LIMIT, UsageError
 from territorial.config import GameConfig
@@ -142,8 +142,6 @@ def measure(setting: BenchSetting, seconds: float) -> dict[str, Any]:
         setting.game().step()
     game = spread_out(setting.game())
     chunks = [_rates(game, seconds / CHUNKS, chunk + 1) for chunk in range(CHUNKS)]
-    _ = game.state.owner  # so that the board is counted
-    resident, how = resident_memory()
     samples = {name: [chunk[name] for chunk in chunks] for name in RATES}
     return {
         "revision": revision(),
@@ -162,8 +160,6 @@ def measure(setting: BenchSetting, seconds: float) -> dict[str, Any]:
         **{name: statistics.median(found) for name, found in samples.items()},
         "samples": samples,
         "bytes_per_game": game.bytes_per_game,
-        "resident_bytes": resident,
-        "resident_measure": how,
     }
 
 
@@ -216,7 +212,4 @@ def _text(result: Mapping[str, Any]) -> str:
         )
         lines.append(f"{title + ' a second':24}{result[name]:>14,.0f}  ({spread})")
     lines.append(f"{'memory of a game':24}{result['bytes_per_game'] / 1024:>14,.0f} KB")
-    if result["resident_bytes"] is not None:
-        size = f"{result['resident_bytes'] / 1e6:>14,.0f} MB"
-        lines.append(f"{'memory of this':24}{size} ({result['resident_measure']})")
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""What a figure was measured on: the revision, the machine, the versions that matter, and memory in use."""
+"""What a figure was measured on: the revision, the machine, and the versions that matter."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 import os
 import platform
@@ -71,31 +70,3 @@ def cpu_model() -> str:
     except (OSError, subprocess.CalledProcessError):
         pass
     return platform.processor() or platform.machine()
-
-
-def resident_memory() -> tuple[int | None, str]:
-    """Return the bytes of this process that are in memory, and how that was found out.
-
-    Linux tells it in /proc, elsewhere psutil does where it is installed. Without it there is only
-    the peak that the operating system kept, which never falls; on Windows not even that (None).
-    """
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE"), "resident, /proc/self/statm"
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        psutil = importlib.import_module("psutil")
-        return int(psutil.Process().memory_info().rss), "resident, psutil"
-    except ImportError:
-        return _peak_memory()
-
-
-def _peak_memory() -> tuple[int | None, str]:
-    try:
-        resource: Any = importlib.import_module("resource")
-    except ImportError:
-        return None, "not known without psutil"
-    peak = int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, others kilobytes
-    return peak * unit, "peak resident, getrusage"

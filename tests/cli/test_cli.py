@@ -18,16 +18,14 @@ from numba.core import event
 
 import territorial
 from territorial import cli
-from territorial.cli import bench, machine, options, warm
+from territorial.cli import bench, options, warm
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.poster import Thinned, round_step
 from territorial.engine import compiled_calls
 from territorial.engine import step as stepping
-from territorial.engine.seats import shown_names
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup
-from territorial.render import Renderer, draw_game
 from tests.render.support import decode_animation
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -132,16 +130,6 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
     assert seconds == [0.083] * 45
     assert all((picture == pictures[20]).all() for picture in pictures[21:])
     assert len({picture.tobytes() for picture in pictures[:21]}) > 15
-
-    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
-    seats = options.USUAL_SEATS[::8]
-    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
-    game.reset(seeds=[4])
-    renderer = Renderer(4, names=shown_names(seats), scale=10)
-    np.testing.assert_array_equal(draw_game(renderer, game), pictures[0])
-    game.step()
-    np.testing.assert_array_equal(draw_game(renderer, game), pictures[1])
-
     file = tmp_path / "mine.png"
     result = json.loads(run(capsys, *arguments, "--animation", str(file), "--json")[1])
     assert result["animation"] == str(file)
@@ -441,27 +429,6 @@ def test_an_interrupt_ends_with_130_and_no_traceback(capsys, monkeypatch):
     code, _, err = run(capsys, "bench", "--warmup")
     assert code == 130
     assert "interrupted" in err
-
-
-def test_memory_is_known_and_says_how():
-    resident, how = machine.resident_memory()
-    assert how
-    if sys.platform == "linux":
-        assert resident is not None
-        assert resident > 10_000_000
-        assert "/proc" in how
-
-
-def test_memory_is_known_without_proc_and_psutil(monkeypatch):
-    def no_file(*arguments: object, **keywords: object) -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(machine.Path, "read_text", no_file)
-    monkeypatch.setitem(sys.modules, "psutil", None)
-    resident, how = machine.resident_memory()
-    assert how.startswith("peak") or resident is None
-    monkeypatch.setitem(sys.modules, "resource", None)
-    assert machine.resident_memory() == (None, "not known without psutil")
 
 
 def test_the_package_pulls_in_nothing_heavy_and_is_a_command():

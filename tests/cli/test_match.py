@@ -1,7 +1,6 @@
 """``territorial match``: tables, JSON, going on after an interruption, wrong arguments."""
 
 import argparse
-import errno
 import json
 import os
 import re
@@ -9,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -184,30 +182,6 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
     assert run(capsys, *kept, "--games", "4")[0] == 0
 
 
-def test_a_full_disk_ends_the_contest_with_a_word_on_it(capsys, tmp_path, monkeypatch):
-    file = tmp_path / "a.jsonl"
-    common = ("match", "--seats", "banker,turtle", "--records", str(file), *SMALL, *ONE)
-    assert run(capsys, *common, "--games", "2")[0] == 0
-    before, really_open = file.read_bytes(), Path.open
-
-    def full(path, mode="r", **options):
-        opened = really_open(path, mode, **options)
-        if "a" not in mode:
-            return opened
-        opened.write(b"{")  # there is room for a part of the line
-        opened.close()
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as disk:
-        disk.setattr(Path, "open", full)
-        code, _, err = run(capsys, *common, "--games", "4")
-    assert code == 1
-    assert f"{str(file)!r} cannot be written: No space left on device\n2 of 4 games are in" in err
-    assert run(capsys, *common, "--games", "4")[0] == 0
-    assert file.read_bytes().startswith(before)
-    assert len(file.read_bytes().splitlines()) == 5
-
-
 def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trunk_for_a_test.py").write_text("class Trunk: pass\n")
@@ -232,7 +206,7 @@ def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monke
 
 
 def test_snapshots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):
-    for module in ("torch", "territorial.nets", "territorial.nets.contestants"):
+    for module in ("torch", "territorial.nets", "territorial.nets.players"):
         monkeypatch.setitem(sys.modules, module, None)
     code, _, err = run(capsys, "match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
     assert code == 2
