@@ -161,16 +161,6 @@ class BenchSetting:
     frames: int | None
     """Boards in the stack of an observation; None: nothing is observed."""
 
-    @property
-    def is_standard(self) -> bool:
-        """Whether the board has the standard size, for which machine code of its own is made."""
-        one, standard = self.config, GameConfig()
-        return (one.height, one.width, one.num_players) == (
-            standard.height,
-            standard.width,
-            standard.num_players,
-        )
-
     def game(self, *, is_replacing: bool) -> VecGame:
         """Return a batch that replaces ended games, or lets them stand."""
         try:
@@ -183,7 +173,6 @@ class BenchSetting:
                 autoreset="same_step" if is_replacing else "disabled",
                 observe=self.frames is not None,
                 frames=self.frames or 0,
-                specialize=True if self.is_standard else None,
             )
         except ValueError as error:  # such as a map that has no room for all spawns
             raise UsageError(str(error)) from None
@@ -224,7 +213,6 @@ def measure(setting: BenchSetting, seconds: float, *, is_cold: bool = False) -> 
         "spread": rates,
         "phases": {phase.name: _summary(phases[phase], setting.config.num_players) for phase in PHASES},
         **_measure_starts(is_cold=is_cold),
-        "specialized": game.is_specialized,
         "bytes_per_game": game.bytes_per_game,
         "resident_bytes": resident,
         "resident_measure": how,
@@ -469,7 +457,7 @@ def _heading(result: Mapping[str, Any]) -> str:
         f"{config['height']} x {config['width']}, {config['num_players']} seats "
         f"({result['line_up'] or 'own line-up'}), decisions every {config['decision_every']} "
         f"ticks, {result['num_games']} games, {result['num_threads']} thread(s), {observed}, "
-        f"code for {'this size' if result['specialized'] else 'all sizes'}, config {result['config_digest']}"
+        f"config {result['config_digest']}"
     )
 
 
@@ -505,10 +493,6 @@ def _footing(result: Mapping[str, Any]) -> str:
     if result["compile_s"] is not None:
         lines.append(f"compiling            {result['compile_s']:.1f} s ({result['compile_origin']})")
     lines.append(f"memory of a game     {result['bytes_per_game'] / 1024:,.0f} KB")
-    if JIT_ENABLED and not result["specialized"]:
-        size = {name: result["config"][name] for name in ("height", "width", "num_players")}
-        wanted = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in size.items())
-        lines.append(f"quicker by a tenth   after territorial warmup {wanted}: code for this size alone")
     if result["resident_bytes"] is not None:
         lines.append(
             f"memory of this       {result['resident_bytes'] / 1e6:,.0f} MB ({result['resident_measure']})"
