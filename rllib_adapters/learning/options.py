@@ -15,7 +15,6 @@ class LearningOptions:
     averaged_weights: float = 0.0
     bf16: bool = False
     sampled_values: bool = True
-    fused_adam: bool = True
     held_rows: bool = True
 
     def __post_init__(self) -> None:
@@ -23,7 +22,7 @@ class LearningOptions:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise TypeError(f"{name} is {shown(value)}; it must be a number")
-        for name in ("bf16", "sampled_values", "fused_adam", "held_rows"):
+        for name in ("bf16", "sampled_values", "held_rows"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be True or False")
         if not 0 < self.share <= 1:
