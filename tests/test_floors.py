@@ -124,7 +124,7 @@ def test_bytes_of_a_whole_game_as_a_replay_and_in_a_frame_store(tmp_path):
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
-def test_after_a_first_step_nothing_is_compiled_for_other_games_of_its_size():
+def test_after_a_first_step_nothing_is_compiled_for_other_games():
     def play(games, **options):
         game = territorial.VecGame(CONFIG, games, **options)
         game.reset(seed=games)
@@ -140,12 +140,13 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games_of_its_size():
         def on_end(self, found):
             pass
 
-    play(1)
+    with_network = ["champion-1", *SEATS[1:]]
+    play(1, seats=with_network)
     with event.install_listener("numba:compile", Compilations()):
         play(3, seats=SEATS)
         play(2, frames=4, autoreset="disabled")
         play(2, observe=False, num_threads=2)
-        play(1, seats=["champion-1", *SEATS[1:]])
+        play(3, seats=with_network)
     assert Compilations.names == []
 
 

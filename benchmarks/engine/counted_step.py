@@ -15,20 +15,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import parts
 
 import territorial
-from territorial.engine.step import step_games
-from territorial.jit.decorators import entry_of
 from territorial.jit.thread_pool import CALLED, NEXT, STATE
 
 BEGIN, END = signal.SIGUSR1, signal.SIGUSR2
 """Signals between which instructions are counted; they do not arrive, as the counter keeps them."""
 
 
-def play(part: str, games: int, side: int, *, specialize: bool) -> str:
+def play(part: str, games: int, side: int) -> str:
     """Let a step of ``games`` games be counted, for none and then for all, and return the digest after it."""
     parts.NUM_GAMES, parts.CONFIG = games, territorial.GameConfig(height=side, width=side)
-    game = parts.spread_out(**parts.BATCHES[part], specialize=specialize)
-    held, crew = game._workers.calls._step[1][0], game._workers.crew
-    step = entry_of(step_games, held.type)
+    game = parts.spread_out(**parts.BATCHES[part])
+    calls, crew = game._workers.calls, game._workers.crew
+    step, held = calls._step, calls.held[0]
     for first in (games, 0):  # a queue whose next game is beyond the last holds none
         crew.queues[0, NEXT], crew.posts[0, STATE] = first, CALLED
         signal.raise_signal(BEGIN)
@@ -41,4 +39,4 @@ def play(part: str, games: int, side: int, *, specialize: bool) -> str:
 
 
 if __name__ == "__main__":
-    print(play(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), specialize=sys.argv[4] == "one size"))
+    print(play(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))

@@ -36,8 +36,6 @@ PARTS = (
     "with the board and its changes",
     "with a stack of 4 boards",
 )
-CODE = ("one size", "any size")
-"""For which boards the code is that is counted."""
 LIMIT = 1.01
 """The ratio of instructions, new over old, from which on a part is called slower."""
 TRACE_ME, RESUME, ONE_INSTRUCTION = 0, 7, 9
@@ -50,8 +48,8 @@ class CannotCountError(RuntimeError):
     """One process may not watch another here."""
 
 
-Counts = dict[tuple[str, str], tuple[int, str]]
-"""By code and part: the instructions of a step of one game, and the digest of where the games stand."""
+Counts = dict[str, tuple[int, str]]
+"""By part: the instructions of a step of one game, and the digest of where the games stand."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -84,18 +82,17 @@ def main(argv: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     print(text_of(new, old))
-    harness.write(parsed.json, {" | ".join(key): found for key, (found, _) in new.items()})
+    harness.write(parsed.json, {part: found for part, (found, _) in new.items()})
     return 0 if old is None else verdict(old, new)
 
 
 def measure(folder: Path, games: int, side: int) -> Counts:
     """Return what a step takes with the package in ``folder``."""
     found: Counts = {}
-    for code in CODE:
-        for part in PARTS:
-            harness.tell(f"{part}, code for {code}")
-            digest, (none, all_of_them) = count(part, games, side, code, folder)
-            found[code, part] = round((all_of_them - none) / games), digest
+    for part in PARTS:
+        harness.tell(part)
+        digest, (none, all_of_them) = count(part, games, side, folder)
+        found[part] = round((all_of_them - none) / games), digest
     harness.tell("")
     return found
 
@@ -103,29 +100,27 @@ def measure(folder: Path, games: int, side: int) -> Counts:
 def text_of(new: Counts, old: Counts | None) -> str:
     """Return the counts as lines, beside those of another revision."""
     lines = []
-    for (code, part), (found, _) in new.items():
-        before = "" if old is None else f"{old[code, part][0]:10,} {found / old[code, part][0]:6.3f} times"
-        lines.append(f"{found:10,} {before}  {part}, code for {code}")
+    for part, (found, _) in new.items():
+        before = "" if old is None else f"{old[part][0]:10,} {found / old[part][0]:6.3f} times"
+        lines.append(f"{found:10,} {before}  {part}")
     return "\n".join(lines)
 
 
 def verdict(old: Counts, new: Counts) -> int:
     """Return the exit code of a comparison, and say on stderr why it is not 0."""
-    if any(old[key][1] != new[key][1] for key in new):
+    if any(old[part][1] != new[part][1] for part in new):
         print("DIFFERENT: the two did not play the same games", file=sys.stderr)
         return 2
-    more = [key for key in new if new[key][0] > LIMIT * old[key][0]]
-    for code, part in more:
-        print(f"MORE than {LIMIT:.2f} times the instructions: {part}, {code}", file=sys.stderr)
+    more = [part for part in new if new[part][0] > LIMIT * old[part][0]]
+    for part in more:
+        print(f"MORE than {LIMIT:.2f} times the instructions: {part}", file=sys.stderr)
     return 1 if more else 0
 
 
 # ---- the process that counts ---------------------------------------------------------------------
 
 
-def count(
-    part: str, games: int, side: int, code: str = "one size", folder: Path = ROOT
-) -> tuple[str, list[int]]:
+def count(part: str, games: int, side: int, folder: Path = ROOT) -> tuple[str, list[int]]:
     """Return the digest that the player tells, and its instructions between every BEGIN and END.
 
     It plays with the package in ``folder``.
@@ -134,7 +129,7 @@ def count(
         raise CannotCountError(f"instructions are counted with ptrace, which {sys.platform} does not have")
     libc = ctypes.CDLL(None, use_errno=True)
     player = subprocess.Popen(
-        [sys.executable, "-P", str(PLAYER), part, str(games), str(side), code],
+        [sys.executable, "-P", str(PLAYER), part, str(games), str(side)],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(folder)},

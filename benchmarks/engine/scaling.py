@@ -85,9 +85,7 @@ def point(curve: str, value: int, arguments: dict[str, Any], *, quick: bool) -> 
     seats = [
         LINE_UP[i * len(LINE_UP) // config.num_players % len(LINE_UP)] for i in range(config.num_players)
     ]
-    game = territorial.VecGame(
-        config, num_games, seats=seats, num_threads=num_threads, specialize=not quick, **arguments
-    )
+    game = territorial.VecGame(config, num_games, seats=seats, num_threads=num_threads, **arguments)
     spread_out(game, 48 if quick else LIFE)
     found = time_steps(game, 0.1 if quick else 1.0) | {"bytes_per_game": game.bytes_per_game}
     game.close()

@@ -24,7 +24,6 @@ from rllib_adapters.learning.episode_ends import EpisodeEnds
 from rllib_adapters.learning.held_rows import WithoutHeldRows
 from rllib_adapters.learning.likelihoods import heads_of
 from rllib_adapters.learning.optimizers import FusedAdam
-from rllib_adapters.learning.unfilled import unfilled
 from rllib_adapters.learning.weighted_loss import weighted_loss
 from rllib_adapters.learning.whole_states import WholeStates
 from rllib_adapters.observations.connector import ModuleFrames
@@ -105,8 +104,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
         count = math.ceil(num_total_minibatches * self._share)
-        with unfilled():
-            found = super().update(*args, num_total_minibatches=count, **kwargs)
+        found = super().update(*args, num_total_minibatches=count, **kwargs)
         give_back()
         return found
 

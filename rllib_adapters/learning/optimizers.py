@@ -25,7 +25,7 @@ class FusedAdam(TorchLearner):
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """Register a module's optimizer; called by RLlib."""
         parameters = self.get_parameters(self.module[module_id])
-        if not (self.config.learning_options.fused_adam and can_be_fused(parameters)):
+        if not can_be_fused(parameters):
             super().configure_optimizers_for_module(module_id, config)
             return
         self.register_optimizer(

@@ -15,7 +15,6 @@ class LearningOptions:
     averaged_weights: float = option(0.0, "part of themselves that averages of the weights keep", 0, 1)
     bf16: bool = False
     sampled_values: bool = True
-    fused_adam: bool = True
     held_rows: bool = True
 
     def __post_init__(self) -> None:

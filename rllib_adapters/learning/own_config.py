@@ -51,7 +51,6 @@ class TerritorialConfig(AlgorithmConfig):
         averaged_weights: float | None = None,
         bf16: bool | None = None,
         sampled_values: bool | None = None,
-        fused_adam: bool | None = None,
         held_rows: bool | None = None,
     ) -> TerritorialConfig:
         """Set how learners learn, and return the configuration; other options stay as they are.
@@ -67,7 +66,6 @@ class TerritorialConfig(AlgorithmConfig):
                 in a minibatch; losses and weights are float32. Default False.
             sampled_values: whether values that runners sent are taken for advantages, if they were computed
                 with the learner's weights; default True.
-            fused_adam: whether Adam updates all weights in one pass, where PyTorch can do so; default True.
             held_rows: whether rows are learned from in which an agent could only hold, as after its death in
                 a game of teams. Such a row says nothing of the policy, only of the value. Without them,
                 advantages look through them to the next choice. PPO alone has it; default True.

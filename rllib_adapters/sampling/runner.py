@@ -39,7 +39,6 @@ from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
-from rllib_adapters.learning.unfilled import unfilled
 from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
@@ -174,7 +173,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
         episodes: list[MultiAgentEpisode] = []
-        with _no_collection(), unfilled():
+        with _no_collection():
             while not self._has_enough(num_timesteps, num_episodes, len(episodes)):
                 if not self._play(explore, random_actions):
                     episodes += self._finished()

@@ -8,11 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from territorial.cli import options
 from territorial.config import GameConfig
-from territorial.engine.compiling import compile_steps
 from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
@@ -26,7 +23,7 @@ def run(parsed: argparse.Namespace) -> int:
     files_before, _ = cache_content()
     started = time.perf_counter()
     with warmup.progress("territorial: compiling"):
-        compile_everything(config, parsed.seed)
+        compile_everything(config)
     seconds = time.perf_counter() - started
     files, size = cache_content()
     result = {
@@ -57,17 +54,11 @@ def _text(result: dict[str, Any]) -> str:
     )
 
 
-def compile_everything(config: GameConfig, seed: int = 0) -> None:
-    """Call every compiled function once, in the form in which the engine calls it.
-
-    Steps in three forms: for all sizes, for the standard size alone, and for that of ``config`` alone.
-    """
-    for special in (GameConfig(), config):
-        compile_steps(special, specialize=True)
-    little = GameConfig(height=32, width=32, num_players=2)
-    game = VecGame(little, num_games=2, seed=seed, seats=["champion-1", "agent"], specialize=False)
+def compile_everything(config: GameConfig) -> None:
+    """Call every compiled function once, in the form in which the engine calls it."""
+    game = VecGame(config, 1, seats=["champion-1", *["agent"] * (config.num_players - 1)])
     game.reset()
-    game.step(np.zeros((2, 2, 2), np.int64))
+    game.step()
     game.tick(0)
     game.digest(0)
     game.fronts(0)

@@ -85,7 +85,8 @@ class GameConfig:
     map: str | LandMask | MapMix = option(
         "lakes",
         f"a kind of map ({', '.join(MAP_KINDS)}), or a land such as europe. Both take options, "
-        "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial info maps` lists all names",
+        "as in islands:count=6. It may also be a LandMask or a MapMix. `territorial info maps` lists all "
+        "names",
     )
     map_seed: int = option(0, "seed of the first generated map", 0, 2**64 - 1)
     num_maps: int = option(

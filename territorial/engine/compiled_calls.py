@@ -5,7 +5,7 @@ To unbox them takes 2 microseconds, and a step of one game takes 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from territorial.engine import step
 from territorial.engine.step import Batch
 from territorial.jit.bound_arguments import Held, type_of
-from territorial.jit.decorators import JIT_ENABLED, ZERO, address_of, entry_for, is_ready, types_of
+from territorial.jit.decorators import ZERO, address_of, entry_for, is_ready, types_of
 from territorial.jit.thread_pool import Crew, queues_of
 
 Value = TypeVar("Value")
@@ -47,51 +47,31 @@ class MadeOnce(Generic[Value]):
 class CompiledCalls:
     """The calls of ``territorial.engine.step`` for ``batches``, what each thread of ``crew`` has to know.
 
-    ``specialize``: whether steps run machine code for this size of board; None: if that is compiled already.
-
     Attributes:
         custom: the table of custom bots that ``batches`` have.
         launch_log: their launch log.
 
     """
 
-    def __init__(self, batches: Sequence[Batch], specialize: bool | None, crew: Crew) -> None:
-        self._batches, self._specialize, self._crew = batches, specialize, crew
+    def __init__(self, batches: Sequence[Batch], crew: Crew) -> None:
+        self._batches, self._crew = batches, crew
         self.custom, self.launch_log = batches[0].custom, batches[0].tape
         self._asks, self._has_networks = batches[0].call.asks, len(batches[0].networks.waiting.last) > 0
         self._asks[0] = False  # a call for another table may have been interrupted
 
     @property
-    def is_specialized(self) -> bool:
-        """Whether steps run machine code for this size of board alone."""
-        if not JIT_ENABLED:
-            return False
-        if "_step" in self.__dict__:
-            _, held = self._step
-            return bool(held[0].type.given != held[0].type.arguments)
-        if self._specialize is not None:
-            return self._specialize
-        return is_ready(step.step_games, (self._type(step.UNKNOWN_LENGTHS),))
-
-    @property
     def is_step_ready(self) -> bool:
         """Whether a step need not wait for the compiler."""
-        return is_ready(step.step_games, (self.step_type,)) and all(
-            is_ready(compiled, types) for compiled, types in self._called_by_address
-        )
-
-    @property
-    def step_type(self) -> object:
-        """The type of what ``step.step_games`` is given."""
-        return self._type(step.UNKNOWN_LENGTHS if self.is_specialized else None)
+        called = [(step.step_games, (type_of(self._batches[0]),)), *self._called_by_address]
+        return all(is_ready(compiled, types) for compiled, types in called)
 
     def step_games(self) -> None:
         """Play one step of all games; first all networks decide, if there are any."""
         if self._has_networks:
             self._asks[0] = True
-            self._crew.share_again(*self._step)
+            self._crew.share_again(self._step, self.held)
             self._asks[0] = False
-        self._crew.share_again(*self._step)
+        self._crew.share_again(self._step, self.held)
 
     def reset_games(self, seeds: npt.NDArray[np.uint64], episodes: npt.NDArray[np.int64]) -> None:
         """Reset all games; see ``step.reset_games``."""
@@ -116,8 +96,8 @@ class CompiledCalls:
 
     @property
     def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """The kernels in the order of ``Batch.entries``, with their types; they are for any size of board."""
-        held = self._type(None)
+        """The kernels in the order of ``Batch.entries``, with their types."""
+        held = type_of(self._batches[0])
         called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
         return called + [(step.ask_networks, (held, *types_of(0)))] * self._has_networks
 
@@ -126,21 +106,15 @@ class CompiledCalls:
         for i, (compiled, types) in enumerate(self._called_by_address):
             self._batches[0].entries[i] = address_of(compiled, *types)
 
-    def _type(self, unknown_lengths: Mapping[str, int] | None) -> object:
-        return type_of(self._batches[0], unknown_lengths)
-
     @MadeOnce
     def held(self) -> list[Held[Batch]]:
-        """The arguments, for code of any size of board: one for each thread."""
+        """The arguments: one for each thread."""
         return [Held(batch, step.hold_batch) for batch in self._batches]
 
     @MadeOnce
-    def _step(self) -> tuple[Callable[..., None], list[Held[Batch]]]:
-        held = self.held
-        if self.is_specialized:
-            held = [Held(batch, step.hold_batch, step.UNKNOWN_LENGTHS) for batch in self._batches]
+    def _step(self) -> Callable[..., None]:
         self._enter()
-        return entry_for(step.step_games, held[0]), held
+        return entry_for(step.step_games, self.held[0])
 
     @MadeOnce
     def _reset(self) -> Callable[..., None]:

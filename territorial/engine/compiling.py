@@ -6,13 +6,12 @@ from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 
 
-def compile_steps(config: GameConfig, *, specialize: bool | None = None) -> None:
+def compile_steps(config: GameConfig) -> None:
     """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
 
     For those who start processes and wait for their first steps no longer than the compiler takes.
-    ``specialize`` is that of :class:`VecGame`.
     """
-    game = VecGame(_on_one_map(config), 2, observe=False, specialize=specialize, num_threads=2)
+    game = VecGame(_on_one_map(config), 2, observe=False, num_threads=2)
     game.reset()
     game.step()
     game.close()

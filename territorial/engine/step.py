@@ -163,38 +163,6 @@ class Batch(NamedTuple):
     post: npt.NDArray[np.int64]  # (16,) its own
 
 
-UNKNOWN_LENGTHS: dict[str, int] = {
-    "state": 1,
-    "actions": 1,
-    "results": 1,
-    "results.reward_parts": 2,
-    "slots": 1,
-    "call": 1,
-    "launched": 1,
-    **{
-        name: number
-        for buffers in ("buffers", "final_buffers")
-        for name, number in {
-            buffers: 1,
-            f"{buffers}.boards": 2,
-            f"{buffers}.history": 2,
-            f"{buffers}.delta_index": 2,
-            f"{buffers}.delta_code": 2,
-        }.items()
-    },
-    "work": 0,
-    **{f"work.log_{name}": 1 for name in ("blocks", "bits", "takers", "changes")},
-    **{f"work.log_{name}": 2 for name in ("entries", "planes")},
-    **{f"work.reward_{name}": 1 for name in ("kinds", "weights", "parts")},
-    "work.interest_rate": 1,
-}
-"""Of the arrays of a batch how many axes, from the first on, a kernel for one size of board does not know.
-
-All other lengths follow from the size of the board and the number of players. Arrays not named here, of the
-map bank, the launch log and the custom bots, are left as they are.
-"""
-
-
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepResults:
     """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
     seats = (num_games, num_players)

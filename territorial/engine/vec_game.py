@@ -18,7 +18,7 @@ from territorial._notebooks import ShownInNotebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import suggests_keywords, true_or_false, whole_number
+from territorial.config.validation import suggests_keywords, whole_number
 from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine.batch_arrays import (
     BatchArrays,
@@ -103,10 +103,6 @@ class VecGame(ShownInNotebooks):
             and deltas; 0 to 16, default 1.
         maps: one map per game, a name or a ``LandMask``, instead of the map of ``config``; default None:
             games draw from the map of ``config``.
-        specialize: True: steps run machine code for this size of board and number of players alone. That is
-            about a tenth faster for games of bots, and takes another 20 s to compile, once per size. False:
-            steps run the code for all sizes. Default None: True if that code is in the cache already, from
-            ``territorial bench --warmup``.
 
     Raises:
         TypeError: for an unknown keyword or a value of a wrong type.
@@ -140,7 +136,6 @@ class VecGame(ShownInNotebooks):
         observe: bool = True,
         frames: int = 1,
         maps: Sequence[str | LandMask] | None = None,
-        specialize: bool | None = None,
     ) -> None:
         if not isinstance(config, GameConfig):
             raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
@@ -150,7 +145,6 @@ class VecGame(ShownInNotebooks):
         self.num_threads = whole_number("num_threads", num_threads, 1, 1024)
         batch_seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self._options = checked_options(autoreset, end_when, observe)
-        self._specialize = None if specialize is None else true_or_false("specialize", specialize)
         self._players = BatchPlayers(self.config)
         codes = self._codes_of(seats)
         self._atlas = Atlas(self.config, self.num_games, assigned)
@@ -191,7 +185,6 @@ class VecGame(ShownInNotebooks):
             self._players.custom,
             self._options,
             num_threads=self.num_threads,
-            specialize=self._specialize,
         )
 
     def _made_stepper(self) -> Stepper:
@@ -493,11 +486,6 @@ class VecGame(ShownInNotebooks):
     def observes(self) -> bool:
         """Whether observations are kept current."""
         return bool(self._options.is_observed)
-
-    @property
-    def is_specialized(self) -> bool:
-        """Whether steps are played by machine code for this size alone: ``specialize`` of the class."""
-        return self._workers.calls.is_specialized
 
     @property
     def observations(self) -> Observations:

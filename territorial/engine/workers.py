@@ -28,7 +28,6 @@ class Workers:
         custom: the custom bots; more may come.
         options: how the batch runs.
         num_threads: the most threads that share the games.
-        specialize: that of ``CompiledCalls``.
 
     Attributes:
         works: scratch memory, for each thread.
@@ -46,10 +45,9 @@ class Workers:
         options: Options,
         *,
         num_threads: int,
-        specialize: bool | None,
     ) -> None:
         self._config, self._arrays, self._bank, self._custom = config, arrays, bank, custom
-        self._options, self._specialize = options, specialize
+        self._options = options
         self._params = make_params(config)
         num_games = len(arrays.actions)
         threads = min(num_threads, num_games)
@@ -71,7 +69,7 @@ class Workers:
             self.crew.retire()  # no thread is to watch for calls with what it was given before
             self.network_works = self._make_network_works()
             batches = [self.batch(thread) for thread in range(len(self.works))]
-            calls = self._calls = CompiledCalls(batches, self._specialize, self.crew)
+            calls = self._calls = CompiledCalls(batches, self.crew)
         return calls
 
     def copy_to(self, copies: Copies | None) -> None:

@@ -22,15 +22,6 @@ def mapped(file: IO[bytes], size: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(memoryview(_map(file, size)).toreadonly(), np.uint8)
 
 
-def forget_pages(array: npt.NDArray[np.uint8]) -> None:
-    """Free this process's tables of the pages of an array that :func:`mapped` returned, on Linux.
-
-    They take 2 KB for each MB that was looked at, in every process. The array is as before: its pages stay in
-    the page cache, and are found again when they are looked at.
-    """
-    _remap(array.ctypes.data, array.nbytes)
-
-
 if sys.platform == "win32":
 
     def _map(file: IO[bytes], size: int) -> Any:
@@ -54,22 +45,3 @@ else:
         # Not at exit: arrays may still be looked at by then, and the system unmaps everything anyway.
         weakref.finalize(buffer, _libc.munmap, address, size).atexit = False
         return buffer
-
-
-if sys.platform == "linux":
-    _libc.mremap.restype = ctypes.c_void_p
-    _libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
-    _MAY_MOVE, _TO_PLACE = 1, 2
-
-    def _remap(address: int, size: int) -> None:
-        # A length of 0 asks for a second mapping of the same pages, which knows none of them yet. It takes
-        # the place of the first, whose tables go with it. Before Linux 6.14 no advice to the system frees
-        # them.
-        second = _libc.mremap(address, 0, size, _MAY_MOVE, None)
-        if second != _FAILED and _libc.mremap(second, size, size, _MAY_MOVE | _TO_PLACE, address) == _FAILED:
-            _libc.munmap(second, size)
-
-else:
-
-    def _remap(address: int, size: int) -> None:
-        pass

@@ -27,7 +27,6 @@ from math import prod
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.validation import is_whole_number, shown
 from territorial.files.mapped import mapped
@@ -77,8 +76,6 @@ class Tensors(NamedTuple):
     """Read-only views of the mapped file."""
     dtypes: dict[str, str]
     """The dtype of each by the format's names, the keys of ``NUMPY_DTYPES``."""
-    file: npt.NDArray[np.uint8]
-    """All bytes of the mapped file."""
     metadata: Mapping[str, str]
     """What the header says beside tensors: texts by name."""
 
@@ -201,7 +198,7 @@ def read(file: IO[bytes]) -> Tensors:
         arrays = {name: _array(data, entry) for name, entry in entries.items()}
     except ValueError as error:  # more axes, or longer ones, than numpy can have
         raise FormatError(f"one of its tensors has an impossible shape: {error}") from None
-    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, whole, metadata)
+    return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, metadata)
 
 
 class _Entry(NamedTuple):

@@ -42,13 +42,10 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     other roundings where only some processes have the library. Public way: ``numba -s``.
 ``numba.core.serialize.dumps`` (``cache``)
     Pickles machine code as numba's own cache does. Public way: none.
-``numba.core.cgutils`` (``atomics``, ``block_copies``, ``bound_arguments``, ``simd``, ``static_arrays``)
-    ``create_struct_proxy``, ``unpack_tuple``, ``for_range``, ``raw_memcpy`` and the like: what numba's
+``numba.core.cgutils`` (``atomics``, ``block_copies``, ``bound_arguments``, ``simd``)
+    ``unpack_tuple``, ``for_range``, ``raw_memcpy`` and the like: what numba's
     manual uses in its own examples of extensions. Public way: llvmlite's builder, in more lines.
 ``numba.core.registry.cpu_target`` (``bound_arguments``)
     The size of a value in machine code. Without it: arguments are unboxed in every call, two microseconds
     for a step. Public way: none.
-``numba.core.typing.templates.AttributeTemplate`` (``static_arrays``)
-    The types of ``shape`` and ``size``. Public way: ``numba.extending.overload_attribute``, which compiles
-    a function for each.
 """

@@ -9,7 +9,7 @@ With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import numba
@@ -19,7 +19,6 @@ from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, register_model, typeof_impl, unbox
 
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.jit.static_arrays import as_sized, sized_type
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 
@@ -32,20 +31,11 @@ class Held(Generic[Arguments]):
 
     ``hold`` is a kernel (arguments, memory) that calls ``keep`` with them. It stands beside the class of the
     arguments, as numba keeps with a compiled kernel where the classes of its arguments are.
-
-    With ``unknown_lengths`` kernels get the arrays as ``static_arrays.SizedArray``. It names arrays by
-    their fields ("work.log_bits", or "state" for all within). It says how many axes of each, from the first
-    on, have lengths that machine code is not to know. Arrays that it does not name stay ordinary ones.
     """
 
-    def __init__(
-        self,
-        arguments: Arguments,
-        hold: Callable[[Arguments, Any], None],
-        unknown_lengths: Mapping[str, int] | None = None,
-    ) -> None:
+    def __init__(self, arguments: Arguments, hold: Callable[[Arguments, Any], None]) -> None:
         self.arguments = arguments  # so that their memory stays
-        self.type: Any = type_of(arguments, unknown_lengths)
+        self.type: Any = type_of(arguments)
         """The type of the only argument that a kernel gets: what ``entry_of`` and ``is_ready`` ask for."""
         if JIT_ENABLED:
             context = cpu_target.target_context
@@ -63,23 +53,20 @@ class Held(Generic[Arguments]):
 if JIT_ENABLED:
 
     class HeldType(numba.types.Type):
-        """The numba type of what is held: ``arguments`` as they came, ``given`` as kernels get them."""
+        """The numba type of what is held: ``arguments`` is theirs."""
 
-        def __init__(self, arguments: Any, given: Any) -> None:
-            self.arguments, self.given = arguments, given
-            super().__init__(name=f"Held({arguments}, {given})")
+        def __init__(self, arguments: Any) -> None:
+            self.arguments = arguments
+            super().__init__(name=f"Held({arguments})")
 
         @property
         def key(self) -> Any:
             """Return what makes two types one: not names alone, but the classes of the tuples."""
-            return self.arguments, self.given
+            return self.arguments
 
-    def type_of(arguments: Any, unknown_lengths: Mapping[str, int] | None = None) -> Any:
+    def type_of(arguments: Any) -> Any:
         """Return the type that ``Held`` has for kernels."""
-        kind = numba.typeof(arguments)
-        if unknown_lengths is None:
-            return HeldType(kind, kind)
-        return HeldType(kind, sized_type(arguments, kind, unknown_lengths))
+        return HeldType(numba.typeof(arguments))
 
     @register_model(HeldType)
     class _HeldModel(models.OpaqueModel):
@@ -104,19 +91,17 @@ if JIT_ENABLED:
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kind = context.get_value_type(held.arguments)
-            arguments = builder.load(builder.bitcast(args[0], kind.as_pointer()))
-            return as_sized(context, builder, held.arguments, arguments, held.given)
+            return builder.load(builder.bitcast(args[0], kind.as_pointer()))
 
-        return held.given(held), generate
+        return held.arguments(held), generate
 
     @intrinsic
     def call_at(_context: Any, address: Any, compiled: Any, held: Any, numbers: Any) -> Any:
         """Call the kernel ``compiled``, which lies at ``address``, with ``held`` and ``numbers``, a tuple.
 
-        RuntimeError if the address is 0. The kernel gets all arrays as ordinary ones, so that it is compiled
-        once for all sizes. ``address_of`` gives the address for these types.
+        RuntimeError if the address is 0. ``address_of`` gives the address for these types.
         """
-        kinds = [HeldType(held.arguments, held.arguments), *map(numba.types.unliteral, numbers)]
+        kinds = [held, *map(numba.types.unliteral, numbers)]
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             with builder.if_then(cgutils.is_null(builder, args[0]), likely=False):
@@ -146,7 +131,7 @@ if JIT_ENABLED:
 
 else:
 
-    def type_of(arguments: Any, unknown_lengths: Mapping[str, int] | None = None) -> Any:
+    def type_of(arguments: Any) -> Any:
         """Return None: nothing is compiled."""
 
     def arguments_of(held: Any) -> Any:

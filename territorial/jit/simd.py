@@ -26,7 +26,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 from territorial.jit.decorators import JIT_ENABLED, njit
-from territorial.jit.static_arrays import SizedArray, address_of
 
 EIGHT = 8
 
@@ -95,8 +94,6 @@ if JIT_ENABLED:
 
     def pointer_in(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
         """Return the address of entry ``i`` of an array, counted through all its axes, in machine code."""
-        if isinstance(array_type, SizedArray):
-            return builder.gep(address_of(context, builder, array_type, array), [i])
         if array_type.layout != "C":
             raise numba.errors.NumbaTypeError(f"{array_type} is not in C order, in which places are counted")
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])

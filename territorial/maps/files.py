@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format as npy
 
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.validation import one_of, whole_number
@@ -23,11 +23,6 @@ from territorial.maps.regions import keep_largest, label_regions
 MAX_FILE_BYTES = 16 * 2**20
 """Larger files are not read."""
 _NPY_SIGNATURE = b"\x93NUMPY"
-_NPY_HEADER = re.compile(
-    rb"\{'descr': '(?P<dtype>\|b1|\|[iu]1|[<>](?:[iu][248]|f[248]))', "
-    rb"'fortran_order': (?P<fortran>True|False), "
-    rb"'shape': \((?P<rows>[0-9]{1,18}), (?P<columns>[0-9]{1,18})\), \} *\n"
-)
 _DRAWN_LAND, _DRAWN_BLOCKED = ".", "#"
 _STRANGE = re.compile(r"[^.#\n]")
 _MOST_DRAWN = MAX_SIDE * (MAX_SIDE + len("\r\n")) + 2**10
@@ -80,7 +75,7 @@ def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
 
 def _array_file(land: npt.NDArray[np.bool_]) -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, land, allow_pickle=False)
+    npy.write_array(buffer, land, allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -132,35 +127,21 @@ def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_
 
 
 def _read_npy(data: bytes) -> npt.NDArray[np.generic]:
-    """Return the array of a .npy file; its header, a Python expression, is matched and not evaluated."""
-    header, body = _split_npy(data)
-    match = _NPY_HEADER.fullmatch(header)
-    if match is None:
-        raise ValueError(
-            f"as an array, its header is {header[:200]!r}; it must describe rows and columns of "
-            "bools, or of the numbers 0 (blocked) and 1 (land)"
-        )
-    dtype, shape = np.dtype(match["dtype"].decode()), (int(match["rows"]), int(match["columns"]))
-    if not all(MIN_SIDE <= side <= MAX_SIDE for side in shape):
-        raise ValueError(
-            f"as an array, it has shape {shape}; it must have {MIN_SIDE} to {MAX_SIDE} rows and columns"
-        )
-    if len(body) != math.prod(shape) * dtype.itemsize:
-        raise ValueError(
-            f"as an array, it holds {len(body):,} bytes; the shape {shape} of {dtype} takes "
-            f"{math.prod(shape) * dtype.itemsize:,}"
-        )
-    return np.frombuffer(body, dtype).reshape(shape, order="F" if match["fortran"] == b"True" else "C")
-
-
-def _split_npy(data: bytes) -> tuple[bytes, bytes]:
-    """Return the header and what follows it; versions differ in how they write its length."""
-    width = 2 if data[6:7] == b"\x01" else 4
-    begin = 8 + width
-    length = int.from_bytes(data[8:begin], "little")
-    if length > len(data) - begin:
-        raise ValueError(f"as an array, it is cut off in its header of {length:,} bytes")
-    return data[begin : begin + length], data[begin + length :]
+    """Return the array of a .npy file, read once its header claims no more than a map."""
+    file = io.BytesIO(data)
+    try:
+        is_first = npy.read_magic(file) == (1, 0)
+        read_header = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
+        shape, _, dtype = read_header(file)
+        if dtype.kind in "biuf" and len(shape) == 2 and all(MIN_SIDE <= n <= MAX_SIDE for n in shape):
+            file.seek(0)
+            return npy.read_array(file, allow_pickle=False)
+    except Exception as error:  # of many types: the header is an expression in Python
+        raise ValueError(f"as an array, it is damaged: {error}") from None
+    raise ValueError(
+        f"as an array, it has shape {shape} of {dtype}; it must have {MIN_SIDE} to {MAX_SIDE} rows and "
+        "columns of bools, or of the numbers 0 (blocked) and 1 (land)"
+    )
 
 
 # ---- drawings ----------------------------------------------------------------------------------------

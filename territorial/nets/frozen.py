@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from operator import is_
@@ -30,9 +30,6 @@ OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
 
 MAX_OPEN = 128
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
-MAX_MAPPED = 256 * 2**20
-"""Bytes of open snapshots whose pages a process keeps tables of: half a MB that no other process can have.
-One of 5 million parameters that is not among them pays a millisecond or two for new tables when it acts."""
 MAX_SIDE_BY_SIDE = 2**20
 """Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
 MAX_KEPT = 8
@@ -125,7 +122,6 @@ class _ActingSnapshot(NamedTuple):
 
     kind: _Kind
     weights: dict[str, Tensor]
-    saved: Weights
 
     @property
     def network(self) -> Policy | PairRows:
@@ -193,7 +189,6 @@ class FrozenPolicies:
         self.max_open = self._room = max_open
         self._open: OrderedDict[tuple[str, torch.device], _ActingSnapshot] = OrderedDict()
         self._kinds: dict[str, _Kind] = {}
-        self._mapped: OrderedDict[tuple[str, torch.device], int] = OrderedDict()  # bytes
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
 
@@ -237,7 +232,7 @@ class FrozenPolicies:
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
-                logits = self._logits(acting, _rows(seen, places), device)
+                logits = self._logits(acting, _rows(seen, places))
                 parts.append(make(acting[0].snapshot.network, logits, places))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
@@ -255,9 +250,7 @@ class FrozenPolicies:
             kinds.setdefault(id(snapshot.kind), []).append(acting)
         return [sorted(acting, key=_name) for acting in kinds.values()]  # in one order from step to step
 
-    def _logits(
-        self, acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], device: torch.device
-    ) -> Tensor:
+    def _logits(self, acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
         """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
         network = acting[0].snapshot.network
         if len(acting) > 1 and isinstance(network, Policy):
@@ -266,7 +259,6 @@ class FrozenPolicies:
         for some in _portions(acting):
             last = first + sum(one.rows for one in some)
             logits.append(_logits_of(some, _rows(seen, slice(first, last))))
-            self._note_mapped([one.name for one in some], device)
             first = last
         return torch.cat(logits)
 
@@ -282,7 +274,6 @@ class FrozenPolicies:
         wanted = {*playing, *others}
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]
-            self._mapped.pop(key, None)
         for kind in self._kinds.values():
             kind.release()
 
@@ -298,7 +289,6 @@ class FrozenPolicies:
     def close(self) -> None:
         """Release all snapshots."""
         self._open.clear()
-        self._mapped.clear()
         self._kinds.clear()
 
     def _frozen(self, name: str, device: torch.device) -> _ActingSnapshot:
@@ -307,28 +297,16 @@ class FrozenPolicies:
         if key not in self._open:
             self._open[key] = self._load(name, device)
             if len(self._open) > self._room:
-                oldest, _ = self._open.popitem(last=False)
-                self._mapped.pop(oldest, None)
+                self._open.popitem(last=False)
         self._open.move_to_end(key)
         return self._open[key]
-
-    def _note_mapped(self, names: Iterable[str], device: torch.device) -> None:
-        """Note which snapshots have just acted; forget the pages of those that have not for longest."""
-        for name in names:
-            self._mapped[name, device] = self._open[name, device].saved.nbytes
-            self._mapped.move_to_end((name, device))
-        total = sum(self._mapped.values())
-        while total > MAX_MAPPED and len(self._mapped) > 1:
-            oldest, nbytes = self._mapped.popitem(last=False)
-            self._open[oldest].saved.forget_pages()
-            total -= nbytes
 
     def _load(self, name: str, device: torch.device) -> _ActingSnapshot:
         saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
         self._verified.add(name)
         tensors = _tensors(saved)
         kind = self._kind(name, saved, tensors)
-        return _ActingSnapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()}, saved)
+        return _ActingSnapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()})
 
     def _kind(self, name: str, saved: Weights, tensors: dict[str, Tensor]) -> _Kind:
         """Return the kind of a snapshot, with a network without any weights of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from typing import BinaryIO
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from territorial.files.png import SIGNATURE
 from territorial.render.board import Image
 from territorial.render.layers import Layer, Layers
-from territorial.render.pillow import packed_rows, write_chunk
 
 _RGBA = 6
 _KEEP, _OVER = 0, 1  # after a frame nothing is erased; a frame is laid over what stands there
@@ -22,9 +22,8 @@ class ApngWriter:
     """An animation that browsers play and of which other programs show the first picture; one is kept.
 
     Of every picture only the rectangle that changed is written, and in it what stayed is transparent, which
-    takes next to nothing. Pillow encodes the pixels. Which frame goes where is written here, because Pillow's
-    own writer of animations keeps all pictures until the last one has come, and loses those of an iterator,
-    which it goes through twice.
+    takes next to nothing. Pillow's own writer of animations keeps all pictures until the last one has come,
+    and writes whole rectangles, which makes files three times as large.
 
     Args:
         file: open for writing, seekable.
@@ -44,33 +43,38 @@ class ApngWriter:
         if self._count == 0:
             self._begin(*rgb.shape[:2])
         self._control_frame(layer)
-        rows = packed_rows(_transparent(layer))
+        rows = _packed_rows(_transparent(layer))
         if self._count == 0:
-            write_chunk(self._file, b"IDAT", rows)
+            self._write(b"IDAT", rows)
         else:
-            write_chunk(self._file, b"fdAT", struct.pack(">I", self._next()) + rows)
+            self._write(b"fdAT", struct.pack(">I", self._next()) + rows)
         self._count += 1
 
     def end(self) -> None:
         """Complete the file."""
-        write_chunk(self._file, b"IEND", b"")
+        self._write(b"IEND", b"")
         self._file.seek(self._control_at)  # how many there are is known only now
         self._control(self._count)
 
     def _begin(self, height: int, width: int) -> None:
         self._file.write(SIGNATURE)
-        write_chunk(self._file, b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0))
+        self._write(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0))
         self._control_at = self._file.tell()
         self._control(1)
 
     def _control(self, count: int) -> None:
-        write_chunk(self._file, b"acTL", struct.pack(">II", count, _FOREVER))
+        self._write(b"acTL", struct.pack(">II", count, _FOREVER))
 
     def _control_frame(self, layer: Layer) -> None:
         height, width = layer.is_new.shape
         place = struct.pack(">IIIII", self._next(), width, height, layer.left, layer.top)
         how = struct.pack(">HHBB", self._delay, _DELAY_UNIT, _KEEP, _OVER)
-        write_chunk(self._file, b"fcTL", place + how)
+        self._write(b"fcTL", place + how)
+
+    def _write(self, kind: bytes, body: bytes) -> None:
+        """Append a chunk: length, name, body, checksum."""
+        chunk = kind + body
+        self._file.write(struct.pack(">I", len(body)) + chunk + struct.pack(">I", zlib.crc32(chunk)))
 
     def _next(self) -> int:
         """Number control and data of all frames in one sequence."""
@@ -84,3 +88,12 @@ def _transparent(layer: Layer) -> Image:
     np.multiply(layer.pixels, layer.is_new[:, :, None], out=pixels[:, :, :3])
     np.multiply(layer.is_new, np.uint8(255), out=pixels[:, :, 3])
     return pixels
+
+
+def _packed_rows(pixels: Image) -> bytes:
+    """Return the rows of pixels, (h, w, 4), compressed; a byte 0 before each says that it has no filter.
+
+    Filters make what changed in a board, most of it transparent, a third larger.
+    """
+    rows = pixels.reshape(len(pixels), -1)
+    return zlib.compress(np.pad(rows, ((0, 0), (1, 0))).tobytes())

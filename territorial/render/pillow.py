@@ -1,4 +1,4 @@
-"""What Pillow does for pictures: it encodes them as PNG and GIF and draws the letters on them.
+"""What Pillow does for pictures: it encodes them as GIF and draws shapes and letters on them.
 
 Pillow is loaded with the first picture, so that ``import territorial`` stays quick.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,35 +16,8 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 Image = npt.NDArray[np.uint8]
-_COMPRESSION = 6
 _MOST_COLORS = 255
 """Of the 256 colours of a GIF picture one stands for "as before"."""
-
-
-# ---- PNG -----------------------------------------------------------------------------------------------
-
-
-def write_chunk(file: BinaryIO, kind: bytes, body: bytes) -> None:
-    """Append a chunk to a PNG file: length, name, body, checksum."""
-    from PIL.PngImagePlugin import putchunk
-
-    putchunk(file, kind, body)
-
-
-def packed_rows(pixels: Image) -> bytes:
-    """Return the rows of (h, w, channels) uint8 pixels as PNG has them: compressed, and without filters.
-
-    Pillow filters the rows of all pictures but those of a palette, as the PNG standard recommends. That makes
-    what changed in a board, most of it transparent, a third larger and takes twice as long. So it is given
-    the bytes of each row as a row of palette indices; compressed rows do not say which of the two they are.
-    """
-    from PIL import Image as Pictures
-    from PIL.PngImagePlugin import getchunks
-
-    rows = Pictures.fromarray(np.ascontiguousarray(pixels).reshape(len(pixels), -1))
-    rows.putpalette(bytes(768))
-    chunks = getchunks(rows, compress_level=_COMPRESSION)
-    return b"".join(body for kind, body, _ in chunks if kind == b"IDAT")
 
 
 # ---- GIF -----------------------------------------------------------------------------------------------

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing
+from itertools import chain
 from math import isfinite
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +26,7 @@ _HIGHEST_GIF_FPS = 50  # its clock counts hundredths of a second, and players ta
 # colour space guess one.
 _MP4 = (
     "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709 -colorspace bt709 -color_primaries bt709 "
-    "-color_trc bt709 -c:v libx264 -pix_fmt yuv420p -preset veryfast -crf 18 -movflags +faststart -f mp4"
+    "-color_trc bt709 -preset veryfast -crf 18 -movflags +faststart -f mp4"
 )
 
 
@@ -56,8 +54,7 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
         raise ValueError("frames is empty; an animation needs at least one picture")
     with draft_of(target) as part:
         if suffix == ".mp4":
-            with _Encoder(part, target, first.shape, fps) as encoder:
-                return _add_all(encoder, first, pictures)
+            return _write_mp4(part, target, first, pictures, fps)
         with open(part, "wb") as file:
             writer = GifWriter(file, fps) if suffix == ".gif" else ApngWriter(file, fps)
             count = _add_all(writer, first, pictures)
@@ -78,7 +75,7 @@ def check_video(path: str | os.PathLike[str], fps: float) -> str:
     if not is_number or not LOWEST_FPS <= fps <= highest:
         raise ValueError(f"fps is {fps!r}; it must be a number from {LOWEST_FPS} to {highest} for {suffix}")
     if suffix == ".mp4":
-        _ffmpeg()
+        _imageio_ffmpeg()
     return suffix
 
 
@@ -105,68 +102,45 @@ def _add_all(writer: _Writer, first: Image, others: Iterator[Image]) -> int:
 # ---- ffmpeg ----------------------------------------------------------------------------------------
 
 
-def _ffmpeg() -> str:
-    """Return the path of the encoder, which a package of its own brings along."""
+def _imageio_ffmpeg() -> Any:
+    """Return the package that brings an encoder along."""
     try:
-        from imageio_ffmpeg import get_ffmpeg_exe
+        import imageio_ffmpeg
     except ImportError:
         raise ImportError(
             "writing .mp4 files needs imageio-ffmpeg: pip install 'territorial-env[video]' "
             "(.apng and .gif files do not)"
         ) from None
-    return str(get_ffmpeg_exe())
+    return imageio_ffmpeg
 
 
-def _complaint(target: Path, code: int, words: bytes) -> str:
-    text = words.decode("utf-8", "replace").strip()
-    return f"{target} was not written: ffmpeg ended with code {code}: {text[-2000:] or 'it gave no reason'}"
-
-
-class _Encoder:
-    """An ffmpeg that is fed pictures and writes an MP4 file, the draft of ``target``."""
-
-    def __init__(self, path: Path, target: Path, shape: tuple[int, ...], fps: float) -> None:
-        self._target = target
-        source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{shape[1]}x{shape[0]}", "-r", f"{fps:g}"]
-        command = [_ffmpeg(), "-y", "-v", "error", *source, "-i", "-", *_MP4.split(), str(path)]
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by __exit__
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._log, **_apart()
+def _write_mp4(path: Path, target: Path, first: Image, others: Iterator[Image], fps: float) -> int:
+    """Encode pictures into ``path``, the draft of ``target``, and return how many there were."""
+    library, count = _imageio_ffmpeg(), 0
+    writer = library.write_frames(
+        str(path),
+        (first.shape[1], first.shape[0]),
+        fps=fps,
+        codec="libx264",
+        quality=None,
+        macro_block_size=1,
+        ffmpeg_log_level="error",
+        output_params=_MP4.split(),
+    )
+    with closing(writer):
+        writer.send(None)
+        for rgb in chain([first], others):
+            count += 1
+            try:
+                writer.send(np.ascontiguousarray(rgb))
+            except OSError:  # ffmpeg has ended, and the file is not whole
+                break
+    try:
+        written, _ = library.count_frames_and_secs(str(path))
+    except RuntimeError:
+        written = 0
+    if written != count:
+        raise RuntimeError(
+            f"{target} was not written: ffmpeg, which says why on stderr, kept {written} of {count} pictures"
         )
-
-    def add(self, rgb: Image) -> None:
-        """Encode one more picture."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(np.ascontiguousarray(rgb))
-        except OSError:  # it has given up, and says why
-            raise RuntimeError(self._end()) from None
-
-    def __enter__(self) -> _Encoder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self._process.kill()
-        complaint = self._end()
-        self._log.close()
-        if kind is None and complaint:
-            raise RuntimeError(complaint)
-
-    def _end(self) -> str:
-        """Wait until it has written everything and return what went wrong, nothing if all is well."""
-        assert self._process.stdin is not None
-        with suppress(OSError):  # of what it would not read any more
-            self._process.stdin.close()
-        code = self._process.wait()
-        self._log.seek(0)
-        return _complaint(self._target, code, self._log.read()) if code != 0 else ""
-
-
-def _apart() -> dict[str, Any]:
-    """Arguments that keep Ctrl-C from the encoder, so that it does not end before we do."""
-    if os.name == "nt":
-        return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return {"start_new_session": True}
+    return count

@@ -23,7 +23,7 @@ from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.bounded import open_file, read_file
 from territorial.files.locks import locked, sync_folder
-from territorial.files.mapped import forget_pages, mapped
+from territorial.files.mapped import mapped
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import naming
 from territorial.observation.layout import OBS_VERSION
@@ -87,7 +87,6 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
         self.dtypes: Mapping[str, str] = MappingProxyType(tensors.dtypes)
         """The dtype of every tensor, by the names in ``safetensors.NUMPY_DTYPES``."""
         self._arrays = tensors.arrays
-        self._file = tensors.file
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self._arrays[name]
@@ -105,10 +104,6 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     def nbytes(self) -> int:
         """Bytes of all tensors together."""
         return sum(array.nbytes for array in self._arrays.values())
-
-    def forget_pages(self) -> None:
-        """Free what this process notes of the file's pages, see ``mapped.forget_pages``; nothing changes."""
-        forget_pages(self._file)
 
 
 class SnapshotStore:

@@ -255,24 +255,20 @@ def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatc
     asked = []
     monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: asked.append(types[0]))
     assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
-    for_one_size, for_all_sizes = asked
-    assert for_one_size != for_all_sizes
-    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == for_all_sizes)
+    (without_teams,) = asked
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == without_teams)
     for size in ([], ["--height", "64"]):
         assert json.loads(run(capsys, "info", *size, "--json")[1])["is_compiled"]
-    steps = [for_one_size]
-    monkeypatch.setattr(
-        compiled_calls, "is_ready", lambda kernel, types: kernel is stepping.reset_game or types[0] in steps
-    )
-    assert json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
-    assert not json.loads(run(capsys, "info", "--height", "64", "--json")[1])["is_compiled"]
+    assert not json.loads(run(capsys, "info", "--teams", "2", "--json")[1])["is_compiled"]
+    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: kernel is not stepping.reset_game)
+    assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
     assert not json.loads(run(capsys, "info", *crowded, "--json")[1])["is_compiled"]
 
 
 def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(warm, "compile_everything", lambda config, seed: compiled.append(config))
+    monkeypatch.setattr(warm, "compile_everything", compiled.append)
     code, out, _ = run(capsys, "bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
     assert code == 0
     assert compiled == [territorial.GameConfig(height=64)]
@@ -280,7 +276,7 @@ def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_
     assert Path(json.loads((tmp_path / "w.json").read_text())["cache_dir"]).is_absolute()
 
 
-@pytest.mark.slow  # for one size as well, which takes a minute
+@pytest.mark.slow
 def test_warmup_compiles_every_kernel():
     program = """
 from territorial import GameConfig
@@ -290,7 +286,7 @@ from territorial.jit.decorators import JIT_ENABLED
 warm.compile_everything(GameConfig())
 kernels = [f for f in vars(step).values() if getattr(f, "targetoptions", {}).get("nogil")]
 assert kernels or not JIT_ENABLED
-print(*[f.__name__ for f in kernels if len(f.signatures) != 1 + (f.__name__ == "step_games")])
+print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
 """
     assert fresh_python(program).split() == []
 

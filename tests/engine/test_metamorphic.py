@@ -333,7 +333,7 @@ def test_each_kernel_is_compiled_for_one_signature_only():
 
 
 def signature_counts():
-    """Return for how many signatures each kernel that Python calls is compiled, whatever sizes are known.
+    """Return for how many signatures each kernel that Python calls is compiled.
 
     It is the larger of two counts: of games with allies, and of others.
     """
@@ -343,12 +343,10 @@ def signature_counts():
         if isinstance(function, numba.core.dispatcher.Dispatcher) and function.targetoptions.get("nogil")
     }
     assert len(kernels) >= 8
-    counts = {
+    return {
         name: max(Counter(map(has_allies, kernel.signatures)).values(), default=0)
         for name, kernel in kernels.items()
     }
-    steps = {held.arguments for (held,) in stepping.step_games.signatures}
-    return counts | {"step_games": max(Counter(map(has_allies, steps)).values(), default=0)}
 
 
 def has_allies(kind):

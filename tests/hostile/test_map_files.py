@@ -115,7 +115,10 @@ def test_an_error_lists_a_few_widths_and_not_all():
         (b"\n" * (files.MAX_FILE_BYTES - 1) + b".", "as a drawing, it has 16,777,216 bytes; the largest map"),
         (b"." * (files.MAX_FILE_BYTES - 1) + b"x", "line 1 has 'x' at place 16777216"),
         (b".\n" * (files.MAX_FILE_BYTES // 2), "as a drawing, it has 16,777,216 bytes"),
-        (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**24 - 12) + b"{" * (2**24 - 12), "its header is b'{{{"),
+        (
+            b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**24 - 12) + b"{" * (2**24 - 12),
+            "it is damaged: Header info length",
+        ),
     ],
 )
 def test_a_file_of_the_largest_size_takes_a_few_times_its_bytes(tmp_path, data, reason):

@@ -118,34 +118,33 @@ REFUSED = {
         "picture, the picture is 2,000 pixels wide; it must be 16 to",
     ),
     "a black picture": (png(20, 16, bytes(336)), "it has no land"),
-    "an array too small": (npy(np.ones((15, 20))), r"shape \(15, 20\); it must have 16 to 1024 rows"),
+    "an array too small": (npy(np.ones((15, 20))), r"shape \(15, 20\) .* 16 to 1024 rows"),
     "an array of three dimensions": (
         npy(np.ones((16, 16, 3))),
-        r"\(16, 16, 3\), .*it must describe rows and columns",
+        r"shape \(16, 16, 3\) of float64; it must have 16 to 1024 rows",
     ),
     "an array of objects": (
         npy(np.full((16, 16), None), allow_pickle=True),
-        r"'\|O', .*it must describe rows and columns of bools",
+        "of object; it must have 16 to 1024 rows and columns of bools",
     ),
-    "an array of records": (npy(np.zeros((16, 16), "i4,f4")), "it must describe rows"),
+    "an array of records": (npy(np.zeros((16, 16), "i4,f4")), r"of \[\('f0', '<i4'\), .*; it must have"),
     "an array of twos": (npy(np.full((16, 16), 2)), "the land of a map is 2 at row 0, column 0"),
     "an array of nan": (npy(np.full((16, 16), np.nan)), "the land of a map is nan at row 0"),
     "an array cut off": (
         npy(np.ones((16, 16)))[:-1],
-        r"2,047 bytes; the shape \(16, 16\) of float64 takes 2,048",
+        "it is damaged: .*expected 2048 bytes got 2047",
     ),
-    "an array with more behind": (npy(np.ones((16, 16))) + b"x", "2,049 bytes"),
     "an array that claims to be huge": (
         npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (1024, 1024), }"),
-        "holds 0 bytes; the shape",
+        "it is damaged: .*got 0",
     ),
     "an array that claims to be endless": (
         npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (2**60, 2)}"),
-        "it must describe rows",
+        "it is damaged",
     ),
     "an array of 10**30 rows": (
         npy_header(f"{{'descr': '|b1', 'fortran_order': False, 'shape': ({10**30}, 16), }}"),
-        "it must describe rows",
+        "it must have 16 to 1024 rows",
     ),
     "an array of 10**17 rows": (
         npy_header(f"{{'descr': '|b1', 'fortran_order': False, 'shape': ({10**17}, 16), }}"),
@@ -153,12 +152,12 @@ REFUSED = {
     ),
     "an array with negative rows": (
         npy_header("{'descr': '|b1', 'fortran_order': False, 'shape': (-16, -16), }"),
-        "it must describe rows",
+        "it must have 16 to 1024 rows",
     ),
-    "a header that is code": (npy_header("__import__('os').getcwd()"), "it must describe rows"),
-    "a header that is long": (npy_header("[" * 5000, (2, 0)), "it must describe rows"),
-    "a header that is cut": (b"\x93NUMPY\x01\x00\xff", "cut off in its header of 255 bytes"),
-    "an unknown version": (b"\x93NUMPY\x09\x00" + bytes(200), "its header is b''; it must describe"),
+    "a header that is code": (npy_header("__import__('os').getcwd()"), "it is damaged: malformed node"),
+    "a header that is long": (npy_header("[" * 5000, (2, 0)), "it is damaged"),
+    "a header that is cut": (b"\x93NUMPY\x01\x00\xff", "it is damaged: .*header length"),
+    "an unknown version": (b"\x93NUMPY\x09\x00" + bytes(200), "it is damaged"),
 }
 
 

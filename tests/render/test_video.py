@@ -151,10 +151,13 @@ def test_a_failure_leaves_what_was_there(suffix, tmp_path, request):
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_an_encoder_that_fails_says_why(ffmpeg, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("ffmpeg")
+@pytest.mark.parametrize("count", [1, 200])  # it ends after it was given the only picture, or before
+def test_an_encoder_that_fails_says_why(count, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("territorial.render.video._MP4", "-c:v no_such_encoder -f mp4")
-    with pytest.raises(RuntimeError, match=r"mp4 was not written: ffmpeg ended with code.*no_such_encoder"):
-        write_video(pictures(200, (200, 200, 3)), tmp_path / "a.mp4")
+    with pytest.raises(RuntimeError, match=r"mp4 was not written: .*, kept 0 of \d+ pictures"):
+        write_video(pictures(count, (20, 20, 3)), tmp_path / "a.mp4")
+    assert "no_such_encoder" in capfd.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

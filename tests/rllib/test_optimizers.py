@@ -1,6 +1,7 @@
 """Adam in one pass: the updates of RLlib's, its care for numbers that are not finite, and its checkpoints."""
 
 import copy
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from rllib_adapters.envs.agent_names import MAIN
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.control import freeze, policy_of, set_weights, weights_of
+from rllib_adapters.learning import optimizers
 from rllib_adapters.learning.optimizers import can_be_fused, optimizers_of
 from territorial.league import SnapshotStore
 from tests.rllib.test_sampled_values import Pair, small_config
@@ -20,10 +22,21 @@ def learner_of(config):
     return config.build_learner(env=TerritorialMultiAgentEnv(config.env_config))
 
 
+@contextmanager
+def adam(*, fused):
+    """Let learners that are built meanwhile have the fused Adam, or that of RLlib."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(optimizers, "can_be_fused", lambda _: fused)
+        yield
+
+
 @pytest.fixture(scope="module")
 def both():
     """A learner with the fused Adam and one without, and weights to begin with."""
-    learners = [learner_of(small_config().learning(fused_adam=fused)) for fused in (True, False)]
+    learners = []
+    for fused in (True, False):
+        with adam(fused=fused):
+            learners.append(learner_of(small_config()))
     return learners, copy.deepcopy(learners[0].module[MAIN].get_state())
 
 
@@ -111,7 +124,8 @@ def test_weights_of_other_kinds_keep_the_optimizer_of_rllib():
 def test_a_whole_update_learns_the_same():
     weights = []
     for fused in (True, False):
-        pair = Pair(small_config().learning(fused_adam=fused))
+        with adam(fused=fused):
+            pair = Pair(small_config())
         pair.learner._weights_seq_no = 0
         pair.learner.update(episodes=pair.runner.sample(), num_epochs=1, minibatch_size=None)
         weights.append(values(pair.learner))

@@ -1,14 +1,10 @@
 """Frozen policies: what they choose, what they refuse, and that their weights are the store's."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
-from territorial.nets import frozen as frozen_module
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.frozen import FrozenPolicies, manifest_of
 from territorial.nets.reference_net import ReferenceTrunk
@@ -73,46 +69,6 @@ def test_those_who_act_seldom_are_closed_first(store):
     assert [name for name, _ in players._open] == ["holder", "small"]
     players.close()
     assert players.act(["holder"], row).shape == (1, 2)
-
-
-def test_pages_of_those_who_act_seldom_are_forgotten(store, monkeypatch):
-    monkeypatch.setattr(frozen_module, "MAX_MAPPED", 1)  # byte: all but the last
-    players, forgotten = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS), []
-    kind = type(store.load("holder"))
-    forget = kind.forget_pages
-    monkeypatch.setattr(kind, "forget_pages", lambda saved: forgotten.append(saved) or forget(saved))
-    row = {name: part[:1] for name, part in SEEN.items()}
-    for name in ("holder", "small", "holder"):
-        players.act([name], row)
-    by_name = {name: frozen.saved for (name, _), frozen in players._open.items()}
-    assert forgotten == [by_name["holder"], by_name["small"]]
-    assert players.act(["holder"], row)[0, 0] == 0, "what was forgotten is read again"
-
-
-@pytest.mark.verify
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be told to forget pages")
-def test_those_who_act_seldom_keep_no_tables_of_pages(store, monkeypatch):
-    monkeypatch.setattr(frozen_module, "MAX_MAPPED", 1)  # byte: all but the last
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    row = {name: part[:1] for name, part in SEEN.items()}
-    numbers = torch.zeros((1, 2), dtype=torch.float64)
-    before = players.act(["holder"], row, numbers)
-    assert resident(players, "holder") > 0
-    players.act(["small"], row)
-    assert (resident(players, "holder"), resident(players, "small") > 0) == (0, True)
-    assert torch.equal(players.act(["holder"], row, numbers), before)
-    assert resident(players, "small") == 0
-    players.close()
-
-
-def resident(players, name):
-    """The bytes of a snapshot's file that this process has found in memory."""
-    (file,) = [frozen.saved._file for (own, _), frozen in players._open.items() if own == name]
-    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
-    for line in lines:
-        if line.startswith(f"{file.ctypes.data:x}-"):
-            return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Rss:"))
-    raise AssertionError("the file is not mapped")
 
 
 def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store):
