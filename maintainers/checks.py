@@ -31,8 +31,8 @@ TRAINED = (
     "tests/league/test_tensor_file.py tests/env/test_api.py"
 )
 FLOORS = (
-    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py "
-    "tests/env/test_matrix.py tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
+    "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py tests/env/test_matrix.py "
+    "tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
 # numba 0.61 is not for Python 3.14.
 NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
