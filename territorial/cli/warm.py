@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from territorial.cli import options
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
@@ -58,7 +60,7 @@ def compile_everything(config: GameConfig) -> None:
     """Call every compiled function once, in the form in which the engine calls it."""
     game = VecGame(config, 1, seats=["champion-1", *["agent"] * (config.num_players - 1)])
     game.reset()
-    game.step()
+    game.step(np.zeros((1, config.num_players, 2), np.int64))
     game.tick(0)
     game.digest(0)
     game.fronts(0)
