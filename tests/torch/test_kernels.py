@@ -166,7 +166,7 @@ def test_the_kernel_multiplies_where_it_takes_less_time(each, inputs, is_kernel,
     assert bool(calls) == is_kernel
 
 
-HEADS, WIDTH, PAIRS = 2, 24, 50
+NUM_HEADS, WIDTH, PAIRS = 2, 24, 50
 SEATS_OF_GAMES = (1, 2, 3, 4, 7, 15, 16, 17, 31, 33)
 """Seats of games: of all remainders of what kernels do at a time."""
 
@@ -184,7 +184,7 @@ def rows_of_games(counts, seed=0):
     return (
         rows,
         torch.randn(count, 3 * WIDTH, requires_grad=True),
-        torch.randn(PAIRS, HEADS, requires_grad=True),
+        torch.randn(PAIRS, NUM_HEADS, requires_grad=True),
     )
 
 
@@ -193,10 +193,10 @@ def by_pytorch(rows, asks, biases):
     heard = []
     for first, end in zip(rows.starts[:-1].tolist(), rows.starts[1:].tolist(), strict=True):
         count = end - first
-        parts = asks[first:end].unflatten(1, (3, HEADS, -1)).permute(1, 2, 0, 3)
+        parts = asks[first:end].unflatten(1, (3, NUM_HEADS, -1)).permute(1, 2, 0, 3)
         among = biases[rows.which[first:end, :count].long()].movedim(-1, 0)
         seen = rows.is_alive[first:end][None] | torch.eye(count, dtype=torch.bool)
-        scores = parts[0] @ parts[1].mT / (WIDTH // HEADS) ** 0.5 + among
+        scores = parts[0] @ parts[1].mT / (WIDTH // NUM_HEADS) ** 0.5 + among
         chances = scores.masked_fill(~seen, -torch.inf).softmax(-1)
         heard.append((chances @ parts[2]).transpose(0, 1).flatten(1))
     return torch.cat(heard)
