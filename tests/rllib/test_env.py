@@ -256,9 +256,6 @@ def test_a_position_in_a_game_that_is_over_does_not_let_it_go_on(batch):
     assert batch.game.state.tick.tolist() == [0] * GAMES
 
 
-SEED, GAMES = 5, 3
-
-
 def test_of_what_nobody_asks_for_the_newest_are_kept():
     class Standing:
         place2, team = np.array([[0, 2, 4]]), np.array([[0, 1, 2]])
