@@ -65,8 +65,8 @@ def configure(
 
     Args:
         config: the configuration of PPO, IMPALA or APPO, such as ``PPOConfig()``; it is copied.
-        env_config: a dict of options, which ``TerritorialMultiAgentEnv`` describes; default None: the default
-            of each.
+        env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
+            each of them means; default None: the default of each.
             Only two are set here unless they are given: ``end_when`` is "no_agents", as no more is learned
             from such a game, and ``frozen_obs`` is "both" where modules and ``architectures`` have snapshots
             of both forms. ``store`` is the argument of that name.

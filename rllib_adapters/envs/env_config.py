@@ -13,9 +13,10 @@ from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
-from territorial.config.validation import hint, one_of, whole_number
+from territorial.config.fields import about, check_values, documents_fields, like, option
+from territorial.config.validation import hint
 from territorial.engine.seats import AGENT, CustomBot, Seat, with_bots_of_files
-from territorial.envs.options import EnvOptions
+from territorial.envs.options import OPTIONS, EnvOptions
 from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.observation.layout import ObsLayout
@@ -23,7 +24,6 @@ from territorial.observation.layout import ObsLayout
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
-END_WHEN = ("no_agents", "game")
 PACKED, PAIRS, BOTH = "packed", "pairs", "both"
 """The forms of observations here. Frozen seats alone may have both, where snapshots of either form act."""
 ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
@@ -33,25 +33,72 @@ NOT_PLAIN = ("config", "league", "seats", "bots", "store")
 """Entries of an ``env_config`` that are objects; all others are values that JSON has."""
 
 
+@documents_fields
 @dataclass(frozen=True, kw_only=True)
 class EnvConfig:
-    """The checked entries of an ``env_config``; ``TerritorialMultiAgentEnv`` says what each means."""
+    """The checked entries of an ``env_config``."""
 
-    config: GameConfig = field(default_factory=GameConfig)
-    league: LeagueTable | None = None
-    seats: Sequence[Seat] | None = None
-    bots: Sequence[CustomBot] = ()
-    frames: int = 4
-    end_when: str = "game"
-    max_cycles: int | None = None
-    obs: str | Mapping[str, str] = PACKED
-    frozen_obs: str | None = None
-    action_format: str | None = None
-    num_candidates: int | None = None
-    num_allies: int | None = None
-    repeat: int = 1
-    launches: bool = False
-    store: SnapshotStore | None = None
+    config: GameConfig = field(
+        default_factory=GameConfig,
+        metadata=about("a ``territorial.GameConfig``: rules, size, map; or its fields in a dict"),
+    )
+    league: LeagueTable | None = option(
+        None,
+        "a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns",
+        none="``seats`` say who plays",
+    )
+    seats: Sequence[Seat] | None = option(
+        None,
+        'instead of a league, one entry per seat: "agent" or a bot, such as ``net:FILE`` or ``style:FILE`` '
+        "for one in a file",
+        none="all agents",
+    )
+    bots: Sequence[CustomBot] = option(
+        (),
+        "custom bots (``territorial.bots.PythonBot``, ``Style``, ``Network``) that ``seats`` and the dict of "
+        "a league may name; or texts: ``module:Class`` for a class that can be made without arguments, "
+        "``style:FILE`` for a style, ``net:FILE`` for a network",
+    )
+    frames: int = like(OPTIONS["frames"], 4)
+    end_when: str = option(
+        "game",
+        '"game": the episode goes on while an agent or a frozen seat lives; "no_agents": it ends with the '
+        'last learning agent. ``configure`` sets "no_agents"',
+        choices=("no_agents", "game"),
+    )
+    max_cycles: int | None = option(
+        None,
+        'decisions after which all who are left are truncated, by ``truncateds["__all__"]``',
+        1,
+        2**31 - 1,
+        none="never",
+    )
+    obs: str | Mapping[str, str] = option(
+        PACKED,
+        'form of observations: "packed" or "pairs"; or a dict of these by the name of the learner, such as '
+        '``{"main": "pairs", "rival": "packed"}``',
+    )
+    frozen_obs: str | None = option(
+        None,
+        'form of frozen seats: "packed", "pairs", or "both" where there may be snapshots of either',
+        none='that of the learners, "both" if they differ',
+    )
+    action_format: str | None = option(
+        None,
+        'of those on "pairs", any format of ``territorial.TerritorialEnv``. Those on "packed", and frozen '
+        'seats with "both", have "multi_discrete"',
+        none='"pairs"',
+    )
+    num_candidates: int | None = like(OPTIONS["num_candidates"], None)
+    num_allies: int | None = like(OPTIONS["num_allies"], None)
+    repeat: int = like(OPTIONS["repeat"], 1)
+    launches: bool = like(OPTIONS["launches"], False)
+    store: SnapshotStore | None = option(
+        None,
+        "a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots that "
+        'were exported when they were frozen, unless ``end_when`` is "game". ``configure`` sets it',
+        none="the pool plays all snapshots",
+    )
 
     def __post_init__(self) -> None:
         self._read()
@@ -60,9 +107,7 @@ class EnvConfig:
         _check_seats(self.seats, self.config.num_players)
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
-        one_of("end_when", self.end_when, END_WHEN)
-        if self.max_cycles is not None:
-            whole_number("max_cycles", self.max_cycles, 1, 2**31 - 1)
+        check_values(self)
         self._check_forms()
         _check_store(self.store)
 

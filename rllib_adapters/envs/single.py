@@ -71,37 +71,9 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     **Infos** are empty but for agents that end: ``place`` (0.0 if cut before it was known), ``land`` and
     ``tick``; and but for ``launches`` where that option is set.
 
-    ``env_config`` is a dict of:
-
     Args:
-        config: a ``territorial.GameConfig``: rules, size, map; or its fields in a dict.
-        league: a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns.
-        seats: instead of a league, one entry per seat: "agent" or a bot, such as ``net:FILE`` or
-            ``style:FILE`` for one in a file; None: all agents.
-        bots: custom bots (``territorial.bots.PythonBot``, ``Style``, ``Network``) that ``seats`` and the dict
-            of a league may name; or texts: ``module:Class`` for a class that can be made without arguments,
-            ``style:FILE`` for a style, ``net:FILE`` for a network.
-        frames: F, the boards in a stack, 1 to 16.
-        end_when: "game": the episode goes on while an agent or a frozen seat lives; "no_agents": it ends with
-            the last learning agent; default "game". ``configure`` sets "no_agents".
-        max_cycles: decisions after which all who are left are truncated, by ``truncateds["__all__"]``; None:
-            never.
-        obs: form of observations: "packed" or "pairs"; or a dict of these by the name of the learner, such as
-            ``{"main": "pairs", "rival": "packed"}``; default "packed".
-        frozen_obs: form of frozen seats: "packed", "pairs", or "both" where there may be snapshots of either;
-            None: that of the learners, "both" if they differ.
-        action_format: of those on "pairs", any format of ``territorial.TerritorialEnv``; None: "pairs". Those
-            on "packed", and frozen seats with "both", have "multi_discrete".
-        num_candidates: C, the most owners that "pairs" shows to an agent; 1 to 250, None: 8.
-        num_allies: D, the most living allies that "pairs" shows to an agent after those; 0 to 250, None: 4
-            with teams, else 0.
-        repeat: decisions that a step plays: agents act in the first and hold in the others, and rewards are
-            summed; default 1.
-        launches: True: infos have ``launches``, what every seat of the game launched in the step;
-            default False.
-        store: a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots
-            that were exported when they were frozen, unless ``end_when`` is "game"; default None: the pool
-            plays all snapshots. ``configure`` sets it.
+        env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
+            each of them means; default None: the default of each.
 
     """
 

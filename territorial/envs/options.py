@@ -217,16 +217,17 @@ class EnvOptions:
             )
 
 
-OPTION_NAMES = frozenset(spec.name for spec in fields(EnvOptions))
+OPTIONS = {spec.name: spec for spec in fields(EnvOptions)}
+"""What each option means and may be."""
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    spec.name: spec.metadata["choices"] for spec in fields(EnvOptions) if "choices" in spec.metadata
+    name: spec.metadata["choices"] for name, spec in OPTIONS.items() if "choices" in spec.metadata
 }
 """What the options that have a name for a value may be; the first is the default."""
 
 
 def options_in(keywords: Mapping[str, Any]) -> EnvKeywords:
     """Return those of ``keywords`` that are options of environments."""
-    found = {name: keywords[name] for name in OPTION_NAMES & keywords.keys()}
+    found = {name: keywords[name] for name in OPTIONS.keys() & keywords.keys()}
     return cast(EnvKeywords, found)
 
 

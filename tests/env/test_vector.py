@@ -259,7 +259,7 @@ def test_every_game_may_have_a_map_of_its_own():
         ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 when maps has"),
         ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
         ({"render_mode": "film"}, "render_mode is 'film'"),
-        ({"autoreset": "later"}, "autoreset is 'later'; it must be 'same_step' or 'next_step' or 'disabled'"),
+        ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
         ({"obs": "raw"}, "obs is 'raw'"),
         ({"num_envs": 0}, "num_games is 0"),
         ({"seats": "agent"}, "seats is the string 'agent'"),

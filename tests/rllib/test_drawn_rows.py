@@ -177,10 +177,10 @@ def test_several_learners_go_through_as_many_minibatches_each():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"share": 0}, ValueError, "share is 0; it must be above 0"),
+        ({"share": 0}, ValueError, "share is 0.0; it must be above 0"),
         ({"share": 1.5}, ValueError, "share is 1.5"),
-        ({"share": "most"}, TypeError, "share is 'most'; it must be a number"),
-        ({"averaged_weights": 1}, ValueError, "averaged_weights is 1; .* such as 0.999"),
+        ({"share": "most"}, TypeError, "share is 'most'; it must be a finite number from 0 to 1"),
+        ({"averaged_weights": 1}, ValueError, "averaged_weights is 1.0; .* such as 0.999"),
         ({"bf16": 1}, TypeError, "bf16 is 1; it must be True or False"),
     ],
 )
