@@ -6,6 +6,8 @@ from inspect import signature
 import numpy as np
 import pytest
 
+import territorial
+from territorial.bots import PythonBot, Style
 from territorial.config.fields import about, check_values, documents_fields, option, takes_keywords_of
 from territorial.config.validation import (
     check_keywords,
@@ -226,3 +228,39 @@ def test_keywords_of_another_function_are_in_the_signature_and_no_others_are_kno
     for unknown in ("heihgt", "height"):
         with pytest.raises(TypeError, match=rf"function\(\) got an unexpected keyword argument '{unknown}'"):
             function(1, **{unknown: 3})
+
+
+class Patient(PythonBot):
+    """A bot in Python, of which somebody names the class."""
+
+
+SMALL = {"height": 32, "width": 32, "num_players": 4}
+MISTAKES = [
+    (
+        lambda: territorial.GameConfig(map=np.zeros((32, 32))),
+        r"^map is an array of float64, shape \(32, 32\);",
+    ),
+    (
+        lambda: territorial.GameConfig(rewards={"land": "1"}),
+        "the weight of 'land' in rewards is '1'; it must be",
+    ),
+    (lambda: Style(intervall=1), r"'intervall' \(did you mean 'interval'\?\)"),
+    (
+        lambda: territorial.VecGame(territorial.GameConfig(**SMALL), seats=[Patient] * 4),
+        r"^seats\[0\] is .*; it must be an object of this class: Patient\(\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES)
+def test_usual_mistakes_are_told_as_such(mistake, message):
+    with pytest.raises(TypeError, match=message):
+        mistake()
+
+
+@pytest.mark.parametrize("actions", [[0, 0], None])
+def test_actions_that_are_no_dict_are_refused(actions):
+    env = territorial.parallel_env(**SMALL, obs="features")
+    env.reset(seed=0)
+    with pytest.raises(TypeError, match=r"^actions is .*; it must be a dict .* such as \{'player_0': 0\}"):
+        env.step(actions)

@@ -22,7 +22,7 @@ from territorial.bots.style_checks import (
     normalize,
 )
 from territorial.bots.targets import BY_DENSITY
-from territorial.config.validation import hint, shown, whole_number, whole_or_none
+from territorial.config.validation import hint, shown, suggests_keywords, whole_number, whole_or_none
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.strict_json import Bounds, check_fields, parse_object
@@ -458,3 +458,7 @@ def _or(value: Range | None, otherwise: Range) -> Range:
 
 def _exactly(value: Range) -> SettingRange:
     return SettingRange(*value) if isinstance(value, tuple) else SettingRange(int(value), int(value))
+
+
+for part_of_style in (FreeLand, Move, Gift, Style):
+    part_of_style.__init__ = suggests_keywords(part_of_style.__init__)  # type: ignore[method-assign]
