@@ -24,7 +24,7 @@ from territorial.league import Group, LeagueTable
 from tests.rllib.mixture import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 
 def weights_of(algorithm):

@@ -22,8 +22,6 @@ from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
 from tests.rllib.test_league import small_league
 
-pytestmark = pytest.mark.release
-
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
     "pairs": ({"obs": "pairs", "action_format": "pairs_multi_discrete"}, {"size": "small"}),

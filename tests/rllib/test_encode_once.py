@@ -23,7 +23,7 @@ from tests.rllib.support import (
     league,
 )
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 SEATS = ["agent"] * 4 + ["metronome"] * 2
 GAMES = 3

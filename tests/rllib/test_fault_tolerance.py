@@ -18,7 +18,7 @@ from territorial.league import SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
 from tests.rllib.support import CONFIG, SmallModule, league
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 RUNNERS = ("batched", "stock")
 

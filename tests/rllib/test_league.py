@@ -46,7 +46,7 @@ from tests.rllib.support import (
     small_config,
 )
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 RATED = find_spec("openskill") is not None
 

@@ -21,8 +21,6 @@ from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, LEAGUE, BigModule, SmallModule, fill, small_config
 
-pytestmark = pytest.mark.release
-
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "old_api_stack.md"
 ENV = {"config": CONFIG, "frames": 2}
 SETTINGS = settings_of(ENV)

@@ -15,8 +15,6 @@ from rllib_adapters.learning.optimizers import can_be_fused, optimizers_of
 from territorial.league import SnapshotStore
 from tests.rllib.test_sampled_values import Pair, small_config
 
-pytestmark = pytest.mark.release
-
 
 def learner_of(config):
     return config.build_learner(env=TerritorialMultiAgentEnv(config.env_config))

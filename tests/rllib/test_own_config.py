@@ -20,8 +20,6 @@ from territorial.maps import MapMix
 from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config
 from tests.rllib.test_league import league_config, small_league
 
-pytestmark = pytest.mark.release
-
 
 class Mine(RLlibCallback):
     """Callbacks of the user's own, of which ``configure`` knows nothing."""

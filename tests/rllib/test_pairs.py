@@ -32,8 +32,6 @@ from tests.rllib.support import CONFIG, SmallModule
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
 
-pytestmark = pytest.mark.release
-
 
 def entries(**changes):
     return {"config": GAME, "seats": SEATS, "obs": "pairs", **changes}

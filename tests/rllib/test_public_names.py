@@ -66,9 +66,6 @@ def test_every_entry_of_an_env_config_is_described():
     assert described_in(EnvConfig) == [spec.name for spec in dataclasses.fields(EnvConfig)]
 
 
-pytestmark = pytest.mark.release
-
-
 def installed(monkeypatch, **versions):
     monkeypatch.setattr(requirements, "_version", {"ray": "2.60.0", "torch": "2.13.0", **versions}.get)
 

@@ -13,8 +13,6 @@ import rllib_adapters
 from rllib_adapters import requirements
 from rllib_adapters.ray_private import PRIVATE, UNDOCUMENTED
 
-pytestmark = pytest.mark.release
-
 ENTRIES = PRIVATE + UNDOCUMENTED
 
 

@@ -17,7 +17,7 @@ from territorial.league import Group, LeagueTable, StoreInUseError
 from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, small_config
 from tests.rllib.test_league import league_config, small_league
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("running_ray")]
+pytestmark = pytest.mark.usefixtures("running_ray")
 
 LAST = 3
 

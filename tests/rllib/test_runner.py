@@ -18,7 +18,7 @@ from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
 from tests.rllib.support import fill, league, small_config
 
-pytestmark = [pytest.mark.release, pytest.mark.usefixtures("choices_without_chance")]
+pytestmark = pytest.mark.usefixtures("choices_without_chance")
 
 
 @pytest.mark.parametrize(

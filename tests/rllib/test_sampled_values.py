@@ -19,8 +19,6 @@ from territorial import GameConfig
 from tests.rllib.compared import agents_of, batch_of
 from tests.rllib.support import SmallModule
 
-pytestmark = pytest.mark.release
-
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 SEATS = ["agent"] * 4 + ["metronome", "banker"]
 STEPS = 48

@@ -25,8 +25,6 @@ from rllib_adapters.observations.lazy_buffer import SharedObservations
 from territorial import GameConfig
 from tests.rllib.support import BigModule, SmallModule, env_config, fill, league, small_config
 
-pytestmark = pytest.mark.release
-
 FULL = GameConfig()
 GOAL = 24_000
 

@@ -410,7 +410,6 @@ def begun(running_ray, tmp_path_factory):
 
 
 @NEEDS_RATINGS
-@pytest.mark.release
 def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):
     small = {
         "height": 24,
@@ -485,7 +484,6 @@ def test_a_run_in_which_no_game_has_ended_shows_no_figures_of_any(begun, capsys)
 
 
 @NEEDS_RATINGS
-@pytest.mark.release
 def test_runners_have_the_priority_of_the_driver(begun):
     (runner,) = begun[0].algorithm.env_runner_group._worker_manager.actors().values()
     assert ray.get(runner.apply.remote(lambda _: os.nice(0))) == os.nice(0)

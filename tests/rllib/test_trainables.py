@@ -16,8 +16,6 @@ from tests.rllib.leagues import runner_of
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
-pytestmark = pytest.mark.release
-
 
 def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
     batched = runner_of("several learn", tmp_path, "batched")
