@@ -124,6 +124,8 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
 def _check_folder(folder: Path, *, goes_on: bool) -> None:
     """Raise UsageError for a folder that a run cannot be in, before anything takes time."""
     if goes_on:
+        if not (folder / OPTIONS).exists():
+            raise UsageError(f"argument RUN: there is no run in {str(folder)!r} that could be resumed")
         return
     try:
         check_new(folder)
