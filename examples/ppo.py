@@ -207,10 +207,10 @@ def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialV
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     return territorial.make_vec(
         num_games,
-        args.height,
-        args.width,
-        args.num_players,
-        seats,
+        height=args.height,
+        width=args.width,
+        num_players=args.num_players,
+        seats=seats,
         obs=kind.obs,
         action_format=kind.action_format,
         frames=1,

@@ -121,10 +121,10 @@ def make(args: TeamArgs, num_games: int, **options: Any) -> territorial.Territor
         raise ValueError(f"critic is {args.critic!r}; it must be one of {', '.join(CRITICS)}")
     return territorial.make_vec(
         num_games,
-        args.side,
-        args.side,
-        2 * args.allies,
-        ["agent"] * args.allies + [args.bot] * args.allies,
+        height=args.side,
+        width=args.side,
+        num_players=2 * args.allies,
+        seats=["agent"] * args.allies + [args.bot] * args.allies,
         obs="packed",
         frames=1,
         action_format="pairs",

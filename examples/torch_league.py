@@ -54,10 +54,10 @@ class LeagueGames:
         players = LEARN + FROZEN + BOTS
         self.env = territorial.make_vec(
             args.num_games,
-            args.height,
-            args.width,
-            players,
-            ["agent"] * (LEARN + FROZEN) + ["random"] * BOTS,
+            height=args.height,
+            width=args.width,
+            num_players=players,
+            seats=["agent"] * (LEARN + FROZEN) + ["random"] * BOTS,
             frames=1,
             action_format="multi_discrete",
             decision_every=args.decision_every,
