@@ -32,24 +32,25 @@ class Float32Module(nn.Module):
 
 def are_plain(*layers: nn.Module) -> bool:
     """Return whether each is a linear layer, and calling it does nothing else."""
-    return all(type(layer) is nn.Linear and not has_hooks(layer) for layer in layers)
+    return not _has_any_global_hook() and all(
+        type(layer) is nn.Linear and not _has_hooks(layer) for layer in layers
+    )
 
 
 def is_plain_mlp(layers: nn.Module) -> bool:
     """Return whether these are two linear layers with rectifiers between, and calling them is no more."""
-    if type(layers) is not nn.Sequential or has_hooks(layers) or len(layers) != 3:
+    if type(layers) is not nn.Sequential or _has_hooks(layers) or len(layers) != 3:
         return False
     first, between, last = layers
-    return are_plain(first, last) and type(between) is nn.ReLU and not has_hooks(between)
+    return are_plain(first, last) and type(between) is nn.ReLU and not _has_hooks(between)
 
 
-def has_hooks(layer: nn.Module) -> bool:
-    """Return whether something else happens when the layer is called, or when gradients go through it."""
+def _has_hooks(layer: nn.Module) -> bool:
+    """Return whether a layer does something else when it is called, or when gradients go through it."""
     return bool(
         layer._forward_hooks
         or layer._forward_pre_hooks
         or layer._backward_hooks
         or layer._backward_pre_hooks
         or "forward" in layer.__dict__
-        or _has_any_global_hook()
     )
