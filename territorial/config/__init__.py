@@ -422,6 +422,8 @@ def make_params(config: GameConfig) -> Params:
 
 def team_table(config: GameConfig) -> npt.NDArray[np.int64]:
     """Return ``GameConfig.dealt_teams`` by owner code, int64 (P+1,); neutral land is in team 0."""
+    if config.teams is None:
+        return np.arange(config.num_players + 1, dtype=np.int64)  # in a search, games are restored that often
     return np.array([0, *config.dealt_teams], np.int64)
 
 

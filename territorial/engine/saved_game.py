@@ -65,7 +65,8 @@ def check_saved(
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
     check_blocks(state, saved.blocks)
     _check_seats(saved, guests)
-    _check_pools(saved, teams_of_saved(saved, config))
+    if config.teams is not None:
+        _check_pools(saved, teams_of_saved(saved, config))
     older = saved.older_frames
     if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
         found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
