@@ -286,7 +286,7 @@ DEALT = {
     "blocks of equal teams": (6, 3, "blocks", (1, 1, 2, 2, 3, 3)),
     "blocks of which the first have one more": (8, 3, "blocks", (1, 1, 1, 2, 2, 2, 3, 3)),
     "in turn": (8, 3, "turn", (1, 2, 3, 1, 2, 3, 1, 2)),
-    "at random, by places in the drawn order": (5, 2, "random", (1, 1, 1, 2, 2)),
+    "at random, by draws": (5, 2, "random", (1, 2, 1, 1, 2)),
     "a team for every seat": (4, 4, "blocks", (1, 2, 3, 4)),
     "a list": (5, [2, 1, 2, 3, 3], "blocks", (2, 1, 2, 3, 3)),
     "no teams": (3, None, "blocks", (1, 2, 3)),
@@ -297,7 +297,7 @@ DEALT = {
 def test_seats_are_dealt_to_teams(name):
     num_players, teams, deal, expected = DEALT[name]
     config = GameConfig(num_players=num_players, teams=teams, team_deal=deal)
-    assert config.dealt_teams == expected
+    assert config.team_of() == expected
     assert config.num_teams == max(expected)
 
 
@@ -306,7 +306,7 @@ def test_teams_that_are_dealt_differ_by_one_seat_at_most_and_none_is_empty(num_p
     for num_teams in range(2, num_players + 1):
         for deal in ("blocks", "turn", "random"):
             config = GameConfig(num_players=num_players, teams=num_teams, team_deal=deal)
-            sizes = np.bincount(config.dealt_teams)[1:].tolist()
+            sizes = np.bincount(config.team_of())[1:].tolist()
             assert (len(sizes), sum(sizes)) == (num_teams, num_players)
             assert sorted(sizes, reverse=True) == sizes
             assert 0 < sizes[0] <= sizes[-1] + 1

@@ -53,7 +53,7 @@ def team_groups(env_config: Mapping[str, Any] | EnvConfig | None) -> dict[str, l
                 f"seat {seat} may be a {' or '.join(sorted(own))}; it must always be the same, as members "
                 "of a group are there in every game"
             )
-        groups.setdefault(f"{GROUP_PREFIX}{config.dealt_teams[seat - 1]}", []).append(agent)
+        groups.setdefault(f"{GROUP_PREFIX}{config.team_of()[seat - 1]}", []).append(agent)
     return dict(sorted(groups.items(), key=lambda item: int(item[0].removeprefix(GROUP_PREFIX))))
 
 

@@ -28,6 +28,7 @@ from territorial.config.teams import (
     checked_teams,
     checked_way,
     dealt_teams,
+    drawn_teams,
 )
 from territorial.config.validation import (
     check_keywords,
@@ -36,6 +37,7 @@ from territorial.config.validation import (
     whole_number,
 )
 from territorial.constants import (
+    LARGEST_SEED,
     MAX_PLAYERS,
     MAX_SIDE,
     MIN_PLAYERS,
@@ -226,20 +228,26 @@ class GameConfig:
     @property
     def num_teams(self) -> int:
         """N, the teams of a game; without teams each seat is a team of one, and N is P."""
-        return max(self.dealt_teams)
+        return max(dealt_teams(self.teams, self.team_deal, self.num_players))
 
     @property
     def has_allies(self) -> bool:
         """Whether any seat has an ally: P teams of one play the game that has no teams."""
         return self.num_teams < self.num_players
 
-    @property
-    def dealt_teams(self) -> tuple[int, ...]:
-        """The team 1..N of each seat 1..P; without teams each seat is a team of one.
+    def team_of(self, seed: int = 0) -> tuple[int, ...]:
+        """Return the team 1..N of each seat 1..P in the game of ``seed``, a whole number below 2**64.
 
-        With ``team_deal="random"`` it is the team of each place in the order of seats drawn for a game.
+        Without teams each seat is a team of one. Only with ``team_deal="random"`` does the seed matter.
+
+        Example:
+            >>> GameConfig(height=32, width=32, num_players=4, teams=2, team_deal="random").team_of(1)
+            (2, 2, 1, 1)
+
         """
-        return dealt_teams(self.teams, self.team_deal, self.num_players)
+        seed = whole_number("seed", seed, 0, LARGEST_SEED)
+        dealt = dealt_teams(self.teams, self.team_deal, self.num_players)
+        return drawn_teams(dealt, seed) if self.team_deal == RANDOM else dealt
 
     @property
     def hexdigest(self) -> str:
@@ -421,10 +429,14 @@ def make_params(config: GameConfig) -> Params:
 
 
 def team_table(config: GameConfig) -> npt.NDArray[np.int64]:
-    """Return ``GameConfig.dealt_teams`` by owner code, int64 (P+1,); neutral land is in team 0."""
+    """Return the teams that are dealt, by owner code, int64 (P+1,); neutral land is in team 0.
+
+    With ``team_deal="random"`` they are those of the places in the order of seats drawn for a game.
+    """
     if config.teams is None:
         return np.arange(config.num_players + 1, dtype=np.int64)  # in a search, games are restored that often
-    return np.array([0, *config.dealt_teams], np.int64)
+    dealt = dealt_teams(config.teams, config.team_deal, config.num_players)
+    return np.array([0, *dealt], np.int64)
 
 
 def interest_rates(config: GameConfig) -> npt.NDArray[np.int64]:

@@ -13,9 +13,7 @@ from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.custom_bots import CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
-from territorial.game.teams import teams_of
 from territorial.observation.tables import Buffers, restore_frames
-from territorial.typing import Ints
 
 NEXT_ONES = ("next_seats", "next_troops", "next_interval")
 """Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
@@ -83,9 +81,9 @@ def saved_game(
     return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
 
 
-def teams_of_saved(saved: SavedGame, config: GameConfig) -> Ints:
-    """Return the team of every owner code in a saved game, (P+1,): what its seed deals."""
-    return teams_of(config, int(State(*saved.blocks).seed[0]))
+def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
+    """Return the team of every seat in a saved game: what its seed deals."""
+    return config.team_of(int(State(*saved.blocks).seed[0]))
 
 
 def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
@@ -100,7 +98,7 @@ def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int
         block[k] = kept
     for name, values in next_ones.items():
         view(state, name)[k] = values
-    view(state, "team")[k] = teams_of_saved(saved, config)
+    view(state, "team")[k] = (0, *teams_of_saved(saved, config))
     if saved.custom:
         codes = view(state, "seats")
         codes[k] = custom.codes_here(codes[k], saved.custom)
@@ -115,15 +113,15 @@ def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
         restore_frames(buffers, k, older[:missing])
 
 
-def _check_pools(saved: SavedGame, teams: Ints) -> None:
-    """Raise ValueError if a pool is between allies; ``teams``: of every owner code, (P+1,)."""
+def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
+    """Raise ValueError if a pool is between allies; ``teams``: of every seat."""
     pools = State(*saved.blocks).pairs[PAIRS["pools"], 1:, 1:]
-    between = np.argwhere((pools > 0) & (teams[1:, None] == teams[1:])) + 1
+    between = np.argwhere((pools > 0) & np.equal.outer(teams, teams)) + 1
     for p, target in between.tolist():
         if p != target:
             raise ValueError(
-                f"the saved game has a pool of seat {p} against seat {target}, its ally in team {teams[p]}; "
-                "no pool may be between allies"
+                f"the saved game has a pool of seat {p} against seat {target}, its ally in team "
+                f"{teams[p - 1]}; no pool may be between allies"
             )
 
 

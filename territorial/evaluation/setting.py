@@ -97,7 +97,7 @@ class Setting:
 def _usual_seats(config: GameConfig) -> tuple[Seat, ...]:
     """Return the seats of a setting that names none."""
     field, players = LINEUPS[DEFAULT_FIELD].seats, config.num_players
-    own = _members(config)[config.dealt_teams[0] - 1] if _moves_teams(config) else [0]
+    own = _members(config)[config.team_of()[0] - 1] if _moves_teams(config) else [0]
     others = cycle(field)
     return tuple(AGENT if i in own else next(others) for i in range(players))
 
@@ -110,7 +110,7 @@ def _moves_teams(config: GameConfig) -> bool:
 def _members(config: GameConfig) -> tuple[list[int], ...]:
     """Return the seats, from 0, of each team."""
     members: tuple[list[int], ...] = tuple([] for _ in range(config.num_teams))
-    for seat, team in enumerate(config.dealt_teams):
+    for seat, team in enumerate(config.team_of()):
         members[team - 1].append(seat)
     return members
 

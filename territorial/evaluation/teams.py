@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.game.teams import teams_of
 from territorial.typing import Floats, Ints
 
 Teams = tuple[int, ...]
@@ -20,7 +19,7 @@ Teams = tuple[int, ...]
 
 def teams_by_seat(config: GameConfig, seed: int) -> Teams:
     """Return the team of every seat in the game of ``seed``; empty where no seat has an ally."""
-    return tuple(teams_of(config, seed)[1:].tolist()) if config.has_allies else ()
+    return config.team_of(seed) if config.has_allies else ()
 
 
 def team_numbers(teams: Sequence[int] | Ints, seats: int) -> Ints:

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from territorial.config import GameConfig, Params, team_table
-from territorial.config.teams import RANDOM
+from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_TEAM_DEAL
 from territorial.game.legality import are_allies
 from territorial.game.rng import draw, sort_by_key
 from territorial.game.scratch import LAND_OF_TEAM, LIVING, OUT, TROOPS_OF_TEAM, Work
 from territorial.game.state import Game
-from territorial.jit.decorators import ONE, ZERO, kernel, njit
+from territorial.jit.decorators import ONE, ZERO, njit
 from territorial.jit.simd import fill
-from territorial.typing import Ints
 
 
 @njit
@@ -71,23 +69,6 @@ def sort_by_draw(seed: Any, stream: int, numbers: Any, keys: Any, count: int) ->
     for i in range(count):
         keys[i] = draw(seed, stream, 0, numbers[i])
     sort_by_key(numbers, keys, count)
-
-
-@kernel
-def write_teams(seed: Any, dealt: Any, is_random: int, order: Any, keys: Any, team: Any) -> None:
-    """Do ``deal_teams``; ``seed``: uint64 (1,)."""
-    deal_teams(seed[0], dealt, is_random, order, keys, team)
-
-
-def teams_of(config: GameConfig, seed: int) -> Ints:
-    """Return the team of every owner code in the game of ``seed``, int64 (P+1,); neutral land has 0."""
-    dealt = team_table(config)
-    if config.team_deal != RANDOM:
-        return dealt
-    owners, team = len(dealt), np.zeros(len(dealt), np.int64)
-    order, keys = np.zeros(owners, np.int64), np.zeros(owners, np.uint64)
-    write_teams(np.array([seed], np.uint64), dealt, 1, order, keys, team)
-    return team
 
 
 @njit

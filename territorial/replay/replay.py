@@ -22,7 +22,6 @@ from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
 from territorial.game.launches import LAUNCH_TICK
-from territorial.game.teams import teams_of
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
@@ -193,7 +192,7 @@ class Replay(ShownInNotebooks):
     @property
     def teams(self) -> tuple[int, ...] | None:
         """The team 1..N of each seat; None if no seat has an ally."""
-        return tuple(teams_of(self.config, self.seed)[1:].tolist()) if self.config.has_allies else None
+        return self.config.team_of(self.seed) if self.config.has_allies else None
 
     @property
     def num_land(self) -> int:

@@ -12,7 +12,6 @@ from territorial.actions.masks import target_masks
 from territorial.bots import NAMES, PythonBot
 from territorial.constants import FRACTIONS
 from territorial.game.state import FIELDS
-from territorial.game.teams import teams_of
 from territorial.observation.layout import BORDERS, PLAYERS
 from territorial.replay import Recorder, Replay
 from tests.engine.support import (
@@ -58,7 +57,7 @@ def test_teams_are_dealt_and_start_where_the_reference_implementation_has_them(n
     game = begun(config, num_games=6)
     for k in range(6):
         twin = ReferenceGame(config, game.maps[0], int(game.state.seed[k]))
-        assert game.state.team[k].tolist() == twin.team == teams_of(config, twin.seed).tolist()
+        assert game.state.team[k].tolist() == twin.team == [0, *config.team_of(twin.seed)]
         assert game.digest(k) == twin.digest()
 
 

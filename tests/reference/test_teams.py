@@ -46,13 +46,8 @@ def test_a_random_deal_gives_blocks_to_the_seats_in_the_order_of_their_draws():
 @pytest.mark.parametrize(("num_players", "teams"), [(2, 2), (7, 3), (9, 3), (10, 9), (250, 7)])
 def test_the_config_and_the_reference_implementation_deal_alike(num_players, teams, deal):
     config = GameConfig(num_players=num_players, teams=teams, team_deal=deal)
-    dealt = deal_teams(config, 5)
-    order = (
-        sorted(range(num_players), key=lambda i: H(5, 9, 0, i + 1))
-        if deal == "random"
-        else range(num_players)
-    )
-    assert [dealt[i] for i in order] == list(config.dealt_teams)
+    for seed in (0, 5, 2**64 - 1):
+        assert config.team_of(seed) == tuple(deal_teams(config, seed))
 
 
 # ---------------------------------------------------------------------------- where teams start

@@ -13,8 +13,8 @@ Half of the games are driven by ``VecGame.tick``, with launches of any fraction 
 others are driven by ``VecGame.step``, so that what the engine keeps from tick to tick is looked at as
 well; those are compared after every environment step, which is one tick where ``decision_every`` is 1.
 
-With ``--with-teams`` the same games are played by teams of all sizes, with balances near the cap in half of
-them, so that gifts often meet it.
+With ``--with-teams`` the same games are played by teams of all sizes. In half of them balances are near the
+cap, so that gifts often meet it. In a quarter of the positions all players fall in the first tick or soon.
 """
 
 from __future__ import annotations
@@ -41,8 +41,19 @@ from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STRE
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
 from tests.twin import H, ReferenceGame, teams_of_one
-from tests.twin.game import DONATION_KEYS, LEDGER_KEYS
+from tests.twin.game import DONATION_KEYS, LEDGER_KEYS, Launch
 from tests.twin.invariants import slow_fronts
+
+RARE_WITH_TEAMS = (
+    "donations",
+    "ticks in which gifts met the cap",
+    "givers that died in the tick",
+    "receivers that died in the tick",
+    "ticks in which several teams were out",
+    "ends without a team",
+    "ends with equal land decided by troops",
+)
+"""What a long run of games of teams counts, as all of it is to have happened often."""
 
 Alter = Callable[[ReferenceGame], None]
 """Changes a reference game after a tick: how the tests find out whether a comparison can fail."""
@@ -113,6 +124,11 @@ class DrawnGame:
     def is_near_cap(self) -> bool:
         """Whether many balances are about as large as the cap lets them be."""
         return self.with_teams and self.seed % 2 == 0
+
+    @property
+    def falls_at_once(self) -> bool:
+        """Whether all players of a position that is taken have lost too much land to live on."""
+        return self.with_teams and self.seed % 4 == 1
 
 
 def repeat_command(setting: DrawnGame) -> str:
@@ -265,11 +281,18 @@ def compare_game(seed: int, alter: Alter | None = None, with_teams: bool = False
 
 
 class CountedGame(ReferenceGame):
-    """A reference game that counts its launches, and whether gifts met the cap."""
+    """A reference game that counts its launches, and with teams what is rare in games of them."""
 
     def __init__(self, config: GameConfig, land: LandMask, seed: int) -> None:
         super().__init__(config, land, seed)
-        self.counted = {"legal launches": 0, "donations": 0, "ticks in which gifts met the cap": 0}
+        self.counted = dict.fromkeys(("legal launches", *RARE_WITH_TEAMS), 0)
+        self.givers: set[int] = set()
+        self.receivers: set[int] = set()
+
+    def play_launches(self, launches: list[Launch]) -> None:
+        """Forget who gave in the tick before."""
+        self.givers, self.receivers = set(), set()
+        super().play_launches(launches)
 
     def send(self, p: int, t: int, fraction: int) -> None:
         """Count it."""
@@ -279,6 +302,8 @@ class CountedGame(ReferenceGame):
     def donate(self, p: int, t: int, fraction: int) -> None:
         """Count it."""
         super().donate(p, t, fraction)
+        self.givers.add(p)
+        self.receivers.add(t)
         self.counted["legal launches"] += 1
         self.counted["donations"] += 1
 
@@ -287,6 +312,27 @@ class CountedGame(ReferenceGame):
         before = sum(self.ledger["capped"])
         super().deliver_gifts()
         self.counted["ticks in which gifts met the cap"] += sum(self.ledger["capped"]) > before
+
+    def bury(self, fallen: list[int]) -> None:
+        """Count those who gave or were given to in this tick, and the ticks in which several teams go."""
+        were_in = self.living_teams()
+        super().bury(fallen)
+        self.counted["givers that died in the tick"] += len(self.givers.intersection(fallen))
+        self.counted["receivers that died in the tick"] += len(self.receivers.intersection(fallen))
+        num_out = len(were_in) - len(self.living_teams())
+        self.counted["ticks in which several teams were out"] += num_out > 1
+
+    def is_finished(self) -> bool:
+        """Count ends without a team, and those where teams of equal land are told apart by their troops."""
+        is_over = super().is_finished()
+        if is_over:
+            teams = self.living_teams()
+            num_ranks, num_lands = (
+                len({number(g) for g in teams}) for number in (self._rank, self.land_of_team)
+            )
+            self.counted["ends without a team"] += not teams
+            self.counted["ends with equal land decided by troops"] += num_ranks > num_lands
+        return is_over
 
 
 class Pair:
@@ -462,6 +508,8 @@ class Pair:
             caps = [config.hard_cap * land[p] for p in seats]
             troops = [max(0, cap - rng.randint(0, rng.choice((20, 2000)))) for cap in caps]
         peak = [land[p] + rng.choice((0, 0, rng.randint(0, 3 * land[p] + 4))) for p in seats]
+        if self.setting.falls_at_once:
+            peak = [config.death_divisor * (land[p] + 3) for p in seats]
         horizon = min(config.max_ticks, 3000) // config.decision_every
         tick = rng.randint(0, max(0, horizon - 1)) * config.decision_every
         next_step = [tick + rng.randint(0, 9) for _ in seats]

@@ -11,7 +11,6 @@ from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import DONATED, GAINS, RECEIVED
-from territorial.game.teams import teams_of
 from territorial.typing import Ints
 from tests.twin.formulas import largest_need, launch_need
 
@@ -86,7 +85,7 @@ def nothing_is_negative(game: VecGame, k: int) -> str:
 
 def teams_are_dealt(game: VecGame, k: int) -> str:
     """The teams are those that the config and the seed of the game deal."""
-    return _differing("team of seat", game.state.team[k], teams_of(game.config, int(game.state.seed[k])))
+    return _differing("team of seat", game.state.team[k], [0, *game.config.team_of(int(game.state.seed[k]))])
 
 
 def places_are_those_of_teams(game: VecGame, k: int) -> str:
