@@ -115,6 +115,7 @@ class Session:
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._room = threading.Semaphore(MOST_WAITING)
         self._pages, self._pages_lock = 0, threading.Lock()
+        self._is_shared = False  # as it was told last
         self._is_stopped = self._is_ended = self._is_paused = self._has_resigned = False
         self._queued: PlayerCommand | None = None
         self._has_decided = False
@@ -195,6 +196,8 @@ class Session:
             self._answer(pending)
         elif not self._pages:
             self._save()
+        elif not self._is_stopped and (self._pages > 1 or self._is_shared):
+            self._publish()  # the pages of one seat are to know of each other
 
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
@@ -247,8 +250,7 @@ class Session:
         self._publish()
 
     def _publish(self) -> None:
-        wait = self._wait()
-        queued = self._queued
+        wait, queued, self._is_shared = self._wait(), self._queued, self._pages > 1
         told = self._now._asdict() | {
             "number": self.situations.newest.number + 1,
             "seat": self.seat,
@@ -256,6 +258,7 @@ class Session:
             "allies": [ally._asdict() for ally in self._now.allies],
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
             "is_paused": self._is_paused,
+            "pages": max(1, self._pages),
             "has_resigned": self._has_resigned,
             "pace": self._pace or STEP,
             "wait_ms": None if wait is None else max(0, round(1000 * wait)),

@@ -114,8 +114,10 @@ class PageServer(ThreadingMixIn, TCPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is."""
-        name = f"[{self.host}]" if ":" in self.host else self.host
+        """Where the page is; a server that listens on all addresses has that at which others reach it."""
+        listens = ip_address(str(self.server_address[0]).partition("%")[0])
+        host = _own_address(self.address_family, self.host) if listens.is_unspecified else self.host
+        name = f"[{host}]" if ":" in host else host
         return f"http://{name}:{self.server_address[1]}/"
 
     def is_own_name(self, host: str) -> bool:
@@ -298,6 +300,17 @@ class PageHandler(BaseHTTPRequestHandler):
         for name, value in {"Connection": "close", **headers}.items():
             self.send_header(name, value)
         self.end_headers()
+
+
+def _own_address(family: int, otherwise: str) -> str:
+    """Return the address from which this machine would send to the internet; no packet is sent."""
+    beyond = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"  # of nobody: RFC 3849, RFC 5737
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((beyond, 9))
+        except OSError:  # no network
+            return otherwise
+        return str(probe.getsockname()[0])
 
 
 def _cut(data: bytes) -> Iterator[bytes]:

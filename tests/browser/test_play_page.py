@@ -235,6 +235,64 @@ def test_the_buttons_do_what_their_keys_do(play, replay_of):
     assert launches_of(replay_of(game)) == [(0, FREE, 32), (tick, FREE, 32)]
 
 
+def test_what_waits_is_told_as_it_was_chosen_and_can_be_undone(play, replay_of):
+    tab, game = play(pace=20, config=LONG)
+    soon(tab, "page.game.now.tick >= 10")  # there is a replay from then on
+    pause(tab, game.session, is_paused=True)
+    tab.evaluate("page.game.setShare(9)")
+    amount = tab.evaluate("short(page.game.amount(NEUTRAL))")
+    tab.evaluate("page.game.attack(NEUTRAL)")
+    waiting = f"Sends {amount} to free land when the game goes on"
+    soon(tab, f"element('said').textContent === '{waiting}'")
+    tab.evaluate("page.game.setShare(0), page.game.choose(NEUTRAL)")
+    soon(tab, f"element('said').textContent === '{waiting}'")
+    tab.mouse.click(*middle_of_element(tab, "#undo"))
+    assert_soon(lambda: now(game.session)["queued"], None)
+    soon(tab, "element('undo').hidden && element('said').textContent === ''")
+    assert launches_of(replay_of(game)) == []
+
+
+def test_a_game_stands_still_behind_a_dialog_and_in_a_hidden_tab(play):
+    tab, game = play(pace=20, config=LONG)
+    tab.keyboard.press("?")
+    assert_soon(lambda: now(game.session)["is_paused"], True)
+    tab.keyboard.press("Escape")
+    assert_soon(lambda: now(game.session)["is_paused"], False)
+    hear(tab, game.session)
+    tab.evaluate(
+        "Object.defineProperty(document, 'hidden', { value: true }), "
+        "document.dispatchEvent(new Event('visibilitychange')), 0"
+    )
+    assert_soon(lambda: now(game.session)["is_paused"], True)
+    soon(tab, "element('said').textContent === 'Paused while you were away; space goes on.'")
+
+
+def test_pages_of_one_seat_know_of_each_other(play, open_page):
+    tab, game = play()
+    other = open_page(game.server.url)
+    ready(other)
+    for one in (tab, other):
+        soon(one, "document.querySelector('#me .when').textContent.includes('2 pages play this seat')")
+    leave(other)
+    soon(tab, "!document.querySelector('#me .when').textContent.includes('pages')")
+
+
+def test_a_server_that_is_silent_or_gone_is_noticed(play):
+    tab, game = play()
+    tab.evaluate(  # nine seconds pass whenever the page looks at the time
+        "[page.clock = performance.now, page.ahead = 0] && "
+        "(performance.now = () => page.clock.call(performance) + (page.ahead += 9000), 0)"
+    )
+    soon(tab, "document.body.classList.contains('is-lost')")
+    assert text_of(tab, "#said").startswith("The server has not answered for ")
+    tab.evaluate("performance.now = page.clock, 0")
+    soon(tab, "!document.body.classList.contains('is-lost') && element('said').textContent === ''")
+    game.session.stop()
+    soon(tab, "document.body.classList.contains('is-lost')")
+    soon(tab, "element('said').textContent === 'The game is not there any more: the server has stopped.'")
+    tab.close()  # before it is asked whether anything was complained of: its film has broken off
+
+
 # ---- by keyboard -----------------------------------------------------------------------------------
 
 
@@ -439,6 +497,8 @@ def test_spectators_watch_bots_and_can_pause(play):
     tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
     soon(tab, "page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
+    tab.mouse.click(*spot_of(tab, 2))
+    soon(tab, "page.followed === 2")
     tab.keyboard.press("n")
     soon(tab, "element('said').textContent === 'free land: you are a spectator.'")
     pause(tab, game.session, is_paused=True)

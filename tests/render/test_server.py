@@ -63,6 +63,15 @@ def test_it_listens_on_loopback_unless_told_otherwise(server):
     assert server.url == f"http://127.0.0.1:{server.server_address[1]}/"
 
 
+def test_a_server_for_the_whole_network_names_an_address_that_can_be_typed():
+    with serving(host="0.0.0.0") as server:
+        assert not server.is_loopback
+        host = server.url.removeprefix("http://").partition(":")[0]
+        has_network = serving_module._own_address(socket.AF_INET, "none") != "none"
+        assert (host == "0.0.0.0") != has_network
+        assert get(server, host=f"{host}:{server.server_address[1]}")[0] == 200
+
+
 def test_it_serves_the_page_and_the_film(server):
     status, headers, body = get(server)
     assert (status, body) == (200, PAGE)

@@ -1,26 +1,35 @@
 "use strict";
 // What a page that plays tells its server, and what it is told: see territorial/play/server.py.
 
+const SECONDS_OF_SILENCE = 5; // after these the page says that it hears nothing
+
 /** The connection to the session: commands go out, situations come in. */
 class Orders {
   #last = Promise.resolve(); // the answer to the command before: they arrive in the order in which they were given
+  #heard = performance.now();
+  #isSilent = false;
 
-  /** `arrived(situation)` is called for each that comes, `lost(reason)` once there are no more. */
-  constructor(arrived, lost) {
-    Object.assign(this, { arrived, lost });
+  /**
+   * `arrived(situation)` is called for each that comes, `lost(reason)` once there are no more, and
+   * `silent(seconds)` every second in which nothing has come for too long, at last with 0.
+   */
+  constructor({ arrived, silent, lost }) {
+    Object.assign(this, { arrived, silent, lost });
   }
 
   /** Reads situations as long as there are any. */
   async listen() {
-    let reason = "the server has stopped";
+    let reason = "the server has stopped", watch;
     try {
       const answer = await fetch("seat", { cache: "no-store" });
       if (!answer.ok) throw new Error(`the server answers ${answer.status} ${answer.statusText}`);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      watch = setInterval(() => this.#listenForSilence(), 1000);
       let rest = "";
       for (;;) {
         const { done, value } = await reader.read();
         if (done) break;
+        this.#heard = performance.now();
         const lines = (rest + value).split("\n");
         rest = lines.pop();
         const last = lines.findLast((line) => line); // empty ones only say that the server is there
@@ -29,7 +38,16 @@ class Orders {
     } catch (error) {
       reason = error.message;
     }
+    clearInterval(watch);
     this.lost(reason);
+  }
+
+  /** The server sends a line a second at least. */
+  #listenForSilence() {
+    const seconds = Math.floor((performance.now() - this.#heard) / 1000);
+    if (seconds >= SECONDS_OF_SILENCE) this.silent(seconds);
+    else if (this.#isSilent) this.silent(0);
+    this.#isSilent = seconds >= SECONDS_OF_SILENCE;
   }
 
   /** Sends a command and returns why it was refused; "" if it was not. */

@@ -375,7 +375,7 @@ class Page {
   /** A click or, with `kind` "touch", a tap at a point of the board's window: it plays, or follows who is there. */
   pick(x, y, kind) {
     const cell = this.view.cellAt(x, y);
-    if (this.game) {
+    if (this.game && !this.game.isSpectator) {
       if (cell) this.game.pick(this.board[cell.cell], kind);
       return;
     }
@@ -389,7 +389,7 @@ class Page {
     if (!cell) return { seat: 0, text: "" };
     const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
     const who = ownerName(this.film, owner);
-    const where = this.game ? `${who}: ${this.game.hint(owner)}` : `${who} (row ${cell.row}, column ${cell.column})`;
+    const where = this.game && !this.game.isSpectator ? `${who}: ${this.game.hint(owner)}` : `${who} (row ${cell.row}, column ${cell.column})`;
     const facts = isSeat ? factsOf(this.film, this.board, this.frame, owner) : [];
     return { seat: isSeat ? owner : 0, text: [where, ...facts].join("\n") };
   }

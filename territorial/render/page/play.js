@@ -11,6 +11,7 @@ class Game {
   target = NEUTRAL;  // the owner code that the large button attacks
   isLive = true;     // until the player watches the game again
   #told = "";        // the ending that has been shown
+  #stands = false;   // for as long as a dialog is open
   #rows = new Map(); // by owner code: the row of the list
 
   constructor(page) {
@@ -18,7 +19,11 @@ class Game {
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
     this.sight = new Sight(this);
-    this.orders = new Orders((now) => this.#arrived(now), (reason) => this.#lost(reason));
+    this.orders = new Orders({
+      arrived: (now) => this.#arrived(now),
+      silent: (seconds) => this.#silent(seconds),
+      lost: (reason) => this.#lost(reason),
+    });
   }
 
   /** Begins: the page shows what happens now. */
@@ -56,7 +61,16 @@ class Game {
   }
 
   #lost(reason) {
-    if (!this.now?.is_over) this.say(`The game is not there any more: ${reason}.`);
+    if (this.now?.is_over) return;
+    document.body.classList.add("is-lost");
+    this.say(`The game is not there any more: ${reason}.`);
+  }
+
+  /** The server has said nothing for so many seconds; 0: it speaks again. */
+  #silent(seconds) {
+    document.body.classList.toggle("is-lost", seconds > 0);
+    if (seconds) this.say(`The server has not answered for ${seconds} s.`);
+    else if (this.now && this.page.painter) this.#show();
   }
 
   #show() {
@@ -68,13 +82,15 @@ class Game {
     this.sight.show(this.now.panels.sight);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
+    element("undo").hidden = !now.queued;
     if (now.queued) this.say(this.#waiting());
-    else if (/^(Sends|Gives)/.test(this.said ?? "")) this.say("");
+    else if (/^(Sends|Gives|The server has not)/.test(this.said ?? "")) this.say("");
     this.page.wake();
   }
 
   #showMe() {
     const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)}`];
+    if (now.pages > 1) when.push(`${now.pages} pages play this seat`);
     if (now.is_paused) when.push("paused");
     else if (now.pace === "step" && this.#decides) when.push("your turn");
     const facts = now.is_alive ? `${count(now.land)} cells, ${count(now.troops)} troops` : now.seat ? "out" : "";
@@ -107,10 +123,10 @@ class Game {
     return this.now.allies.find((ally) => ally.owner === owner);
   }
 
-  /** Returns the troops that a launch with the chosen share comes to; a gift has 1 at least. */
-  amount(owner) {
-    if (this.#ally(owner)) return Math.max(this.now.amounts[this.share] ?? 0, 1);
-    return Math.max(this.now.amounts[this.share] ?? 0, this.#opening(owner)?.least ?? 0);
+  /** Returns the troops that a launch with a share comes to, by default the chosen one; a gift has 1 at least. */
+  amount(owner, share = this.share) {
+    const least = this.#ally(owner) ? 1 : this.#opening(owner)?.least ?? 0;
+    return Math.max(this.now.amounts[share] ?? 0, least);
   }
 
   /** Returns why an owner cannot be attacked, or given to; "" if it can. */
@@ -137,7 +153,7 @@ class Game {
   #waiting() {
     const { queued, wait_ms: wait, is_paused: isPaused } = this.now;
     const when = isPaused ? "when the game goes on" : wait ? `in ${(wait / 1000).toFixed(1)} s` : "now";
-    return `${this.#isAlly(queued.target) ? "Gives" : "Sends"} ${short(this.amount(queued.target))} to ${this.name(queued.target)} ${when}`;
+    return `${this.#isAlly(queued.target) ? "Gives" : "Sends"} ${short(this.amount(queued.target, queued.share))} to ${this.name(queued.target)} ${when}`;
   }
 
   #showShare() {
@@ -264,6 +280,11 @@ class Game {
     if (reason) this.say(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
   }
 
+  /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
+  get isSpectator() {
+    return this.now?.seat === 0;
+  }
+
   /** A click on the board attacks, or gives to an ally; a tap chooses for whom the large button does. */
   pick(owner, kind) {
     if (!this.now) return;
@@ -306,6 +327,13 @@ class Game {
     this.#send({ do: "pause", on: this.now.is_paused });
   }
 
+  /** Stops a game that goes on by itself while its player cannot look at it; returns whether it did. */
+  stopUnseen() {
+    const isRunning = Boolean(this.now) && this.isLive && this.#decides && !this.now.is_paused && this.now.pace !== "step";
+    if (isRunning) this.pause();
+    return isRunning;
+  }
+
   setPace(pace) {
     this.now.pace = pace;
     this.#send({ do: "pace", pace });
@@ -317,8 +345,20 @@ class Game {
     else if (next.length) this.setPace(by > 0 ? next[0] : next[next.length - 1]);
   }
 
+  /** Opens a dialog, behind which the game stands still. */
+  ask(id) {
+    this.#stands = this.stopUnseen();
+    element(id).showModal();
+  }
+
+  /** Lets a game go on that has stopped for a dialog. */
+  goOn() {
+    if (this.#stands && this.now.is_paused) this.pause();
+    this.#stands = false;
+  }
+
   askToResign() {
-    if (this.#decides) element("resigning").showModal();
+    if (this.#decides) this.ask("resigning");
   }
 
   resign() { this.#send({ do: "resign" }); }
@@ -360,7 +400,7 @@ function swapWords() {
 
 // ---- keys and buttons --------------------------------------------------------------------------------
 
-const WATCH_KEYS = { ...KEYS };
+const { k: _, ...WATCH_KEYS } = KEYS; // the address of this page is no link to pass on: who has it plays the seat
 
 /** Makes `keys` those of the page. */
 function takeKeys(keys) {
@@ -381,7 +421,7 @@ function playKeys(game) {
     r: () => game.askToResign(),
     p: () => game.toggle("advice"),
     o: () => game.toggle("sight"),
-    "?": () => element("rules").showModal(),
+    "?": () => game.ask("rules"),
   };
   FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
   for (const name of ["+", "=", "-", "a", "b", "c", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
@@ -401,6 +441,7 @@ function connectGame(game) {
     advise: () => game.toggle("advice"),
     see: () => game.toggle("sight"),
   };
+  buttons.undo = buttons.hold;
   for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());
   element("send").addEventListener("click", () => {
     if (document.body.classList.contains("is-out")) game.watchAgain();
@@ -413,6 +454,7 @@ function connectGame(game) {
       if (dialog.open) event.stopPropagation(); // for a moment after it was closed, it still has the focus
     });
     dialog.addEventListener("close", () => {
+      game.goOn();
       acts[dialog.returnValue]?.();
       dialog.returnValue = ""; // Escape would say again what was said before
     });
@@ -420,9 +462,13 @@ function connectGame(game) {
   element("help").addEventListener("click", (event) => {
     if (!game.isLive) return;
     event.stopImmediatePropagation();
-    element("rules").showModal();
+    game.ask("rules");
   }, { capture: true });
 }
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden && page.game?.stopUnseen()) page.game.say("Paused while you were away; space goes on.");
+});
 
 page.game = new Game(page);
 connectGame(page.game);
