@@ -15,14 +15,19 @@ from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import go_over
+from rllib_adapters.learning.whole_states import WholeStates
+
+BELOW_ALL = -(2**62)
+"""A number of weights that stays below those of checkpoints while the thread of a learner counts on."""
 
 
 @contextmanager
 def newer_weights(algorithm: Any) -> Iterator[None]:
     """Have the weights that learners are given within the block in all learners and runners after it.
 
-    RLlib's learners and runners pass over weights whose sequence number is not above that of their own. So an
-    older state is given to learners without a number, and its weights then get a number above all before.
+    RLlib's learners and runners pass over weights whose sequence number is not above that of their own. So
+    learners have a number below all others when they are given a state, and its weights then get one above
+    all before. Asynchronous learners learn nothing more from batches that waited for them.
     """
     learners = algorithm.learner_group
     (before, *_) = (one.get() for one in learners.foreach_learner(_take_number))
@@ -67,15 +72,16 @@ def _groups(algorithm: Any) -> list[Any]:
 
 
 def _take_number(learner: Any) -> int:
+    if isinstance(learner, WholeStates):
+        learner.pass_over_waiting()
     number = ray_private.updates_of(learner)
-    ray_private.set_updates(learner, 0)
+    ray_private.set_updates(learner, BELOW_ALL)
     return number
 
 
 def _set_number(learner: Any, before: int) -> None:
-    now = ray_private.updates_of(learner)
-    if now <= before != 0:
-        ray_private.set_updates(learner, before + 1)
+    least = before + 1 if before else 0
+    ray_private.set_updates(learner, max(least, ray_private.updates_of(learner)))
 
 
 def _play_with(runner: Any, shared: Any) -> None:

@@ -182,7 +182,9 @@ class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
         if hasattr(waited, "frames"):
             for name, frames in waited.frames.items():
                 modules[name].frames = frames
+            self._restores_at_batch = waited.restores
         elif batch is not None:
+            batch.restores = self.restores
             batch.frames = {
                 name: own.frames for name, own in modules.items() if isinstance(own, ModuleFrames)
             }

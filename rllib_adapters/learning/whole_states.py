@@ -16,17 +16,27 @@ class WholeStates:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.changing = threading.RLock()
         """Held while weights change, and while they are read or set."""
+        self.restores = 0
+        """How often a checkpoint was restored: batches that waited meanwhile change nothing any more."""
+        self._restores_at_batch = 0  # when the batch was made that the thread learns from
         super().__init__(*args, **kwargs)
+
+    def pass_over_waiting(self) -> None:
+        """Let nothing follow from batches that are made already: they are of games that are given up."""
+        with self.changing:
+            self.restores += 1
 
     def apply_gradients(self, gradients: Any) -> None:
         """Make a step of the optimizers; called by RLlib in the thread."""
         with self.changing:
-            super().apply_gradients(gradients)  # type: ignore[misc]  # of the learner that this is mixed into
+            if self._restores_at_batch == self.restores:
+                super().apply_gradients(gradients)  # type: ignore[misc]  # of the learner this is mixed into
 
     def after_gradient_based_update(self, **kwargs: Any) -> None:
         """Bring targets up to date, where there are any; called by RLlib in the thread."""
         with self.changing:
-            super().after_gradient_based_update(**kwargs)  # type: ignore[misc]
+            if self._restores_at_batch == self.restores:
+                super().after_gradient_based_update(**kwargs)  # type: ignore[misc]
 
     def get_state(self, *args: Any, **kwargs: Any) -> Any:
         """Return the state, in arrays that later updates do not change."""
