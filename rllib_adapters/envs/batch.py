@@ -19,6 +19,7 @@ from rllib_adapters.envs.single import (
     HouseBots,
     are_in_pool,
     check_new_league,
+    ending_of,
     seats_of_agents,
     spaces_of_agents,
 )
@@ -240,12 +241,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
 
     def ending(self, k: int, seat: int) -> dict[str, float]:
         """Return the info of a seat, 1..P, of game ``k`` that has ended, as the one environment gives it."""
-        state = self.game.state
-        return {
-            "place": float(state.place2[k, seat]) / 2,
-            "land": float(state.land[k, seat]),
-            "tick": float(state.tick[k]),
-        }
+        return ending_of(self.game.state, k, seat)
 
     def close_extras(self, **_: Any) -> None:
         """Free what the engine holds outside Python's memory."""

@@ -1,12 +1,17 @@
-"""Where games of matches and evaluations are played on a Ray cluster: by actors instead of processes."""
+"""Ray clusters: joining one, and matches and evaluations that its actors play instead of processes."""
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import ray
 
+from rllib_adapters.league.shared_store import SharedStore
 from territorial.evaluation.pool import Make, Portion, Record, Worker, records_of
 
 
@@ -36,7 +41,8 @@ class OnRay:
     @property
     def workers(self) -> int:
         """How many actors play, if there are as many portions."""
-        _need_ray()
+        if not ray.is_initialized():
+            raise RuntimeError("games on a cluster need Ray; call ray.init() first")
         return max(1, self.actors or int(ray.cluster_resources().get("CPU", 1)))
 
     def __call__(
@@ -71,10 +77,67 @@ class OnRay:
                 ray.kill(actor)
 
 
-def _need_ray() -> None:
-    if not ray.is_initialized():
-        raise RuntimeError("games on a cluster need Ray; call ray.init() first")
-
-
 def _start(make: Any) -> Any:
     return ray.remote(Worker).options(num_cpus=1).remote(make)
+
+
+# ---- joining a cluster -----------------------------------------------------------------------------------
+
+
+AUTO = "auto"
+"""The address of the cluster that this machine is part of."""
+PATIENCE = 10
+"""Seconds within which a cluster has to answer."""
+
+
+class ClusterError(ConnectionError):
+    """There is no such cluster; the message is one line on what to do."""
+
+
+def join(address: str) -> None:
+    """Connect this process to the cluster at ``address``, HOST:PORT or "auto"; ClusterError if it cannot.
+
+    Its processes find modules where this one does, on machines that have the same folders.
+    """
+    try:
+        _knock(address)
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level="error",
+            runtime_env={"env_vars": {"PYTHONPATH": search_path()}},
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ClusterError(
+            f"{address!r} is no Ray cluster that this machine is part of: {reason}; "
+            "`ray start --head` makes one, `ray start --address=HOST:PORT` adds a machine"
+        ) from None
+
+
+def _knock(address: str) -> None:
+    """Raise OSError or ValueError where nothing answers: Ray itself tries for minutes."""
+    if address == AUTO:
+        return
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise ValueError(f"it must be HOST:PORT or {AUTO}")
+    socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+
+
+@contextmanager
+def joined(address: str, actors: int | None) -> Iterator[tuple[OnRay, type[SharedStore]]]:
+    """Within the block, this process is of a cluster: yield what plays there, and the stores to play from.
+
+    ``actors``: that play; None: one for each CPU of the cluster. ClusterError if there is none.
+    """
+    join(address)
+    try:
+        yield OnRay(actors), SharedStore
+    finally:
+        ray.shutdown()
+
+
+def search_path() -> str:
+    """Return where this process finds modules, for those of Ray."""
+    return os.pathsep.join(part for part in sys.path if part)

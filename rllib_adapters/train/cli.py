@@ -7,7 +7,7 @@ import dataclasses
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
@@ -24,13 +24,13 @@ from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
-from territorial.snapshots.errors import SnapshotError
+from territorial.snapshots.manifest import SnapshotError
 
 EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes
   territorial train RUN                  train for an hour on two cores
   territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
-  territorial train RUN --preset champion --start CLONE/weights.safetensors
+  territorial train RUN --start CLONE/weights.safetensors    begin with a clone
   territorial train RUN --resume         resume from the newest checkpoint
   territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
@@ -112,7 +112,7 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
         with progress("territorial train: starting Ray"):
             runs.start_ray(runners)
         return
-    from rllib_adapters.league.cluster import ClusterError, join
+    from rllib_adapters.league.evaluation import ClusterError, join
 
     try:
         with progress("territorial train: joining the cluster"):
@@ -221,9 +221,7 @@ def _about(training: Training) -> str:
     return (
         f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
         f"{one.snapshot_seats} are snapshots, {one.bot_seats} are bots"
-        + f", {one.together_seats} are of one of either"
-        * bool(one.together_seats)
-        + "; games of at most "
+        "; games of at most "
         f"{decisions:,} decisions, {one.num_games} side by side in {where}; an iteration is "
         f"{one.iteration_steps:,} decisions"
     )
@@ -270,19 +268,3 @@ def _say(text: str) -> None:
     rest_of_line = "\x1b[K" if sys.stderr.isatty() else ""  # progress may have left a longer one
     sys.stderr.write(f"territorial train: {text}{rest_of_line}\n")
     sys.stderr.flush()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what ``territorial train`` does with these arguments."""
-    parser = argparse.ArgumentParser(prog="territorial")
-    add_parser(parser.add_subparsers(dest="verb", required=True))
-    parsed = parser.parse_args(["train", *(sys.argv[1:] if arguments is None else arguments)])
-    try:
-        return int(parsed.run(parsed))
-    except UsageError as error:
-        _say(f"error: {error}")
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

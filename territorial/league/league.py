@@ -20,9 +20,17 @@ from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
 from territorial.league.config import LeagueConfig, Learner
-from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
+from territorial.league.league_file import (
+    BOUNDS,
+    MOST_NOTES,
+    LeagueFile,
+    LeagueSnapshot,
+    SavedLeague,
+    checked_row,
+    pack,
+    text_of,
+)
 from territorial.league.matchmaking import Candidates, Opponents, drawn_few
-from territorial.league.saved_league import MOST_NOTES, LeagueSnapshot, SavedLeague, checked_row
 from territorial.league.seating import Group, LeagueTable, Player
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -22,13 +22,17 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.bounded import open_file, read_file
-from territorial.files.locks import locked, sync_folder
+from territorial.files.locks import InUseError, locked, one_writer, sync_folder
 from territorial.files.mapped import mapped
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import naming
 from territorial.observation.layout import OBS_VERSION
-from territorial.snapshots.errors import DamagedSnapshotError, UnknownSnapshotError
-from territorial.snapshots.manifest import Manifest
+from territorial.snapshots.manifest import (
+    DamagedSnapshotError,
+    Manifest,
+    StoreInUseError,
+    UnknownSnapshotError,
+)
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 
@@ -468,3 +472,28 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
         file.flush()
         os.fsync(file.fileno())
     return size, digest.hexdigest()
+
+
+# ---- one writer a store ----------------------------------------------------------------------------------
+
+
+WRITER = ".writer"
+"""The file in a store that its writer has locked; it says who that is."""
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Hold the store in ``path`` as the one run that writes to it; others may read.
+
+    Raises StoreInUseError if another run has it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(one_writer(path / WRITER))
+        except InUseError as error:
+            raise StoreInUseError(
+                f"another run writes to the store {path} ({error.holder}); each run needs "
+                "its own folder. Or end the other run first, with algorithm.stop() if it is in "
+                "this process"
+            ) from None
+        yield

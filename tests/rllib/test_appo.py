@@ -13,10 +13,10 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, configure_league
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.league.control import set_weights, weights_of
+from rllib_adapters.league.control import give_weights, weights_of
 from rllib_adapters.learning.learners import OwnUpdates
 from rllib_adapters.modules.board import settings_of
-from rllib_adapters.modules.target import TARGET
+from rllib_adapters.modules.policy_module import TARGET
 from territorial import GameConfig
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
@@ -88,7 +88,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
         assert is_same(before, after)
     restored.train()
     assert "main-4" in league_in(restored).snapshots
-    set_weights(restored, "main", restored.keeper.store, "main-0")
+    give_weights(restored, "main", restored.keeper.store.load("main-0"))
     now, target = state_of(restored)
     assert is_same(now, first)
     assert is_same(target, first), "the target of another network would be none"

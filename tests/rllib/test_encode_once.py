@@ -7,7 +7,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.encode_once import (
     EncodeOnceModule,

@@ -9,11 +9,11 @@ import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs import frozen_networks
+from rllib_adapters.envs import single
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of
+from rllib_adapters.league.control import NOT_EXPORTED, PoolReport, network_of
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
@@ -111,11 +111,11 @@ def test_snapshots_without_a_network_act_in_the_pool(store):
             assert env.frozen[k, 2:5].tolist() == in_pool
             assert view.snapshots == {view.players[2 + i].name for i in range(3) if in_pool[i]}
         assert env.frozen.any()
-    single = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
-    seen, _ = single.reset(seed=2)
+    alone = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
+    seen, _ = alone.reset(seed=2)
     frozen = {agent for agent in seen if agent.startswith("frozen_")}
-    assert len(frozen) == sum(seat == "external" for seat in single.game.seats_of(0)) > 0
-    assert single.snapshots == {"older"}
+    assert len(frozen) == sum(seat == "external" for seat in alone.game.seats_of(0)) > 0
+    assert alone.snapshots == {"older"}
 
 
 def test_a_line_says_which_and_why(store, caplog):
@@ -220,7 +220,7 @@ def test_nothing_grows_as_many_come_and_go(store):
         assert len(env._house._networks._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.custom.bots) <= ROOM
-    assert len(frozen_networks._open) <= ROOM
+    assert len(single._open) <= ROOM
 
 
 def test_environments_of_a_process_share_what_they_open(store):

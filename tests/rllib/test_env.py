@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rllib_adapters.envs import outcomes
+from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name, encode_name
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import VecGame, parallel_env
 from territorial.actions.encoding import flatten
 from territorial.engine.episode_seeds import seed_of_episode

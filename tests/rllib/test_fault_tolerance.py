@@ -11,7 +11,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 
 from rllib_adapters import configure, outcomes_of, set_league
-from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.curriculum import set_env
 from territorial.bots import PythonBot
 from territorial.league import SnapshotStore

@@ -10,15 +10,13 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
-from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.batch import TerritorialBatchEnv
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import POOL, EnvConfig, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.board import FeatureModule, settings_of
-from rllib_adapters.modules.both_forms import BothForms, candidate_mask
-from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
+from rllib_adapters.modules.frozen_pool import BothForms, candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule
 from territorial.league import Group, LeagueTable, MismatchError
 from territorial.nets.board_policy import BoardPolicy

@@ -14,7 +14,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from rllib_adapters import SharedStore
-from rllib_adapters.envs.agent_names import POOL
+from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.evaluation import OnRay
 from territorial import cli, match

@@ -9,7 +9,7 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import env_of, set_env

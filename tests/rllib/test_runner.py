@@ -10,8 +10,8 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
 from rllib_adapters import set_league
-from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.envs.env_config import MAIN, POOL
+from rllib_adapters.learning.advantages import EpisodeEnds
 from rllib_adapters.observations.connector import FRAME, FramesOnce
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of

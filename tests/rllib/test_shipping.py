@@ -14,14 +14,13 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN, POOL, module_of
+from rllib_adapters.envs.agent_interface import SHARED
+from rllib_adapters.envs.env_config import MAIN, POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings
-from rllib_adapters.observations.connector import FRAME, FramesOnce
-from rllib_adapters.observations.frame_bank import FrameBank
-from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.observations.connector import FRAME, FrameBank, FramesOnce
+from rllib_adapters.observations.log import SharedObservations
 from territorial import GameConfig
 from tests.rllib.support import BigModule, SmallModule, env_config, fill, league, small_config
 

@@ -9,7 +9,7 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
-from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.league import Group, LeagueTable
 from tests.rllib.leagues import runner_of
