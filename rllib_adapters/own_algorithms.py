@@ -21,7 +21,7 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import POOL, EnvConfig
 from rllib_adapters.envs.outcomes import taken_from
-from rllib_adapters.league.control import PoolReport, league_of, set_league
+from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import go_over, play
 from rllib_adapters.learning.learners import (
     TerritorialAPPOLearner,
@@ -64,8 +64,6 @@ class TerritorialAlgorithm(Algorithm):
         self._moved_to = None if store is None else store_of(store)
         self.keeper: Any = None
         """The ``LeagueKeeper``; None: there is no league."""
-        self.pool_report = PoolReport()
-        """Which snapshots on pairs act in the pool, and why."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 

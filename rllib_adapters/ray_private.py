@@ -19,14 +19,21 @@ READ_IN = ("2.55.1", "2.60.0")
 
 
 class RayNames(NamedTuple):
-    """Names of one owner, a module or a class of Ray."""
+    """Names of one owner, a module or a class of Ray.
+
+    Args:
+        owner: where they are.
+        names: the names.
+        without: what would break if they went.
+        public: the public way to the same, if there is one.
+        read_in: the releases in which they were read.
+
+    """
 
     owner: str
     names: tuple[str, ...]
     without: str
-    """What would break if they went."""
     public: str = "none"
-    """The public way to the same, if there is one."""
     read_in: tuple[str, ...] = READ_IN
 
 

@@ -31,26 +31,30 @@ from territorial.typing import Bools
 
 
 class BatchStep(NamedTuple):
-    """A step of E games with P seats. A game that had ended took no step and was reset."""
+    """A step of E games with P seats. A game that had ended took no step and was reset.
+
+    Args:
+        stepped: (E,) the games that took the step.
+        learners: (E, P) the learning seats that acted.
+        frozen: (E, P) the frozen seats that acted.
+        rewards: (E, P); 0 for games that took no step.
+        terminated: (E, P) learning seats whose last step it was, by their end or the game's.
+        truncated: (E, P) learning seats that were cut off alive.
+        done: (E,) games that are over for RLlib.
+        cut: (E,) games among these that were cut off by ``max_cycles``.
+        begun: the numbers of the games that were reset.
+
+    """
 
     stepped: Bools
-    """(E,) the games that took the step."""
     learners: Bools
-    """(E, P) the learning seats that acted."""
     frozen: Bools
-    """(E, P) the frozen seats that acted."""
     rewards: npt.NDArray[np.float32]
-    """(E, P); 0 for games that took no step."""
     terminated: Bools
-    """(E, P) learning seats whose last step it was, by their end or the game's."""
     truncated: Bools
-    """(E, P) learning seats that were cut off alive."""
     done: Bools
-    """(E,) games that are over for RLlib."""
     cut: Bools
-    """(E,) games among these that were cut off by ``max_cycles``."""
     begun: npt.NDArray[np.int64]
-    """The numbers of the games that were reset."""
 
 
 class GameView(MultiAgentEnv):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -18,11 +18,9 @@ from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
-from rllib_adapters.modules.pairs import READS, PairModule
-from territorial.bots.network import Rows
+from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import NetworkFile, pieces
-from territorial.config import GameConfig
-from territorial.league import LeagueTable, SnapshotStore, UnknownSnapshotError
+from territorial.league import LeagueTable, SnapshotStore
 from territorial.nets import ExportError, PairPolicy
 from territorial.nets.pair_calibration import rows_of_config
 from territorial.nets.pair_export import in_whole_numbers
@@ -44,7 +42,7 @@ def freeze(
     """Add the present weights of a module that learns to a store, as a snapshot.
 
     Those of a ``PairModule`` are exported as well, so that the engine can play the snapshot. Where too many
-    choices would change, the pool plays it, and the metadata say why: ``not_exported``.
+    choices would change, the pool plays it; a line of the log and the metadata, ``not_exported``, say why.
 
     Args:
         algorithm: the algorithm that trains the module.
@@ -64,7 +62,10 @@ def freeze(
     if issubclass(spec.module_class, PairModule):
         options = EnvConfig.from_config(algorithm.config.env_config)
         network = network_of(spec.module_class, _policy(spec, weights), options)
-    about = {**metadata, NOT_EXPORTED: network} if isinstance(network, str) else metadata
+    about = dict(metadata)
+    if isinstance(network, str):
+        about[NOT_EXPORTED] = network
+        _log.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
     manifest = spec.module_class.manifest(spec.model_config, **about)
     content = pieces(network) if isinstance(network, NetworkFile) else None
     store_of(store).add(name, weights, manifest, network=content, replace=replace)
@@ -155,9 +156,6 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
             could not.
 
     """
-    store = EnvConfig.from_config(algorithm.config.env_config).store
-    if store is not None:
-        algorithm.pool_report.update(store, league.names("snapshot"))
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
     _remember(algorithm.config, league)
@@ -200,6 +198,8 @@ def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
 NOT_EXPORTED = "not_exported"
 """In the metadata of a snapshot on pairs: why the engine cannot play it."""
 _log = logging.getLogger(__name__)
+_rows = lru_cache(maxsize=1)(rows_of_config)
+"""The states on which scales are measured and choices compared, of the games that are played."""
 
 
 def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:
@@ -214,43 +214,3 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
         return in_whole_numbers(policy, interval=options.interval, num_candidates=candidates, rows=rows)
     except ExportError as error:
         return str(error)
-
-
-@lru_cache(maxsize=1)
-def _rows(config: GameConfig, num_candidates: int) -> Rows:
-    """Return the states on which scales are measured and choices compared, of the games that are played."""
-    return rows_of_config(config, num_candidates)
-
-
-class PoolReport:
-    """Says once of every snapshot on pairs that it acts in the pool, and why."""
-
-    def __init__(self) -> None:
-        self._told: dict[str, str | None] = {}
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Why those act there that the last table had."""
-        return {name: why for name, why in self._told.items() if why is not None}
-
-    def update(self, store: SnapshotStore, names: Collection[str]) -> None:
-        """Log a line about those of the snapshots ``names`` that are new and act in the pool."""
-        new = {name: _reason(store, name) for name in names if name not in self._told}
-        self._told = {name: (self._told | new)[name] for name in names}
-        by_reason: dict[str, list[str]] = {}
-        for name, why in new.items():
-            if why is not None:
-                by_reason.setdefault(why, []).append(name)
-        for why, alike in by_reason.items():
-            _log.warning("acting in the pool, not in the engine: %s: %s", ", ".join(alike), why)
-
-
-def _reason(store: SnapshotStore, name: str) -> str | None:
-    """Return why a snapshot on pairs acts in the pool; None if it does not, or reads something else."""
-    try:
-        manifest = store.manifest(name)
-        if manifest.observation != READS["observation"] or store.network(name) is not None:
-            return None
-    except UnknownSnapshotError:
-        return None
-    return str(manifest.metadata.get(NOT_EXPORTED, "it was stored without a network for the engine"))

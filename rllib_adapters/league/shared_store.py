@@ -6,15 +6,14 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from territorial.league import Manifest, SnapshotStore, UnknownSnapshotError, Weights
-from territorial.snapshots.store import NetworkPath, Packed
+from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.snapshots.store import About, Packed
 
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, by default."""
@@ -67,20 +66,10 @@ class SharedStore(SnapshotStore):
         """Return a store of the same kind in a folder of this one; its home is here."""
         return SharedStore(self._home_path / name, cache=self._cache)
 
-    def manifest(self, name: str) -> Manifest:
-        """As ``SnapshotStore.manifest``; what has changed in the home store is fetched again."""
+    def _about(self, name: str) -> About:
+        """As ``SnapshotStore._about``; what has changed in the home store is fetched again."""
         self._forget_old(name)
-        return super().manifest(name)
-
-    def load(self, name: str, *, expect: Mapping[str, Any] | None = None, verify: bool = True) -> Weights:
-        """As ``SnapshotStore.load``; what has changed in the home store is fetched again."""
-        self._forget_old(name)
-        return super().load(name, expect=expect, verify=verify)
-
-    def network(self, name: str) -> NetworkPath | None:
-        """As ``SnapshotStore.network``; what has changed in the home store is fetched again."""
-        self._forget_old(name)
-        return super().network(name)
+        return super()._about(name)
 
     def _ask(self, name: str) -> Packed:
         packed: Packed | None = ray.get(self._sender.pack.remote(name))

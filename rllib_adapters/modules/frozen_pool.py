@@ -116,33 +116,19 @@ def form_of_pool(settings: Mapping[str, Any]) -> str:
 
 def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
     """Return the players that ``pool_settings`` describes."""
-    form = form_of_pool(settings)
-    if form == BOTH:
-        return BothForms(_on_boards(settings), _on_pairs(settings, has_two_parts=True))
+    form, kinds = form_of_pool(settings), settings["architectures"]
+    about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
+    on_boards = {kind.architecture: kind.make_trunk for kind in kinds if issubclass(kind, BoardModule)}
     if form == PACKED:
-        return _on_boards(settings)
-    return _on_pairs(settings, has_two_parts=settings["action_format"] != "pairs")
-
-
-def _on_boards(settings: Mapping[str, Any]) -> FrozenPolicies:
-    modules = _architectures(settings, BoardModule)
-    return FrozenPolicies(*_about(settings), {name: module.make_trunk for name, module in modules.items()})
-
-
-def _on_pairs(settings: Mapping[str, Any], *, has_two_parts: bool) -> FrozenPolicies:
-    modules = _architectures(settings, PairModule)
-    makers = {name: partial(module.make_frozen, has_two_parts) for name, module in modules.items()}
-    return FrozenPolicies(*_about(settings), makers, expect=READS)
-
-
-def _architectures(settings: Mapping[str, Any], base: type[Any]) -> dict[str, type[Any]]:
-    """Return the classes of ``settings`` that are subclasses of ``base``, by the names in manifests."""
-    return {module.architecture: module for module in settings["architectures"] if issubclass(module, base)}
-
-
-def _about(settings: Mapping[str, Any]) -> tuple[SnapshotStore, ObsLayout, Any]:
-    """Return store, layout and config of ``settings``."""
-    return store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
+        return FrozenPolicies(*about, on_boards)
+    has_two_parts = form == BOTH or settings["action_format"] != "pairs"
+    on_pairs = {
+        kind.architecture: partial(kind.make_frozen, has_two_parts)
+        for kind in kinds
+        if issubclass(kind, PairModule)
+    }
+    pairs = FrozenPolicies(*about, on_pairs, expect=READS)
+    return pairs if form == PAIRS else BothForms(FrozenPolicies(*about, on_boards), pairs)
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:

@@ -22,15 +22,20 @@ LAUNCHES = ("illegal", "raised", "bounced")
 
 
 class Result(NamedTuple):
-    """How a game ended, for those who learn."""
+    """How a game ended, for those who learn.
+
+    Args:
+        length: steps.
+        total_return: the sum over all who learn.
+        seconds: that it took.
+        logged: returns by module; place, wins, land, steps and launches of a seat; the same by who learns.
+
+    """
 
     length: int
-    """Steps."""
     total_return: float
-    """The sum over all who learn."""
     seconds: float
     logged: dict[str, Any]
-    """Returns by module; place, wins, land, steps and launches of a seat; and the same by who learns."""
 
 
 def result_of(game: GameEpisode, state: GameArrays) -> Result:

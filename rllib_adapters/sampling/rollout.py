@@ -27,38 +27,46 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class Chosen(NamedTuple):
-    """What a module gave for the N rows of a step."""
+    """What a module gave for the N rows of a step.
+
+    Args:
+        seats: (E, P): the N seats that acted through the module.
+        columns: (N, ...) each; ``ACTIONS`` among them.
+
+    """
 
     seats: npt.NDArray[np.bool_]
-    """(E, P): the N seats that acted through the module."""
     columns: Columns
-    """(N, ...) each; ``ACTIONS`` among them."""
 
 
 @dataclass
 class GameEpisode:
-    """A game as an episode of RLlib, with all that is counted of it. Moment t comes after t steps."""
+    """A game as an episode of RLlib, with all that is counted of it. Moment t comes after t steps.
+
+    Args:
+        k: the number of the game in its batch.
+        agents: by seat, 0.., that learns.
+        players: those who learn with them, and the modules that act for them.
+        start: the moment of the first observation.
+        ends: by seat that has ended: when, and whether it was cut off.
+        end: the moment of the last observation, once the game is over.
+        is_cut: whether it was cut off then.
+        returns: (P,): the rewards of the seats that learn, added up, once the game is over.
+
+    """
 
     k: int
-    """The number of the game in its batch."""
     agents: Mapping[int, str]
-    """By seat, 0.., that learns."""
     players: Mapping[int, str]
-    """Those who learn with them, and the modules that act for them."""
     start: int
-    """The moment of the first observation."""
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.perf_counter)
     ends: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    """By seat that has ended: when, and whether it was cut off."""
     infos: dict[int, dict[str, float]] = field(default_factory=dict)
     agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
-    """The moment of the last observation, once the game is over."""
     is_cut: bool = False
-    """Whether it was cut off then."""
     returns: npt.NDArray[np.float64] | None = None
-    """(P,): the rewards of the seats that learn, added up, once the game is over."""
 
     def __post_init__(self) -> None:
         self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}

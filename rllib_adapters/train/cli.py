@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
-import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,7 +79,12 @@ def run(parsed: argparse.Namespace) -> int:
         for name in Training.__dataclass_fields__
         if getattr(parsed, name) is not None
     }
-    training = None if parsed.resume else _training(parsed.preset, given)
+    try:
+        training = None if parsed.resume else dataclasses.replace(PRESETS[parsed.preset], **given)
+    except (ValueError, TypeError) as error:
+        field = str(error).partition(" is ")[0]
+        where = f"argument {options.option_of(field)}: " if field in Training.__dataclass_fields__ else ""
+        raise UsageError(f"{where}{error}") from None
     if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
         raise UsageError(
             f"argument {options.option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
@@ -95,7 +99,10 @@ def run(parsed: argparse.Namespace) -> int:
             from rllib_adapters.train import run as runs
     except ImportError as error:
         raise UsageError(f"training needs Ray: {INSTALL} ({error})") from None
-    kept = _options(folder / OPTIONS, training)
+    try:
+        kept = training or Training.read(folder / OPTIONS)
+    except (OSError, ValueError):
+        kept = None  # it cannot be resumed, which is reported later
     if kept is not None:
         _compile(kept.game())
     _start_ray(runs, parsed.address, 0 if kept is None else kept.env_runners)
@@ -171,9 +178,9 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         return _fail(error)
     try:
         _say(_about(current.training))
-        current.train(_show, during=_during)
+        current.train(_show, during=lambda number: progress(f"territorial train: iteration {number}"))
         _say(f"done: {current.checkpoints.latest()}")
-        _say(f"to see the results: {_program()} league show {folder} --plots {folder / 'plots'}")
+        _say(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
         _say(f"interrupted; --resume resumes from {current.checkpoints.latest()}")
@@ -189,27 +196,6 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         return code
     finally:
         current.close()
-
-
-def _options(path: Path, training: Training | None) -> Training | None:
-    """Return the options of the run; None where it cannot be resumed, which is reported later."""
-    try:
-        return training or Training.read(path)
-    except (OSError, ValueError):
-        return None
-
-
-def _training(preset: str, given: dict[str, Any]) -> Training:
-    try:
-        return dataclasses.replace(PRESETS[preset], **given)
-    except (ValueError, TypeError) as error:
-        raise UsageError(_with_option(str(error))) from None
-
-
-def _with_option(text: str) -> str:
-    """Return the text of an error with the option in front, where it begins with the field it is about."""
-    field = text.partition(" is ")[0]
-    return f"argument {options.option_of(field)}: {text}" if field in Training.__dataclass_fields__ else text
 
 
 def _about(training: Training) -> str:
@@ -243,18 +229,6 @@ def _show(row: dict[str, Any], seconds: int) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
-
-
-def _during(iteration: int) -> AbstractContextManager[None]:
-    return progress(f"territorial train: iteration {iteration}")
-
-
-def _program() -> str:
-    """Return what the user calls this command line."""
-    path = Path(sys.argv[0])
-    if path.stem != "territorial":
-        return "territorial"
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _fail(error: BaseException) -> int:

@@ -299,7 +299,10 @@ class Run:
         during: Callable[[int], AbstractContextManager[Any]],
     ) -> None:
         began = time.monotonic() - self._seconds
-        while not self._is_over():
+        training = self.training
+        while (
+            self.algorithm.training_iteration < training.iterations and self._seconds < 60 * training.minutes
+        ):
             with during(self.algorithm.training_iteration + 1):
                 row = self._row(self.algorithm.train())
             self._seconds = time.monotonic() - began
@@ -344,12 +347,6 @@ class Run:
         options = dataclasses.asdict(self.training)
         state = {"seconds": self._seconds, "logged": self._log.sync(), "options": options}
         write_file(folder / STATE, json.dumps(state).encode())
-
-    def _is_over(self) -> bool:
-        training = self.training
-        return (
-            self.algorithm.training_iteration >= training.iterations or self._seconds >= 60 * training.minutes
-        )
 
     def _row(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return what is logged of an iteration."""
@@ -455,13 +452,11 @@ def cut_back(path: Path, is_kept: Callable[[int, bytes], bool], most: int | None
 
 
 class _RunState(NamedTuple):
-    """What a checkpoint says of its run."""
+    """What a checkpoint says of its run; ``logged`` are the bytes of the log."""
 
     seconds: float
     logged: int
-    """Bytes of the log."""
     options: Mapping[str, Any]
-    """Those of the run."""
 
 
 def _state_in(path: Path) -> _RunState:

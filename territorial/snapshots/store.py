@@ -320,7 +320,7 @@ class SnapshotStore:
                 old.rename(self.path / old.name)
         shutil.rmtree(replaced, ignore_errors=True)
 
-    def _about(self, name: str) -> _About:
+    def _about(self, name: str) -> About:
         """Return what is written about a snapshot, fetched if it has to be."""
         _check_name(name)
         path = self.path / name / MANIFEST
@@ -367,7 +367,7 @@ class NetworkPath(NamedTuple):
     sha256: str
 
 
-class _About(NamedTuple):
+class About(NamedTuple):
     """What the manifest file of a snapshot says."""
 
     manifest: Manifest
@@ -416,7 +416,7 @@ def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
         expected.compare(*_write(path, [np.frombuffer(found, np.uint8).data]))
 
 
-def _read_about(name: str, text: bytes) -> _About:
+def _read_about(name: str, text: bytes) -> About:
     """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
     fields = parse_object(text, MANIFEST_BOUNDS)
     found, own, size, digest = (fields.pop(key, None) for key in ("format", "name", "bytes", "sha256"))
@@ -428,7 +428,7 @@ def _read_about(name: str, text: bytes) -> _About:
         network = fields.pop(ABOUT_NETWORK, None)
         if network is not None:
             check_fields(ABOUT_NETWORK, network, set(_FILE))
-        return _About(
+        return About(
             Manifest.from_dict(fields),
             _file(size, digest),
             None if network is None else _file(*(network[name] for name in _FILE)),

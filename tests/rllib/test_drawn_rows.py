@@ -10,7 +10,6 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.learning import learners
-from rllib_adapters.learning.advantages import Advantages
 from rllib_adapters.learning.rows import (
     FLOOR,
     ROW_WEIGHTS,
@@ -124,14 +123,6 @@ def test_the_expected_gradient_is_that_of_all_rows():
     directions = np.random.default_rng(0).normal(size=(len(whole), 32))
     off = (found - whole) @ directions
     assert (np.abs(off.mean(0)) <= 4.5 * off.std(0) / math.sqrt(draws)).all()
-    unweighted = [gradient(pair.learner, without_weights(drawer, batch, k)) for k in range(draws)]
-    biased = (np.array(unweighted) - whole) @ directions  # the test would notice
-    assert (np.abs(biased.mean(0)) > 4.5 * biased.std(0) / math.sqrt(draws)).any()
-
-
-def without_weights(drawer, batch, number):
-    drawn = drawer._drawn(batch, np.random.default_rng([7, number]))
-    return {**drawn, ROW_WEIGHTS: torch.ones_like(drawn[ROW_WEIGHTS])}
 
 
 def test_draws_follow_from_the_seed_and_the_update():
@@ -281,28 +272,6 @@ def test_a_batch_has_the_other_rows_alone(kind):
         kept, left = kept + len(batch["actions"]), left + int((own & held).sum())
     assert min(kept, left) > 0
     assert pair.learner.update(episodes=episodes, minibatch_size=16, num_epochs=1)
-
-
-def test_targets_of_the_other_rows_have_the_rewards_that_came_while_holding():
-    pair = team_pair("pairs", held_rows=False)
-    (advantages,) = (one for one in pair.learner._learner_connector if isinstance(one, Advantages))
-    assert advantages._held_rows is False
-    n, gamma, lambda_ = 5, advantages.gamma, advantages.lambda_
-    mask = np.ones((n, 81))
-    mask[1:3, 1:] = 0
-    columns = columns_of(
-        mask,
-        rewards=torch.tensor([0.0, 1.0, 2.0, 0.0, 0.0]),
-        terminateds=torch.tensor([False, False, False, True, False]),
-        truncateds=torch.tensor([False, False, False, False, False]),
-        loss_mask=torch.tensor([True, True, True, True, False]),
-    )
-    values = torch.tensor([0.5, 100.0, -100.0, 3.0, 7.0])
-    advantages._add(columns, values, could_only_hold(columns).numpy())
-    beyond = 0 - 3.0  # the advantage of the last row: nothing comes after it
-    through = 1.0 + gamma * (2.0 + gamma * 3.0)
-    expected = gamma * through + (gamma * lambda_) ** 3 * beyond
-    assert float(columns["value_targets"][0]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_batch_of_nothing_else_stays_as_it_is():

@@ -13,7 +13,6 @@ from rllib_adapters.modules.encode_once import (
     EncodeOnceModule,
     RowsByFrame,
     rows_by_frame,
-    rows_of_frames,
 )
 from territorial.league import SnapshotStore
 from territorial.nets.encode_once import EncodeOncePolicy
@@ -127,13 +126,6 @@ def test_values_frame_by_frame_are_those_row_by_row():
         ]
     torch.testing.assert_close(values, torch.cat(alone), rtol=1e-4, atol=1e-4)
     assert len(values) > 2 * GAMES
-
-
-def test_rows_of_frames_has_every_row_once_and_frames_in_one_piece():
-    frames = torch.tensor([7, 3, 7, 9, 3, 3, 20, 9])
-    parts = list(rows_of_frames(frames, 2))
-    assert [sorted(part.tolist()) for part in parts] == [[0, 1, 2, 4, 5], [3, 6, 7]]
-    assert list(rows_of_frames(torch.tensor([], dtype=torch.int64), 2)) == []
 
 
 def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():

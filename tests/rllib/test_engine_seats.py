@@ -1,7 +1,6 @@
 """Exported snapshots sit in the engine's seats: what they choose, and what is held as they come and go."""
 
 import gc
-import logging
 from copy import deepcopy
 
 import numpy as np
@@ -13,8 +12,7 @@ from rllib_adapters.envs import single
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.control import NOT_EXPORTED, PoolReport, network_of
-from rllib_adapters.modules.board import settings_of
+from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
 from territorial.actions.encoding import owner_of_target
@@ -27,7 +25,7 @@ from territorial.nets import PairPolicy
 from territorial.nets.pair_export import compare
 from tests.bots.networks import THERE, description, named, random_layers
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
-from tests.rllib.support import CONFIG, SmallModule
+from tests.rllib.support import CONFIG
 from tests.twin import networks as twin
 
 
@@ -75,12 +73,6 @@ def test_they_choose_bit_for_bit_what_the_reference_implementation_does(store):
     assert report.equal >= 0.97, report
 
 
-def test_they_decide_when_agents_do(store):
-    env = TerritorialBatchEnv(entries(store, "strong", repeat=3), 1)
-    env.reset(seed=1)
-    assert env.game.seats_of(0)[2].endswith(f",every={3 * CONFIG.decision_every}")
-
-
 # ---- in both environments ----------------------------------------------------------------------------
 
 
@@ -116,23 +108,6 @@ def test_snapshots_without_a_network_act_in_the_pool(store):
     frozen = {agent for agent in seen if agent.startswith("frozen_")}
     assert len(frozen) == sum(seat == "external" for seat in alone.game.seats_of(0)) > 0
     assert alone.snapshots == {"older"}
-
-
-def test_a_line_says_which_and_why(store, caplog):
-    add(store, "older")
-    add(store, "odd", **{NOT_EXPORTED: "97 % have the same choice"})
-    weights = {"w": np.zeros(3, np.float32)}
-    boards = SmallModule.manifest(settings_of(EnvConfig(config=CONFIG, frames=1)))
-    store.add("boards", weights, boards)
-    report = PoolReport()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            report.update(store, ["strong", "older", "odd", "boards", "not-there-yet"])
-    assert [record.getMessage() for record in caplog.records] == [
-        "acting in the pool, not in the engine: older: it was stored without a network for the engine",
-        "acting in the pool, not in the engine: odd: 97 % have the same choice",
-    ]
-    assert set(report.reasons) == {"older", "odd"}
 
 
 def test_what_cannot_be_exported_says_why():

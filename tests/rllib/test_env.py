@@ -222,15 +222,6 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
         assert played(batch) == [players_of(tables, k)[-1] for k in range(GAMES)]
 
 
-def test_tables_that_change_often_leave_no_trace_but_the_last(batch):
-    for table in (OTHER, LEAGUE, OTHER, LEAGUE):
-        for view in batch.envs:
-            view.set_league(table)
-    while not batch.step(ACTIONS).begun.size:
-        pass
-    assert played(batch) == [players_of([LEAGUE, LEAGUE], k)[1] for k in range(GAMES)]
-
-
 def test_the_engine_begins_the_next_games_with_their_own_seeds_and_seats(batch, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a game was reset one by one")

@@ -196,13 +196,6 @@ def test_what_cannot_be_is_refused_by_name_before_anything_is_built(runner, name
         checked(config)
 
 
-def test_callbacks_that_a_batched_runner_does_not_call_are_refused_in_training_as_well():
-    config = config_of("batched")
-    config.callbacks(on_episode_step=hear)
-    with pytest.raises(ValueError, match="the configuration has a callback on_episode_step"):
-        config.validate()
-
-
 def checked(config):
     """The settings of evaluations, after all that an algorithm checks before it builds anything."""
     config.validate()

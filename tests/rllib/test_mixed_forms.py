@@ -128,6 +128,12 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
         ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, pairs, both, or None"),
         ({"action_format": "pair"}, "action_format is 'pair'"),
         (
+            {"obs": "pair"},
+            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, pairs",
+        ),
+        ({"num_candidates": 0}, "num_candidates is 0; it must be a whole number from 1 to 250"),
+        ({"repeat": 0}, "repeat is 0; it must be a whole number"),
+        (
             {"obs": dict.fromkeys(FORMS, "packed"), "action_format": "pairs"},
             "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be 'multi_discrete'",
         ),

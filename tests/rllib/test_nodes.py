@@ -14,7 +14,6 @@ import ray
 from ray.cluster_utils import Cluster
 
 from rllib_adapters import SharedStore
-from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.evaluation import OnRay
 from territorial import cli, match
@@ -22,7 +21,7 @@ from territorial.bots import PythonBot
 from territorial.evaluation.match import MAPS
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets.players import SnapshotPolicy
-from tests.rllib.support import CONFIG, env_vars, fill, league, small_config
+from tests.rllib.support import CONFIG, env_vars, fill
 from tests.rllib.test_league import league_config, small_league
 from tests.torch.support import MeanTrunk
 
@@ -119,28 +118,6 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
     for there, content in ray.get([reader.network.remote("third") for reader in readers]):
         assert there.startswith(path)
         assert content == b"for the engine"
-
-
-def test_a_league_plays_on_another_machine(ends, tmp_path):
-    fill(tmp_path / "store")
-    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
-    config = small_config(store, env={"league": league("snapshot:first", "snapshot:second")})
-    config.env_runners(
-        num_env_runners=1, rollout_fragment_length=12, custom_resources_per_env_runner={"away": 1}
-    )
-    algorithm = ends(config.build_algo())
-    algorithm.train()
-    (opened,) = algorithm.env_runner_group.foreach_env_runner(
-        lambda runner: (
-            sorted({name for name, _ in runner.module[POOL].opponents._open}),
-            str(runner.module[POOL].opponents.store.path),
-        ),
-        local_env_runner=False,
-    )
-    algorithm.stop()
-    assert opened[0]
-    assert set(opened[0]) <= {"first", "second"}
-    assert opened[1].startswith(str(tmp_path / "cache"))
 
 
 class Noting(PythonBot):

@@ -236,10 +236,6 @@ def change(folder, **changes):
     (folder / OPTIONS).write_text(json.dumps(values | changes))
 
 
-def test_the_newest_checkpoint_is_taken(folder):
-    assert resumed(folder) == 2
-
-
 # ---- options -----------------------------------------------------------------------------------------
 
 

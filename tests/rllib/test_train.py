@@ -266,16 +266,6 @@ def test_exploiters_sit_in_the_games_of_main():
     assert training.num_players == 14
 
 
-def test_options_of_learners_have_those_of_the_command(monkeypatch, tmp_path):
-    kept = []
-    monkeypatch.setattr(train_command, "_compile", lambda game: None)
-    monkeypatch.setattr(run, "start_ray", lambda runners: None)
-    monkeypatch.setattr(train_command, "_train", lambda runs, folder, training, _: kept.append(training) or 0)
-    for options in ([], ["--share", "0.35", "--bf16"]):
-        assert main([str(tmp_path / "run"), "--preset", "features", *options]) == 0
-    assert [(one.share, one.bf16) for one in kept] == [(1.0, False), (0.35, True)]
-
-
 def test_options_can_be_kept(tmp_path):
     training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, bf16=True)
     training.write(tmp_path / "run.json")
