@@ -15,18 +15,13 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
-from territorial.actions.encoding import owner_of_target
-from territorial.bots.network import Rows
-from territorial.bots.network_file import assembled, read
-from territorial.constants import FRACTIONS
+from territorial.bots.network_file import assembled
 from territorial.engine.custom_bots import ROOM
 from territorial.league import SnapshotStore
 from territorial.nets import PairPolicy
-from territorial.nets.pair_export import compare
-from tests.bots.networks import THERE, description, named, random_layers
+from tests.bots.networks import description, random_layers
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
 from tests.rllib.support import CONFIG
-from tests.twin import networks as twin
 
 
 @pytest.fixture
@@ -39,38 +34,6 @@ def hold(env):
 
 
 # ---- what they choose --------------------------------------------------------------------------------
-
-
-def test_they_choose_bit_for_bit_what_the_reference_implementation_does(store):
-    env = TerritorialBatchEnv(entries(store, "strong"), 2)
-    env.reset(seed=3)
-    path = store.network("strong").path
-    net, made, seen_rows = twin.parse(path.read_bytes()), 0, []
-    for _ in range(20):
-        state, game = env.game.state, env.game
-        asked = (state.alive[:, 3:6] != 0) & (state.wake[:, 3:6] <= state.tick[:, None])
-        games, seats = (part.astype(np.int64) for part in np.nonzero(asked))
-        seats += 3
-        seen = game.pairs(games, seats, 8, "int16")
-        rows = Rows(seen.own, seen.pairs, (seen.pairs[:, :, THERE] > 0).sum(1))
-        wanted = {}
-        for i, (k, p) in enumerate(zip(games.tolist(), seats.tolist(), strict=True)):
-            about = {"seed": int(state.seed[k]), "tick": int(state.tick[k]), "player": p}
-            chosen = twin.decide(net, *named(rows, i), **about)
-            is_launch = chosen is not None
-            target = owner_of_target(int(seen.targets[i, chosen[0]]), p, 6) if is_launch else -1
-            wanted[k, p] = target, FRACTIONS[chosen[1]] if is_launch else 0
-            made += is_launch
-        seen_rows.append(rows)
-        env.step(hold(env))
-        target, fraction, _ = game.launches()
-        for (k, p), launch in wanted.items():
-            assert (target[k, p - 1], fraction[k, p - 1]) == launch
-    assert made > 30
-    rows = Rows(*(np.concatenate(parts) for parts in zip(*seen_rows, strict=True)))
-    report = compare(policy_called("strong"), read(path), rows)
-    assert report.num_rows > 100
-    assert report.equal >= 0.97, report
 
 
 # ---- in both environments ----------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters import configure, configure_league, freeze, set_league
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import MAIN, POOL
-from rllib_adapters.envs.outcomes import outcomes_of, taken_from
 from rllib_adapters.league.callback import (
     LeagueKeeper,
     keeper_of,
@@ -24,10 +23,8 @@ from rllib_adapters.learning import learners
 from rllib_adapters.sampling import runner
 from territorial.league import (
     Gate,
-    Group,
     League,
     LeagueConfig,
-    LeagueTable,
     Learner,
     Opponents,
     SnapshotStore,
@@ -43,6 +40,7 @@ from tests.rllib.support import (
     fill,
     league,
     small_config,
+    trained,
 )
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -101,50 +99,6 @@ def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
     acting = algorithm.env_runner.module["main"].get_state()
     for name, array in store.load("main-1").items():
         np.testing.assert_array_equal(acting[f"policy.{name}"], array)
-
-
-@pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
-def test_an_assignment_pushed_while_games_run_is_in_force_in_the_very_next_game(ends, tmp_path, runner):
-    config = league_config(tmp_path, small_league(max_steps=1000), runner, runners=2, max_cycles=None)
-    config.env_runners(rollout_fragment_length=3)
-    algorithm = ends(config.build_algo())
-
-    def sample(one):
-        one.sample(num_timesteps=6)
-
-    def playing(one):
-        """The opponents of the games under way."""
-        envs = getattr(one.env, "envs", None) or [one.env]
-        named = [getattr(env.unwrapped, "players", None) or env.unwrapped._players for env in envs]
-        return [sorted({str(player) for player in row[2:]}) for row in named]
-
-    group = algorithm.env_runner_group
-    group.foreach_env_runner(sample, local_env_runner=False)
-    under_way = group.foreach_env_runner(playing, local_env_runner=False)
-    assert all("snapshot:main-0" in row for rows in under_way for row in rows)
-    keeper_of(algorithm)._keep(algorithm, "main", "pushed")
-    groups = [
-        Group(2, {"trainable:main": 1}),
-        Group(3, {"snapshot:pushed": 1}),
-        Group(1, {"bot:turtle": 1}),
-    ]
-    set_league(algorithm, LeagueTable(groups))
-    group.foreach_env_runner(sample, local_env_runner=False)
-    assert group.foreach_env_runner(playing, local_env_runner=False) == under_way, "games go on as begun"
-    outcomes_of(algorithm)
-    wanted = ["bot:turtle", "snapshot:pushed"]
-    ended = {}
-    for _ in range(60):
-        group.foreach_env_runner(sample, local_env_runner=False)
-        found = group.foreach_env_runner(taken_from, local_env_runner=False)
-        for i, games in enumerate(found):
-            ended.setdefault(i, []).extend(sorted(set(game.players[2:])) for game in games)
-        if all(len(ended.get(i, [])) >= 6 for i in range(2)):
-            break
-    for i in range(2):  # on every runner: the two games under way, then nothing but the new table
-        assert len(ended[i]) >= 6
-        assert all("snapshot:main-0" in row for row in ended[i] if row != wanted)
-        assert sum(row != wanted for row in ended[i]) == 2, ended[i]
 
 
 def test_the_league_is_part_of_checkpoints(ends, tmp_path):
@@ -237,14 +191,12 @@ def learned_weights(algorithm):
 
 def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
     algorithm = ends(small_config(store).build_algo())
-    before = {name: array.copy() for name, array in learned_weights(algorithm).items()}
-    result = algorithm.train()
-    after = learned_weights(algorithm)
-    assert any((before[name] != after[name]).any() for name in before)
-    trained = result["learners"]
-    assert trained[MAIN]["num_module_steps_trained"] > 0
-    assert "num_module_steps_trained" not in trained[POOL]
-    assert np.isfinite(trained[MAIN]["total_loss"])
+    result, learned = trained(algorithm)
+    assert learned == {MAIN}
+    told = result["learners"]
+    assert told[MAIN]["num_module_steps_trained"] > 0
+    assert "num_module_steps_trained" not in told[POOL]
+    assert np.isfinite(told[MAIN]["total_loss"])
     learner = algorithm.learner_group._learner
     assert not any(POOL in name for name in learner._named_optimizers)
 

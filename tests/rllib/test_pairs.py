@@ -27,19 +27,13 @@ from territorial.nets.pair_calibration import rows_of_config
 from territorial.nets.pair_rows import PairRows
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
-from tests.rllib.support import CONFIG
+from tests.rllib.support import CONFIG, ppo, trained
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
 
 
 def entries(**changes):
     return {"config": GAME, "seats": SEATS, "obs": "pairs", **changes}
-
-
-def small_config(runner="batched", **changes):
-    config = configure(PPOConfig(), entries(**changes), runner=runner, size="small")
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-    return config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
 
 
 def legal_numbers(mask, rng):
@@ -114,13 +108,12 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
 
 @pytest.mark.usefixtures("running_ray")
 def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(ends, tmp_path):
-    config = small_config(repeat=2)
+    config = ppo(entries(repeat=2), runner="batched", size="small")
     config.evaluation(evaluation_interval=1, evaluation_duration=1, evaluation_config={"explore": False})
     algorithm = ends(config.build_algo())
-    before = policy_of(algorithm).state_dict()
-    result = algorithm.train()
+    result, learned = trained(algorithm)
+    assert learned == {MAIN}
     policy = policy_of(algorithm)
-    assert not all(values.equal(before[name]) for name, values in policy.state_dict().items())
     assert math.isfinite(result["learners"][MAIN]["total_loss"])
     module, rows = algorithm.env_runner.module[MAIN], algorithm.env_runner._source.rows
     seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")

@@ -15,7 +15,7 @@ from rllib_adapters.observations.connector import FRAME, FramesOnce
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
-from tests.rllib.support import fill, small_config
+from tests.rllib.support import fill, small_config, trained
 
 pytestmark = pytest.mark.usefixtures("choices_without_chance")
 
@@ -137,12 +137,9 @@ def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, runn
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
     algorithm = ends(config.build_algo())
-    before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    before = {name: array.copy() for name, array in before.items()}
     for _ in range(2):
-        result = algorithm.train()
-    after = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    assert any((before[name] != after[name]).any() for name in before)
+        result, learned_now = trained(algorithm)
+        assert learned_now == {MAIN}
     sampled = result["env_runners"]
     assert sampled["num_env_steps_sampled_lifetime"] == 48
     assert sampled["num_episodes_lifetime"] >= 2
