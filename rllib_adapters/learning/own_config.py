@@ -72,8 +72,8 @@ class TerritorialConfig(AlgorithmConfig):
             share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
                 those more often that have a large advantage and an unlikely action. They are weighted so that
                 the expected gradient is that of all rows. PPO alone has it.
-            bf16: whether networks compute in bfloat16 when they learn, which pays from about a thousand rows
-                in a minibatch; losses and weights are float32. Default False.
+            bf16: whether networks compute in bfloat16 when they learn, which pays for large ones; losses and
+                weights are float32. Default False.
             sampled_values: whether values that runners sent are taken for advantages, if they were computed
                 with the learner's weights; default True.
             held_rows: whether rows are learned from in which an agent could only hold, as after its death in

@@ -27,8 +27,7 @@ from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import START, keeper_of, league_in
 from rllib_adapters.league.control import freeze
-from rllib_adapters.league.evaluation import search_path
-from rllib_adapters.league.shared_store import SharedStore
+from rllib_adapters.league.evaluation import SharedStore, search_path
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
