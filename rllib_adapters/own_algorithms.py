@@ -398,20 +398,14 @@ def keep_batches_equal(algorithm: Any) -> None:
     means over all learners, so a learner that got one part more waits for a partner that will not come. Here
     a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
     """
-    if isinstance(algorithm.config, IMPALAConfig) and algorithm.config.num_learners > 1:
-        manager = ray_private.manager_of(algorithm.learner_group)
-        manager.foreach_actor_async = _AllOrNone(manager)
+    if not isinstance(algorithm.config, IMPALAConfig) or algorithm.config.num_learners < 2:
+        return
+    manager = ray_private.manager_of(algorithm.learner_group)
+    send = manager.foreach_actor_async
 
-
-class _AllOrNone:
-    """``FaultTolerantActorManager.foreach_actor_async``, which sends to no actor if one would be left out."""
-
-    def __init__(self, manager: Any) -> None:
-        self._manager, self._send = manager, manager.foreach_actor_async
-
-    def __call__(self, func: Any, tag: str | None = None, **kwargs: Any) -> int:
-        """Send, and return how many calls were made."""
-        waiting = max(ray_private.waiting_calls(self._manager, tag))
-        if func == "update" and waiting >= ray_private.most_waiting(self._manager):
+    def send_to_all_or_none(func: Any, tag: str | None = None, **kwargs: Any) -> int:
+        if func == "update" and not ray_private.has_room(manager, tag):
             return 0
-        return int(self._send(func, tag, **kwargs))
+        return int(send(func, tag, **kwargs))
+
+    manager.foreach_actor_async = send_to_all_or_none

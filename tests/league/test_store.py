@@ -161,12 +161,6 @@ def test_names_that_would_lead_elsewhere_are_refused_everywhere(store, name):
     assert sorted(os.listdir(store.path.parent)) == ["league"]
 
 
-def test_a_name_must_be_a_string(store):
-    with pytest.raises(TypeError, match="the name of a snapshot is 3; it must be a string"):
-        store.load(3)
-    assert 3 not in store
-
-
 def test_unknown_names_are_answered_with_those_there_are(store):
     with pytest.raises(UnknownSnapshotError, match=r"there is no snapshot 'x' in .*; it is empty"):
         store.load("x")

@@ -10,7 +10,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.tune.result import TRIAL_INFO
 
-from rllib_adapters import configure, configure_league, freeze, set_league
+from rllib_adapters import configure, configure_league
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.callback import (
@@ -38,7 +38,6 @@ from tests.rllib.support import (
     SmallModule,
     env_config,
     fill,
-    league,
     small_config,
     trained,
 )
@@ -143,12 +142,6 @@ def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_s
     assert keeper.league.to_bytes() == before
 
 
-def test_a_folder_of_another_run_is_refused(tmp_path):
-    league_config(tmp_path, small_league()).build_algo().stop()
-    with pytest.raises(FileExistsError, match="of another run"):
-        league_config(tmp_path, small_league()).build_algo()
-
-
 @pytest.mark.verify
 def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path):
     config = league_config(tmp_path, small_league(own=[Patient()]))
@@ -185,10 +178,6 @@ def store(tmp_path):
     return fill(tmp_path / "store")
 
 
-def learned_weights(algorithm):
-    return algorithm.learner_group.get_weights([MAIN])[MAIN]
-
-
 def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
     algorithm = ends(small_config(store).build_algo())
     result, learned = trained(algorithm)
@@ -218,22 +207,6 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
     frames = {id(seen[name]): seen[name].nbytes for seen in steps for name in SHARED}
     assert sum(frames.values()) < shipped < 1.2 * sum(frames.values()) + 1_500 * len(steps)
     assert shipped < sum(seen[name].nbytes for seen in steps for name in SHARED)
-
-
-def test_snapshots_are_frozen_and_play(ends, store):
-    algorithm = ends(small_config(store).build_algo())
-    algorithm.train()
-    freeze(algorithm, store, "third", iteration=1)
-    assert store.manifest("third").metadata == {"iteration": 1}
-    saved = store.load("third")
-    for name, array in learned_weights(algorithm).items():
-        np.testing.assert_array_equal(saved[name.removeprefix("policy.")], array)
-    set_league(algorithm, league("snapshot:third"))
-    algorithm.env_runner.sample(num_episodes=1)
-    pool = algorithm.env_runner.module[POOL]
-    assert "third" in {name for name, _ in pool.opponents._open}
-    # The learner's pool has never played and so has opened nothing.
-    assert not algorithm.learner_group._learner.module[POOL].opponents._open
 
 
 def test_league_seats_need_a_store():

@@ -47,13 +47,6 @@ def test_a_log_that_was_cut_inside_its_heading_begins_again(tmp_path):
     assert iterations(tmp_path) == [3]
 
 
-def test_rows_after_the_checkpoint_are_written_once(tmp_path):
-    size = logged(tmp_path, [1, 2])
-    logged(tmp_path, [3, 4], begins_at=3, logged=size)
-    logged(tmp_path, [3, 4], begins_at=3, logged=size)
-    assert iterations(tmp_path) == [1, 2, 3, 4]
-
-
 def test_rows_are_written_once_in_a_file_that_an_editor_has_made_shorter(tmp_path):
     size = logged(tmp_path, [1, 2])
     logged(tmp_path, [3, 4], begins_at=3, logged=size)
