@@ -23,8 +23,8 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
 from territorial import GameConfig

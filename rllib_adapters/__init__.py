@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.envs.outcomes import outcomes_of
     from rllib_adapters.envs.team_groups import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, policy_of, set_league
-    from rllib_adapters.league.shared_store import SharedStore
+    from rllib_adapters.league.evaluation import SharedStore
     from rllib_adapters.modules.board import BoardModule
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
-    "SharedStore": "rllib_adapters.league.shared_store",
+    "SharedStore": "rllib_adapters.league.evaluation",
     "TerritorialTeamsEnv": "rllib_adapters.envs.team_groups",
     "configure": "rllib_adapters.configuration",
     "configure_league": "rllib_adapters.configuration",

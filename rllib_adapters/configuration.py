@@ -11,19 +11,19 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
-from rllib_adapters.envs.agent_names import POOL, module_of
 from rllib_adapters.envs.env_config import (
     BOTH,
     PACKED,
     PAIRS,
+    POOL,
     EnvConfig,
     draws_snapshots,
     learners_of,
+    module_of,
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
-from rllib_adapters.learning.algorithms import check_algorithm, check_stack
 from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
@@ -110,10 +110,10 @@ def configure(
     """
     for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
         one_of(name, given, known)
-    check_stack(config)
-    check_algorithm(config)
     config = own_config(config)
-    _check_settings(settings)
+    misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
+    if misplaced:
+        raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")
     entries = {name: value for name, value in (env_config or {}).items() if name != "store"}
     options = EnvConfig.from_config(entries)
     specs = {
@@ -138,7 +138,7 @@ def configure(
         pool = pool_settings(settings_of_form(options, form), store_of(store), readable, form)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
-    config.end_with_learners()
+    config.env_config.setdefault("end_when", "no_agents")  # no more is learned from such a game
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(env_runner_cls=RUNNERS[runner])
@@ -179,27 +179,15 @@ def configure_league(
     for learner in league.steps:
         if not any(one.learner == learner for one in league.snapshots.values()):
             league.freeze(learner)
-    first = "" if start is None else _checked_start(start)
-    keeper = LeagueKeeper(league, store_of(store), first)
+    if start is not None:
+        try:
+            PairPolicy.load(start)
+        except OSError as error:
+            raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
+    keeper = LeagueKeeper(league, store_of(store), "" if start is None else os.path.abspath(start))
     own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
     own.league_keeper = keeper
     return own
-
-
-def _checked_start(start: str | os.PathLike[str]) -> str:
-    """Return the path of a file of weights; ValueError names one that is not."""
-    try:
-        PairPolicy.load(start)
-    except OSError as error:
-        raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
-    return os.path.abspath(start)
-
-
-def _check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise TypeError for entries of an ``env_config`` among those of a ``model_config``."""
-    misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
-    if misplaced:
-        raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")
 
 
 def _trainables(

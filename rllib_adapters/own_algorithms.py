@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
-from ray.rllib.core import COMPONENT_LEARNER_GROUP
+from ray.rllib.core import COMPONENT_LEARNER, COMPONENT_LEARNER_GROUP, COMPONENT_RL_MODULE
 from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.agent_names import POOL
-from rllib_adapters.league.curriculum import play
-from rllib_adapters.league.export import PoolReport
-from rllib_adapters.league.restores import begin_new_games, newer_weights, set_games
-from rllib_adapters.learning.appo import TerritorialAPPOLearner
-from rllib_adapters.learning.averages import evaluate_averages, keeps_averages
-from rllib_adapters.learning.equal_batches import keep_batches_equal
-from rllib_adapters.learning.learners import TerritorialIMPALALearner, TerritorialPPOLearner
+from rllib_adapters.envs.env_config import POOL, EnvConfig
+from rllib_adapters.envs.outcomes import taken_from
+from rllib_adapters.league.control import league_of, set_league
+from rllib_adapters.league.curriculum import go_over, play
+from rllib_adapters.learning.learners import (
+    TerritorialAPPOLearner,
+    TerritorialIMPALALearner,
+    TerritorialPPOLearner,
+    WholeStates,
+)
 from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.frozen_pool import check_store, move_store, store_of
-from rllib_adapters.sampling.runner import TerritorialEnvRunner
-from rllib_adapters.sampling.stock_runner import StockEnvRunner
+from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
 from territorial.league import SnapshotStore
 
 LEAGUE = "league"
@@ -60,10 +64,13 @@ class TerritorialAlgorithm(Algorithm):
         self._moved_to = None if store is None else store_of(store)
         self.keeper: Any = None
         """The ``LeagueKeeper``; None: there is no league."""
-        self.pool_report = PoolReport()
-        """Which snapshots on pairs act in the pool, and why."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
@@ -73,8 +80,6 @@ class TerritorialAlgorithm(Algorithm):
             self._take_store()
             super().setup(config)
             keep_batches_equal(self)
-            if keeps_averages(self.config) and self.eval_env_runner_group is not None:
-                evaluate_averages(self)
             if self.keeper is not None:
                 self.keeper.begin(self)
         except BaseException:
@@ -143,7 +148,8 @@ class TerritorialAlgorithm(Algorithm):
         if self.keeper is not None and LEAGUE in state:
             self.keeper.set_state(self, state[LEAGUE])
         if GAMES in state:  # which weights alone, of set_weights(), have not
-            begin_new_games(self)
+            for group in _groups(self):
+                group.foreach_env_runner(_begin_new)
 
     def restore_from_path(self, path: Any, *args: Any, **kwargs: Any) -> None:
         """Go on from a checkpoint, or a part of one, be it older than the present state; called by RLlib."""
@@ -161,28 +167,13 @@ class TerritorialAlgorithm(Algorithm):
 class TerritorialPPO(TerritorialAlgorithm, PPO):
     """PPO for these games."""
 
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return TerritorialPPOConfig()
-
 
 class TerritorialIMPALA(TerritorialAlgorithm, IMPALA):
     """IMPALA for these games."""
 
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return TerritorialIMPALAConfig()
-
 
 class TerritorialAPPO(TerritorialAlgorithm, APPO):
     """Asynchronous PPO for these games."""
-
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return TerritorialAPPOConfig()
 
     def cleanup(self) -> None:
         """End everything, also the thread of a learner in this process; called by RLlib."""
@@ -207,13 +198,35 @@ class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
     runners = tuple(RUNNERS.values())
     learner = TerritorialIMPALALearner
 
-    def check_minibatch(self) -> None:
-        """Raise ValueError, too, for rows that are not a number of whole fragments."""
-        super().check_minibatch()
-        size, fragment = self.minibatch_size, self.get_rollout_fragment_length()
-        if size is not None and size % fragment:
+    def check_batches(self) -> None:
+        """Raise ValueError, too, for rows that are no whole fragments, and for what needs single rows.
+
+        Aggregator actors would make batches in processes of their own; of batches smaller than a sample, some
+        of several learners would get none.
+        """
+        super().check_batches()
+        actors, learning = self.num_aggregator_actors_per_learner, self.learning_options
+        if actors:
             raise ValueError(
-                f"minibatch_size is {size}; with IMPALA and APPO it must be a multiple of "
+                f"num_aggregator_actors_per_learner is {actors}; it must be 0, because frames "
+                "that rows share stay in the process that made the batch"
+            )
+        fragment = self.get_rollout_fragment_length()
+        steps, size = fragment * self.num_envs_per_env_runner, self.train_batch_size_per_learner
+        if self.num_learners > 1 and size < steps:
+            raise ValueError(
+                f"train_batch_size_per_learner is {size}; with {self.num_learners} learners it must be "
+                f"at least {steps}. Each learner needs a whole sample, which has "
+                "rollout_fragment_length times num_envs_per_env_runner steps"
+            )
+        for option, value, wanted in (("share", learning.share, 1), ("held_rows", learning.held_rows, True)):
+            if value != wanted:
+                raise ValueError(
+                    f"{option} is {value}; it must be {wanted}, as IMPALA learns from rows in a sequence"
+                )
+        if self.minibatch_size is not None and self.minibatch_size % fragment:
+            raise ValueError(
+                f"minibatch_size is {self.minibatch_size}; with IMPALA and APPO it must be a multiple of "
                 f"rollout_fragment_length, {fragment}"
             )
 
@@ -250,13 +263,40 @@ CONFIGS: dict[type, type[TerritorialConfig]] = {
 """The configurations of this package, by those of RLlib's that they are made of."""
 
 
+REPLAYS = (
+    "it learns from single steps in a replay buffer, which would keep a copy of the board for every "
+    "agent and step. Its networks estimate values of actions, which a BoardModule does not have"
+)
+OFFLINE = "it learns from recorded data, and not from the games that its runners play"
+REASONS = {
+    "DQN": REPLAYS,
+    "SAC": REPLAYS,
+    "CQL": OFFLINE,
+    "BC": OFFLINE,
+    "MARWIL": OFFLINE,
+    "IQL": OFFLINE,
+    "DreamerV3": "it learns a world model of one agent, which needs another runner",
+}
+"""Why an algorithm is not among those, by its name."""
+
+
 def own_config(config: AlgorithmConfig) -> TerritorialConfig:
     """Return a configuration of this package with all settings of ``config``, which stays as it is.
 
-    ValueError for a class of the user's own that is derived from RLlib's.
+    ValueError for the old API stack, for algorithms that do not learn from these games, and for a class of
+    the user's own that is derived from RLlib's.
     """
+    if not (config.enable_rl_module_and_learner and config.enable_env_runner_and_connector_v2):
+        raise ValueError(
+            "the configuration is for the old API stack, where each policy keeps its own copies "
+            "of observations; leave config.api_stack(...) at its default"
+        )
     if isinstance(config, TerritorialConfig):
         return config.copy(copy_frozen=False)
+    name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
+    if name in REASONS or not isinstance(config, (PPOConfig, IMPALAConfig)):
+        reason = REASONS.get(name, "it was not tested with boards that agents share")
+        raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use PPO, IMPALA or APPO")
     kind = CONFIGS.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))
@@ -268,3 +308,104 @@ def own_config(config: AlgorithmConfig) -> TerritorialConfig:
     settings = vars(config.copy(copy_frozen=False))
     own.__dict__.update({name: value for name, value in settings.items() if name != "algo_class"})
     return own
+
+
+# ---- restores --------------------------------------------------------------------------------------------
+
+
+BELOW_ALL = -(2**62)
+"""A number of weights that stays below those of checkpoints while the thread of a learner counts on."""
+
+
+@contextmanager
+def newer_weights(algorithm: Any) -> Iterator[None]:
+    """Have the weights that learners are given within the block in all learners and runners after it.
+
+    RLlib's learners and runners pass over weights whose sequence number is not above that of their own. So
+    learners have a number below all others when they are given a state, and its weights then get one above
+    all before. Asynchronous learners learn nothing more from batches that waited for them.
+    """
+    learners = algorithm.learner_group
+    (before, *_) = (one.get() for one in learners.foreach_learner(_take_number))
+    try:
+        yield
+    finally:
+        learners.foreach_learner(lambda learner: _set_number(learner, before))
+    weights = f"{COMPONENT_LEARNER}/{COMPONENT_RL_MODULE}"
+    state = learners.get_state(components=[weights], inference_only=True)[COMPONENT_LEARNER]
+    shared = ray.put(state)  # RLlib's own call does not wait, and drops what is sent meanwhile
+    for group in _groups(algorithm):
+        group.foreach_env_runner(lambda runner: _play_with(runner, shared))
+
+
+def set_games(algorithm: Any, env_config: Mapping[str, Any]) -> None:
+    """Let an algorithm play the games of an ``env_config``; who plays is a kept league's to say."""
+    present, wanted = algorithm.config.env_config, dict(env_config)
+    table = league_of(algorithm) if algorithm.keeper else EnvConfig.from_config(wanted).table
+    if "store" in present:
+        wanted["store"] = present["store"]
+    if _others(present) != _others(wanted):
+        wanted.pop("seats", None)
+        go_over(algorithm, {**wanted, "league": table})
+    elif table.to_dict() != league_of(algorithm).to_dict():
+        set_league(algorithm, table)
+
+
+def _others(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of an ``env_config`` that do not say who plays."""
+    known = EnvConfig.from_config(entries).to_dict()
+    return {name: value for name, value in known.items() if name not in ("seats", "league")}
+
+
+def _groups(algorithm: Any) -> list[Any]:
+    return [group for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group) if group]
+
+
+def _take_number(learner: Any) -> int:
+    if isinstance(learner, WholeStates):
+        learner.pass_over_waiting()
+    number = ray_private.updates_of(learner)
+    ray_private.set_updates(learner, BELOW_ALL)
+    return number
+
+
+def _set_number(learner: Any, before: int) -> None:
+    least = before + 1 if before else 0
+    ray_private.set_updates(learner, max(least, ray_private.updates_of(learner)))
+
+
+def _play_with(runner: Any, shared: Any) -> None:
+    if runner.module is not None:
+        runner.set_state(ray.get(shared))
+
+
+def _begin_new(runner: Any) -> None:
+    """Let a runner begin with new games; those of before, and how they ended, are forgotten."""
+    taken_from(runner)
+    ray_private.set_needs_reset(runner, True)
+    if runner.module is not None and POOL in runner.module:
+        # A snapshot that is open may be replaced by another one of its name before it acts again.
+        runner.module[POOL].opponents.close()
+
+
+# ---- several asynchronous learners -----------------------------------------------------------------------
+
+
+def keep_batches_equal(algorithm: Any) -> None:
+    """Keep learners of an algorithm that wait for one another from waiting without end.
+
+    RLlib sends the parts of a batch to all learners but those that have enough of them waiting. Gradients are
+    means over all learners, so a learner that got one part more waits for a partner that will not come. Here
+    a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
+    """
+    if not isinstance(algorithm.config, IMPALAConfig) or algorithm.config.num_learners < 2:
+        return
+    manager = ray_private.manager_of(algorithm.learner_group)
+    send = manager.foreach_actor_async
+
+    def send_to_all_or_none(func: Any, tag: str | None = None, **kwargs: Any) -> int:
+        if func == "update" and not ray_private.has_room(manager, tag):
+            return 0
+        return int(send(func, tag, **kwargs))
+
+    manager.foreach_actor_async = send_to_all_or_none

@@ -19,14 +19,21 @@ READ_IN = ("2.55.1", "2.60.0")
 
 
 class RayNames(NamedTuple):
-    """Names of one owner, a module or a class of Ray."""
+    """Names of one owner, a module or a class of Ray.
+
+    Args:
+        owner: where they are.
+        names: the names.
+        without: what would break if they went.
+        public: the public way to the same, if there is one.
+        read_in: the releases in which they were read.
+
+    """
 
     owner: str
     names: tuple[str, ...]
     without: str
-    """What would break if they went."""
     public: str = "none"
-    """The public way to the same, if there is one."""
     read_in: tuple[str, ...] = READ_IN
 
 
@@ -449,12 +456,8 @@ def manager_of(learner_group: Any) -> Any:
     return learner_group._worker_manager
 
 
-def waiting_calls(manager: Any, tag: str | None) -> list[int]:
-    """Return how many calls wait at each of a manager's actors."""
+def has_room(manager: Any, tag: str | None) -> bool:
+    """Return whether another call may wait at each of a manager's actors."""
     states = manager._remote_actor_states
-    return [states[i].get_num_in_flight_requests(tag) for i in manager.actor_ids()]
-
-
-def most_waiting(manager: Any) -> int:
-    """Return how many calls may wait at an actor."""
-    return int(manager._max_remote_requests_in_flight_per_actor)
+    waiting = max(states[i].get_num_in_flight_requests(tag) for i in manager.actor_ids())
+    return bool(waiting < manager._max_remote_requests_in_flight_per_actor)

@@ -142,7 +142,7 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
     from ray.rllib.algorithms.ppo import PPOConfig
 
     from rllib_adapters.configuration import configure
-    from rllib_adapters.envs.agent_names import MAIN
+    from rllib_adapters.envs.env_config import MAIN
     from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 
     torch.manual_seed(seed)

@@ -43,9 +43,8 @@ from torch import Tensor
 from benchmarks import harness
 from benchmarks.rllib.league_seats import BOTS, LEARNER, NETWORKS, LeagueNetwork, names_of, spread
 from rllib_adapters.configuration import configure
-from rllib_adapters.envs.agent_names import POOL
-from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.league.export import network_of
+from rllib_adapters.envs.env_config import POOL, EnvConfig
+from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig, VecGame

@@ -63,7 +63,7 @@ def train(run: Path, minutes: float) -> None:
     """Train, or go on."""
     arguments = [str(run), "--minutes", str(minutes)]
     arguments += ["--resume"] if (run / "run.json").exists() else ["--preset", "features"]
-    command = [sys.executable, "-W", "ignore", "-m", "rllib_adapters.train.cli", *arguments]
+    command = [sys.executable, "-W", "ignore", "-m", "territorial", "train", *arguments]
     subprocess.run(command, check=True)
 
 

@@ -13,7 +13,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from torch import nn
 
 from rllib_adapters.configuration import configure
-from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.league.control import NETWORK, freeze
 from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule

@@ -34,11 +34,11 @@ from typing import Any
 import ray
 
 from benchmarks import harness
-from rllib_adapters.train.memory_watch import MB, RAY, describe, kind_of
 from rllib_adapters.train.options import PRESETS, Training
-from rllib_adapters.train.run import Run, start_ray
+from rllib_adapters.train.run import RAY, Run, kind_of, start_ray
 from territorial.cli import options
-from territorial.memory.measure import measure
+from territorial.memory.measure import Memory, measure
+from territorial.memory.plan import MB
 
 CAPACITY = 32
 """Snapshots that the league keeps; a shorter run keeps fewer, so that it is full after a fifth."""
@@ -48,6 +48,15 @@ JUDGED = 100
 """Iterations from which on the bounds count; those of fewer are a matter of a few games."""
 UNLIMITED = 10.0**6
 """Minutes that no run takes."""
+
+
+def describe(memory: Memory) -> dict[str, Any]:
+    """Return ``measure``, ``total`` and ``private`` of what was measured, and ``kinds``, bytes by process."""
+    kinds: dict[str, int] = {}
+    for process in memory.processes:
+        kind = kind_of(process.pid, process.name)
+        kinds[kind] = kinds.get(kind, 0) + process.nbytes
+    return {"measure": memory.measure, "total": memory.total, "private": memory.private, "kinds": kinds}
 
 
 def training_of(preset: str, iterations: int, runners: int) -> Training:
@@ -61,7 +70,6 @@ def training_of(preset: str, iterations: int, runners: int) -> Training:
         agent_seats=8,
         exploiter_seats=0,
         snapshot_seats=12,
-        together_seats=0,
         bot_seats=12,
         capacity=min(CAPACITY, iterations // 5),
         freeze_every=1,

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from rllib_adapters.envs.agent_names import POOL, module_of
-from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, EnvConfig
-from rllib_adapters.envs.spaces import SHARED, ByteBox
+from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL, EnvConfig, module_of
 from territorial.actions.encoding import unflatten
 from territorial.actions.formats import CandidateFormat, DiscreteFormat
 from territorial.engine.last_launches import Launches
@@ -108,7 +106,11 @@ class PairInterface(AgentInterface):
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
         whole = self._observed(games, seats)
-        return {**_numbers_of(whole), "action_mask": self._masks_of(whole, games, seats)}
+        if isinstance(self.format, CandidateFormat):  # the masks of candidates are what is seen of them
+            masks = self.format.masks_of(whole.pairs[:, :, LEGAL] > 0)
+        else:
+            masks = self.masks(games, seats)
+        return {**_numbers_of(whole), "action_mask": masks}
 
     def numbers(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers and the targets of candidates alone."""
@@ -116,12 +118,6 @@ class PairInterface(AgentInterface):
 
     def _observed(self, games: Ints, seats: Ints) -> PairObservations:
         return self.game.pair_observer.observe(games, seats, self._pair_rows)
-
-    def _masks_of(self, seen: PairObservations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
-        """Return the masks; those of candidates are what is ``seen`` of them."""
-        if isinstance(self.format, CandidateFormat):
-            return self.format.masks_of(seen.pairs[:, :, LEGAL] > 0)
-        return self.masks(games, seats)
 
 
 def _numbers_of(whole: PairObservations) -> Arrays:
@@ -201,3 +197,57 @@ def frames_of(options: EnvConfig) -> int:
 def needs_observations(options: EnvConfig) -> bool:
     """Return whether the engine has to observe the games: pairs are read as the games stand."""
     return options.shows_boards or not options.options_of(PAIRS).action_format.startswith("pairs")
+
+
+# ---- parts of spaces -------------------------------------------------------------------------------------
+
+
+SHARED = ("observations", "players", "borders", "globals")
+"""The keys of an observation whose arrays are the same for all agents of a game."""
+
+NAME_BYTES = 128
+"""Room for the name of a snapshot in UTF-8; the rest is zero."""
+
+
+class ByteBox(spaces.Box):
+    """``Box(0, 255, shape, uint8)`` whose bounds take no memory and are not shipped.
+
+    Episodes carry their spaces with them, and an ordinary ``Box`` has four arrays of its own shape: as
+    much again as the board.
+    """
+
+    def __init__(self, shape: tuple[int, ...], seed: int | None = None) -> None:
+        super().__init__(0, 255, (1,), np.uint8, seed=seed)
+        self._shape = tuple(shape)
+        for name in ("low", "high", "bounded_below", "bounded_above"):
+            setattr(self, name, np.broadcast_to(getattr(self, name)[0], self._shape))
+
+    def __repr__(self) -> str:
+        return f"ByteBox({self._shape})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ByteBox, (self._shape,)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ByteBox:
+        return ByteBox(self._shape)
+
+
+def frozen_space(agents: spaces.Dict) -> spaces.Dict:
+    """Return the space of a frozen seat: that of the agents, and the name of the snapshot that plays."""
+    return spaces.Dict({**agents.spaces, "opponent": ByteBox((NAME_BYTES,))})
+
+
+def encode_name(name: str) -> npt.NDArray[np.uint8]:
+    """Return a name as uint8 (128,); ValueError if it does not fit."""
+    data = name.encode()
+    if not 0 < len(data) <= NAME_BYTES or b"\0" in data:
+        raise ValueError(
+            f"the name of the opponent {name!r} has {len(data)} bytes; it must have 1 to "
+            f"{NAME_BYTES}, none of them zero"
+        )
+    return np.frombuffer(data.ljust(NAME_BYTES, b"\0"), np.uint8)
+
+
+def decode_name(data: npt.NDArray[np.uint8]) -> str:
+    """Return the name that ``encode_name`` made uint8 (128,) of."""
+    return data.tobytes().rstrip(b"\0").decode()

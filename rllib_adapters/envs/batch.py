@@ -19,6 +19,7 @@ from rllib_adapters.envs.single import (
     HouseBots,
     are_in_pool,
     check_new_league,
+    ending_of,
     seats_of_agents,
     spaces_of_agents,
 )
@@ -30,26 +31,30 @@ from territorial.typing import Bools
 
 
 class BatchStep(NamedTuple):
-    """A step of E games with P seats. A game that had ended took no step and was reset."""
+    """A step of E games with P seats. A game that had ended took no step and was reset.
+
+    Args:
+        stepped: (E,) the games that took the step.
+        learners: (E, P) the learning seats that acted.
+        frozen: (E, P) the frozen seats that acted.
+        rewards: (E, P); 0 for games that took no step.
+        terminated: (E, P) learning seats whose last step it was, by their end or the game's.
+        truncated: (E, P) learning seats that were cut off alive.
+        done: (E,) games that are over for RLlib.
+        cut: (E,) games among these that were cut off by ``max_cycles``.
+        begun: the numbers of the games that were reset.
+
+    """
 
     stepped: Bools
-    """(E,) the games that took the step."""
     learners: Bools
-    """(E, P) the learning seats that acted."""
     frozen: Bools
-    """(E, P) the frozen seats that acted."""
     rewards: npt.NDArray[np.float32]
-    """(E, P); 0 for games that took no step."""
     terminated: Bools
-    """(E, P) learning seats whose last step it was, by their end or the game's."""
     truncated: Bools
-    """(E, P) learning seats that were cut off alive."""
     done: Bools
-    """(E,) games that are over for RLlib."""
     cut: Bools
-    """(E,) games among these that were cut off by ``max_cycles``."""
     begun: npt.NDArray[np.int64]
-    """The numbers of the games that were reset."""
 
 
 class GameView(MultiAgentEnv):
@@ -240,12 +245,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
 
     def ending(self, k: int, seat: int) -> dict[str, float]:
         """Return the info of a seat, 1..P, of game ``k`` that has ended, as the one environment gives it."""
-        state = self.game.state
-        return {
-            "place": float(state.place2[k, seat]) / 2,
-            "land": float(state.land[k, seat]),
-            "tick": float(state.tick[k]),
-        }
+        return ending_of(self.game.state, k, seat)
 
     def close_extras(self, **_: Any) -> None:
         """Free what the engine holds outside Python's memory."""

@@ -1,4 +1,4 @@
-"""What an environment for RLlib is made with: the ``env_config``, checked."""
+"""What an environment for RLlib is made with: the ``env_config``, checked; and the names of its agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rllib_adapters.envs.agent_names import MAIN, POOL
 from territorial import bots
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
@@ -109,7 +108,10 @@ class EnvConfig:
             _check_league(self.league, self.config.num_players, self.seats)
         check_values(self)
         self._check_forms()
-        _check_store(self.store)
+        if self.store is not None and not isinstance(self.store, SnapshotStore):
+            raise TypeError(
+                f"store is {self.store!r}; it must be a territorial.league.SnapshotStore, or its folder"
+            )
 
     def _read(self) -> None:
         """Make objects of what was given as plain data."""
@@ -302,11 +304,6 @@ def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
             )
 
 
-def _check_store(store: Any) -> None:
-    if store is not None and not isinstance(store, SnapshotStore):
-        raise TypeError(f"store is {store!r}; it must be a territorial.league.SnapshotStore, or its folder")
-
-
 def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     if seats is None:
         return
@@ -335,15 +332,12 @@ def _check_league(league: Any, num_players: int, seats: Any) -> None:
                 f"the league has trainable:{name}; its name must have letters, digits, - and _ "
                 f"only, and not be {POOL!r}"
             )
-    if not any(_only_learns(group) for group in league.groups):
+    kinds = [{player.kind for player, weight in group.players.items() if weight} for group in league.groups]
+    if {"trainable"} not in kinds:
         raise ValueError(
             f"no group of the league has only players that learn, such as trainable:{MAIN}; one "
             "group must, so that every game has an agent that learns"
         )
-
-
-def _only_learns(group: Group) -> bool:
-    return {player.kind for player, weight in group.players.items() if weight} == {"trainable"}
 
 
 def learners_of(league: LeagueTable) -> list[str]:
@@ -382,3 +376,31 @@ def _roles(group: Group, drawn_only: bool) -> set[str]:
         for player, weight in group.players.items()
         if weight or (player.kind == "trainable" and not drawn_only)
     }
+
+
+# ---- names -----------------------------------------------------------------------------------------------
+
+
+MAIN, POOL = "main", "pool"
+"""The modules: the one that learns by default, and the one that plays all frozen seats."""
+
+AGENT_PREFIX, FROZEN_PREFIX = "player_", "frozen_"
+
+
+def learner_name(player: str, i: int) -> str:
+    """Return the agent that plays seat ``i``, 0.., for ``trainable:PLAYER``.
+
+    It is ``player_i`` for "main", and ``PLAYER:player_i`` for all others.
+    """
+    return f"{AGENT_PREFIX}{i}" if player == MAIN else f"{player}:{AGENT_PREFIX}{i}"
+
+
+def frozen_name(i: int) -> str:
+    """Return the agent that plays seat ``i``, 0.., for whatever snapshot is drawn."""
+    return f"{FROZEN_PREFIX}{i}"
+
+
+def module_of(agent_id: str, episode: Any = None, **_: Any) -> str:
+    """Return which module acts for an agent; this is RLlib's mapping function."""
+    player, _colon, seat = agent_id.rpartition(":")
+    return player or (POOL if seat.startswith(FROZEN_PREFIX) else MAIN)

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import AgentInterface, Interfaces, frames_of, needs_observations
-from rllib_adapters.envs.agent_names import MAIN, POOL, frozen_name, learner_name, module_of
-from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
-from rllib_adapters.envs.frozen_networks import FrozenNetworks
+from rllib_adapters.envs.agent_interface import (
+    AgentInterface,
+    Interfaces,
+    encode_name,
+    frames_of,
+    frozen_space,
+    needs_observations,
+)
+from rllib_adapters.envs.env_config import (
+    MAIN,
+    POOL,
+    EnvConfig,
+    frozen_name,
+    learner_name,
+    module_of,
+    roles_by_seat,
+)
 from rllib_adapters.envs.outcomes import Outcomes
-from rllib_adapters.envs.spaces import encode_name, frozen_space
 from territorial.bots import Network, PythonBot
 from territorial.engine.compiling import compile_steps
+from territorial.engine.game_arrays import GameArrays
 from territorial.engine.last_launches import Launches
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame
-from territorial.league import LeagueTable, Player
+from territorial.league import LeagueTable, Player, SnapshotStore, UnknownSnapshotError
 from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -37,7 +51,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
     any other ``trainable:NAME``. A bot plays within the engine and is not shown, and so does a snapshot in
     ``store`` that was exported. Any other snapshot plays as ``frozen_i``, through a ``FrozenPool``. Who gets
     which seat is drawn at every reset from the table ``league``. So an agent's name always says which module
-    acts for it: ``agents.module_of`` is the mapping function.
+    acts for it: ``env_config.module_of`` is the mapping function.
 
     **Observations.** Flat dicts. The first four arrays are made for every step and are one object in
     the dicts of all agents:
@@ -158,7 +172,10 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             # An episode of which all agents are truncated one by one is a terminated one to RLlib, and what
             # comes after it would count as nothing: only "__all__" says that it was cut.
             {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
-            {agent: told | (self._ending(agent) if is_last[agent] else {}) for agent in playing},
+            {
+                agent: told | (ending_of(self.game.state, 0, self._seats[agent]) if is_last[agent] else {})
+                for agent in playing
+            },
         )
         if is_cut or is_over:
             self.outcomes.add(self._players, self.game.state, 0, is_cut=is_cut)
@@ -228,13 +245,14 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         launches = self.interfaces.launches()
         return {} if launches is None else {"launches": Launches(*(table[0] for table in launches))}
 
-    def _ending(self, agent: str) -> dict[str, float]:
-        state, seat = self.game.state, self._seats[agent]
-        return {
-            "place": float(state.place2[0, seat]) / 2,
-            "land": float(state.land[0, seat]),
-            "tick": float(state.tick[0]),
-        }
+
+def ending_of(state: GameArrays, k: int, seat: int) -> dict[str, float]:
+    """Return the info of a seat, 1..P, of game ``k`` that has ended."""
+    return {
+        "place": float(state.place2[k, seat]) / 2,
+        "land": float(state.land[k, seat]),
+        "tick": float(state.tick[k]),
+    }
 
 
 class HouseBots:
@@ -260,16 +278,16 @@ class HouseBots:
     def _seat(self, player: Player) -> Seat:
         if player.kind == "snapshot":
             return self._networks.network(player.name) or self._of_frozen
-        return self._own(player.seat)
-
-    def _own(self, seat: Seat) -> Seat:
+        seat = player.seat
         return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat
 
 
 def are_in_pool(players: Sequence[Player], seats: Sequence[Seat]) -> list[bool]:
     """Return which of the players of ``seats`` are snapshots that act in the pool."""
-    pairs = zip(players, seats, strict=True)
-    return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in pairs]
+    return [
+        player.kind == "snapshot" and not isinstance(seat, Network)
+        for player, seat in zip(players, seats, strict=True)
+    ]
 
 
 def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
@@ -293,7 +311,7 @@ def spaces_of_agents(
     frozen = {form: frozen_space(space) for form, space in seen.items() if form == interfaces.frozen_form}
     acts = {agent: interfaces.by_form[interfaces.form_of(agent)].format.space for agent in agents}
     return {
-        agent: (frozen if is_frozen(agent) else seen)[interfaces.form_of(agent)] for agent in agents
+        agent: (frozen if module_of(agent) == POOL else seen)[interfaces.form_of(agent)] for agent in agents
     }, acts
 
 
@@ -308,6 +326,54 @@ def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: Leag
             )
 
 
-def is_frozen(agent: str) -> bool:
-    """Return whether an agent is a frozen seat."""
-    return module_of(agent) == POOL
+# ---- snapshots in the engine -----------------------------------------------------------------------------
+
+
+_open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary()
+"""The networks of this process, by file, content and interval: all its environments share them."""
+
+
+class FrozenNetworks:
+    """The networks of one environment's snapshots, each of which is opened when it first gets a seat.
+
+    They decide whenever agents do. Where the episode goes on while a frozen seat lives, there are none: the
+    engine knows of agents alone whether they live.
+
+    Args:
+        options: of the environment; ``store`` has the snapshots.
+
+    """
+
+    def __init__(self, options: EnvConfig) -> None:
+        self._store = options.store if options.end_when == "no_agents" else None
+        self._interval = options.interval
+        self._networks: dict[str, Network | None] = {}
+
+    def network(self, name: str) -> Network | None:
+        """Return the network of a snapshot; None if it has none, or if there is no such snapshot yet.
+
+        The pool plays it then, and says what is wrong. NetworkError for a file that is damaged.
+        """
+        if self._store is None:
+            return None
+        if name not in self._networks:
+            try:
+                self._networks[name] = _opened(self._store, name, self._interval)
+            except (UnknownSnapshotError, FileNotFoundError):
+                return None
+        return self._networks[name]
+
+    def keep(self, names: Collection[str]) -> None:
+        """Release all but the snapshots ``names``; the engine keeps those that play until their games end."""
+        self._networks = {name: self._networks[name] for name in self._networks.keys() & set(names)}
+
+
+def _opened(store: SnapshotStore, name: str, interval: int) -> Network | None:
+    found = store.network(name)
+    if found is None:
+        return None
+    key = str(found.path), found.sha256, interval
+    network = _open.get(key)
+    if network is None:
+        network = _open[key] = Network(found.path, interval=interval)
+    return network

@@ -10,25 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters.envs.outcomes import outcomes_of
-from rllib_adapters.league.control import freeze, set_league, set_weights, start_with
+from rllib_adapters.league.control import freeze, give_weights, set_league, start_with
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
-from territorial.league.writer import only_writer
 from territorial.nets import PairPolicy
-from territorial.snapshots.errors import SnapshotError
+from territorial.snapshots.manifest import SnapshotError
+from territorial.snapshots.store import only_writer
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
-
-
-def add_callback(config: AlgorithmConfig, callback: Any) -> None:
-    """Let ``callback(algorithm=, result=, ...)`` be called after every iteration, beside those there are."""
-    found = config.callbacks_on_train_result
-    others = list(found) if isinstance(found, (list, tuple)) else [found] if found else []
-    config.callbacks(on_train_result=[*others, callback])
 
 
 def league_in(algorithm: Algorithm) -> League:
@@ -185,7 +177,7 @@ class LeagueKeeper:
         self._keep(algorithm, learner, name, replace=had)  # first: an interrupted run writes a checkpoint
         frozen = self.league.freeze(learner)
         if frozen.starts_anew:
-            set_weights(algorithm, learner, self.store, f"{learner}{START}")
+            give_weights(algorithm, learner, self.store.load(f"{learner}{START}"))
         return frozen.name
 
     def _keep(self, algorithm: Algorithm, learner: str, name: str, *, replace: bool = False) -> None:

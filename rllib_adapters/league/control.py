@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,15 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.envs.env_config import EnvConfig, learners_of
-from rllib_adapters.league.export import NOT_EXPORTED, network_of
-from rllib_adapters.learning.averages import averaged_in, keeps_averages
+from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.league import LeagueTable, SnapshotStore
-from territorial.nets.pair_policy import PairPolicy
+from territorial.nets import ExportError, PairPolicy
+from territorial.nets.pair_calibration import rows_of_config
+from territorial.nets.pair_export import in_whole_numbers
 from territorial.nets.policy import Policy
 
 NETWORK = "policy."
@@ -36,53 +36,54 @@ def freeze(
     name: str,
     *,
     module: str = MAIN,
-    averaged: bool | None = None,
     replace: bool = False,
     **metadata: Any,
 ) -> None:
     """Add the present weights of a module that learns to a store, as a snapshot.
 
     Those of a ``PairModule`` are exported as well, so that the engine can play the snapshot. Where too many
-    choices would change, the pool plays it, and the metadata say why: ``not_exported``.
+    choices would change, the pool plays it; a line of the log and the metadata, ``not_exported``, say why.
 
     Args:
         algorithm: the algorithm that trains the module.
         store: the store, or its folder.
         name: name of the snapshot; a name can be added once, unless ``replace`` is given.
         module: name of the module; default "main".
-        averaged: whether averages of the weights are added; default None: if ``config.learning`` keeps them.
         replace: whether it takes the place of a snapshot of that name; default False.
         metadata: whatever is worth knowing about the snapshot later, such as the iteration.
 
     Raises:
-        ValueError: for a module that does not learn, for a name that is taken or not allowed, and for
-            averages that are not kept.
+        ValueError: for a module that does not learn, and for a name that is not allowed.
+        FileExistsError: for a name that is taken.
 
     """
-    spec, weights = _spec_of(algorithm, module, "manifest"), weights_of(algorithm, module, averaged)
-    network = _network_of(spec, weights, EnvConfig.from_config(algorithm.config.env_config))
-    about = {**metadata, NOT_EXPORTED: network} if isinstance(network, str) else metadata
+    spec, weights = _spec_of(algorithm, module, "manifest"), weights_of(algorithm, module)
+    network = None
+    if issubclass(spec.module_class, PairModule):
+        options = EnvConfig.from_config(algorithm.config.env_config)
+        network = network_of(spec.module_class, _policy(spec, weights), options)
+    about = dict(metadata)
+    if isinstance(network, str):
+        about[NOT_EXPORTED] = network
+        _log.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
     manifest = spec.module_class.manifest(spec.model_config, **about)
     content = pieces(network) if isinstance(network, NetworkFile) else None
     store_of(store).add(name, weights, manifest, network=content, replace=replace)
 
 
-def policy_of(
-    algorithm: Algorithm, module: str = MAIN, *, averaged: bool | None = None
-) -> PairPolicy | Policy:
+def policy_of(algorithm: Algorithm, module: str = MAIN) -> PairPolicy | Policy:
     """Return a new network with the present weights of a module that learns; ``PairPolicy.export`` writes it.
 
     Args:
         algorithm: the algorithm that trains the module.
         module: name of the module; default "main".
-        averaged: whether it gets averages of the weights; default None: if ``config.learning`` keeps them.
 
     Raises:
-        ValueError: for a module that does not learn, and for averages that are not kept.
+        ValueError: for a module that does not learn.
         TypeError: for a class of your own that cannot make its network by itself, by ``make_policy``.
 
     """
-    return _policy(_spec_of(algorithm, module, "make_policy"), weights_of(algorithm, module, averaged))
+    return _policy(_spec_of(algorithm, module, "make_policy"), weights_of(algorithm, module))
 
 
 def _policy(spec: Any, weights: Mapping[str, npt.NDArray[np.float32]]) -> PairPolicy | Policy:
@@ -90,15 +91,6 @@ def _policy(spec: Any, weights: Mapping[str, npt.NDArray[np.float32]]) -> PairPo
     policy: PairPolicy | Policy = spec.module_class.make_policy(spec.model_config)
     policy.load_state_dict({key: torch.tensor(array) for key, array in weights.items()})
     return policy
-
-
-def _network_of(
-    spec: Any, weights: Mapping[str, npt.NDArray[np.float32]], options: EnvConfig
-) -> NetworkFile | str | None:
-    """Return what ``export.network_of`` says of a module with ``weights``."""
-    if not issubclass(spec.module_class, PairModule):
-        return None
-    return network_of(spec.module_class, _policy(spec, weights), options)
 
 
 def _spec_of(algorithm: Algorithm, module: str, needed: str) -> Any:
@@ -115,28 +107,10 @@ def _spec_of(algorithm: Algorithm, module: str, needed: str) -> Any:
     return specs[module]
 
 
-def weights_of(
-    algorithm: Algorithm, module: str, averaged: bool | None = False
-) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the weights of the network of a module that learns, by the names that snapshots have.
-
-    ``averaged``: as in ``freeze``.
-    """
-    keeps = keeps_averages(algorithm.config)
-    if averaged and not keeps:
-        raise ValueError(
-            "averaged is True, but no averages are kept; use config.learning(averaged_weights=...)"
-        )
-    if keeps and averaged is not False:
-        weights = averaged_in(algorithm, [module])[module]
-    else:
-        weights = algorithm.learner_group.get_weights([module])[module]
+def weights_of(algorithm: Algorithm, module: str) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the weights of the network of a module that learns, by the names that snapshots have."""
+    weights = algorithm.learner_group.get_weights([module])[module]
     return {key.removeprefix(NETWORK): array for key, array in weights.items() if key.startswith(NETWORK)}
-
-
-def set_weights(algorithm: Algorithm, module: str, store: SnapshotStore, name: str) -> None:
-    """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
-    _give_weights(algorithm, module, store.load(name))
 
 
 def start_with(algorithm: Algorithm, policy: PairPolicy, source: str) -> None:
@@ -153,11 +127,11 @@ def start_with(algorithm: Algorithm, policy: PairPolicy, source: str) -> None:
                 f"start is {source!r}, a network on pairs of size {policy.size!r}; the network of module "
                 f"{module!r} is another one, and it must be the same"
             )
-        _give_weights(algorithm, module, arrays)
+        give_weights(algorithm, module, arrays)
 
 
-def _give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Give a module weights by the names that snapshots have."""
+def give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
     weights = {f"{NETWORK}{key}": np.array(array) for key, array in arrays.items()}
     algorithm.learner_group.set_weights({module: weights})
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
@@ -182,9 +156,6 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
             could not.
 
     """
-    store = EnvConfig.from_config(algorithm.config.env_config).store
-    if store is not None:
-        algorithm.pool_report.update(store, league.names("snapshot"))
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
     _remember(algorithm.config, league)
@@ -219,3 +190,27 @@ def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
     """Write the table into a config, for checkpoints; in place, as an algorithm's config is frozen."""
     config.env_config.pop("seats", None)
     config.env_config["league"] = league
+
+
+# ---- networks of snapshots for the engine ----------------------------------------------------------------
+
+
+NOT_EXPORTED = "not_exported"
+"""In the metadata of a snapshot on pairs: why the engine cannot play it."""
+_log = logging.getLogger(__name__)
+_rows = lru_cache(maxsize=1)(rows_of_config)
+"""The states on which scales are measured and choices compared, of the games that are played."""
+
+
+def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:
+    """Return what the engine plays for ``policy``, or a text that says why it cannot."""
+    if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
+        return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
+    if policy.teams:
+        return "its games have teams, and the engine shows networks no allies"
+    candidates = options.options_of(PAIRS).pair_rows(options.config).candidates
+    rows = _rows(options.config, candidates)
+    try:
+        return in_whole_numbers(policy, interval=options.interval, num_candidates=candidates, rows=rows)
+    except ExportError as error:
+        return str(error)

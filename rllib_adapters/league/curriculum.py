@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,6 @@ from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.frozen_pool import FrozenPool, form_of_pool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
-
-Lesson = Callable[[Mapping[str, Any]], "Mapping[str, Any] | None"]
-"""From the result of an iteration to the entries of the ``env_config`` that shall be from now on, or None."""
 
 
 def set_env(algorithm: Algorithm, **changes: Any) -> None:
@@ -45,10 +42,10 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
 
 def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
     """Let all runners play games of the ``env_config`` ``wanted``, as :func:`set_env` does."""
-    present = algorithm.config.env_config
-    if _is_same(present, wanted):
+    present, options = env_of(algorithm), EnvConfig.from_config(wanted)
+    if present.to_dict() == options.to_dict():
         return
-    _check(algorithm, EnvConfig.from_config(present), EnvConfig.from_config(wanted))
+    _check(algorithm, present, options)
     own = evaluation_entries(algorithm.config)
     evaluated = None if own is None else changed_entries(wanted, own)
     algorithm.env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
@@ -56,44 +53,12 @@ def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
     if algorithm.eval_env_runner_group and evaluated is not None:
         algorithm.eval_env_runner_group.foreach_env_runner(partial(play, env_config=evaluated))
         _remember(algorithm.evaluation_config, evaluated)
-    algorithm.learner_group.foreach_learner(partial(_learn, env_config=wanted))
+    algorithm.learner_group.foreach_learner(lambda learner: _resize(learner.module, None, wanted))
 
 
 def env_of(algorithm: Algorithm) -> EnvConfig:
     """Return the settings of the games that the algorithm plays."""
     return EnvConfig.from_config(algorithm.config.env_config)
-
-
-class Curriculum:
-    """Changes the games after iterations, as a callable says::
-
-        def lesson(result):
-            if result["env_runners"].get("place", 8) < 3:
-                return {"seats": ["agent"] * 2 + ["metronome"] * 6}
-
-
-        config.callbacks(on_train_result=Curriculum(lesson))
-
-    Args:
-        lesson: gets the result of every iteration; returns the keywords of :func:`set_env`, or None for no
-            change. It may always return the same ones: nothing happens then.
-
-    With custom callbacks, call ``set_env(algorithm, ...)`` there, in ``on_train_result``.
-
-    """
-
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson = lesson
-
-    def __call__(self, *, algorithm: Any, result: Mapping[str, Any], **_: Any) -> None:
-        """Change the games; called by RLlib."""
-        changes = self.lesson(result)
-        if changes:
-            set_env(algorithm, **changes)
-
-
-def _is_same(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return EnvConfig.from_config(present).to_dict() == EnvConfig.from_config(wanted).to_dict()
 
 
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
@@ -162,11 +127,6 @@ def play(runner: Any, env_config: Mapping[str, Any]) -> None:
         runner.make_env()
     if runner.module is not None:
         _resize(runner.module, before, env_config)
-
-
-def _learn(learner: Any, env_config: Mapping[str, Any]) -> None:
-    """Have the modules of a learner look at other games."""
-    _resize(learner.module, None, env_config)
 
 
 def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from ray.rllib.connectors.learner import GeneralAdvantageEstimation
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.evaluation.postprocessing import Postprocessing
@@ -15,8 +16,7 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
 from torch import Tensor
 
-from rllib_adapters.learning.held_rows import could_only_hold, look_through
-from rllib_adapters.learning.rows import rows_of
+from rllib_adapters.learning.rows import could_only_hold, look_through, rows_of
 from territorial.typing import Bools
 
 CHECKED = 32
@@ -71,7 +71,9 @@ class Advantages(GeneralAdvantageEstimation):
         again[sample] = True
         values = _computed(module, rows_of(columns, again.nonzero().flatten()))
         seen = ~added[again]
-        if not _are_near(sent[again][seen], values[seen]):
+        computed = values[seen]
+        away = (sent[again][seen] - computed).abs()
+        if len(away) and away.max() > TOLERANCE * computed.abs().max():
             return _computed(module, columns)
         own: Tensor = sent.clone()
         own[added] = values[~seen]
@@ -103,8 +105,42 @@ def _computed(module: Any, columns: Mapping[str, Any]) -> Tensor:
     return values.detach()
 
 
-def _are_near(sent: Tensor, computed: Tensor) -> bool:
-    """Return whether values are the same but for rounding."""
-    if not len(sent):
-        return True
-    return bool((sent - computed).abs().max() <= TOLERANCE * computed.abs().max())
+# ---- what comes before them ------------------------------------------------------------------------------
+
+
+class BootstrapRows(AddOneTsToEpisodesAndTruncate):
+    """RLlib's connector, whose marks of rows go into the batch as arrays and not one by one."""
+
+    @staticmethod
+    def add_n_batch_items(
+        batch: dict[str, Any],
+        column: str,
+        items_to_add: Any,
+        num_items: int,
+        single_agent_episode: Any = None,
+    ) -> None:
+        """Add the marks of an episode; called by RLlib."""
+        marks = np.array(items_to_add)
+        ConnectorV2.add_n_batch_items(batch, column, marks, num_items, single_agent_episode)
+
+
+class EpisodeEnds(ConnectorV2):
+    """Moves the marks of ends by a row where RLlib has put some that are wrong; else changes nothing.
+
+    RLlib adds a row to every piece of an episode, for the value of what was seen last. Releases before
+    https://github.com/ray-project/ray/pull/59958 mark every such row as terminated and take the value of a
+    terminated row for 0. What comes after a cut counts for nothing, and neither does the value of the last
+    state before an end. In those releases' recursion the targets are right if an end is marked at the
+    added row alone, and a cut at every added row.
+    """
+
+    def __call__(self, *, batch: Mapping[str, Any], **_: Any) -> Any:
+        """Correct the columns of all modules in place, tensors (rows,) that loss masks belong to."""
+        for rows in batch.values():
+            added = ~rows[Columns.LOSS_MASK].bool()
+            ends = rows[Columns.TERMINATEDS]
+            if ends[added].any():  # later releases mark none
+                moved = ends & added
+                moved[added] = ends[added.roll(-1)]
+                rows[Columns.TERMINATEDS], rows[Columns.TRUNCATEDS] = moved, added
+        return batch

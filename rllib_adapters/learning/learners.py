@@ -1,37 +1,42 @@
-"""RLlib's learners, for modules that do not always get rows, and for batches whose rows share frames."""
+"""RLlib's learners: Adam in one pass, modules that may get no rows, and batches whose rows share frames."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
+import threading
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
-from torch import distributed
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
+from torch import Tensor, distributed
 
 from rllib_adapters import ray_private
-from rllib_adapters.learning.advantages import Advantages
-from rllib_adapters.learning.averages import WeightAverages
-from rllib_adapters.learning.bf16_learning import learn_in_bf16
-from rllib_adapters.learning.bootstrap_rows import BootstrapRows
-from rllib_adapters.learning.drawn_rows import ROW_WEIGHTS, DrawnRows
-from rllib_adapters.learning.episode_ends import EpisodeEnds
-from rllib_adapters.learning.held_rows import WithoutHeldRows
-from rllib_adapters.learning.likelihoods import heads_of
-from rllib_adapters.learning.optimizers import FusedAdam
-from rllib_adapters.learning.weighted_loss import weighted_loss
-from rllib_adapters.learning.whole_states import WholeStates
+from rllib_adapters.learning.advantages import Advantages, BootstrapRows, EpisodeEnds
+from rllib_adapters.learning.losses import heads_of, weighted_loss
+from rllib_adapters.learning.rows import ROW_WEIGHTS, DrawnRows, WithoutHeldRows
 from rllib_adapters.observations.connector import ModuleFrames
 from territorial.memory.heap import give_back
 
+FUSED_ON = ("cpu", "cuda")
+_log = logging.getLogger(__name__)
 
-class OwnUpdates(WeightAverages, FusedAdam):
-    """What the learners of both algorithms have of ``TerritorialConfig.learning``."""
+
+class OwnUpdates(TorchLearner):
+    """The part of a learner that makes optimizers and lets them step; it comes before RLlib's learner.
+
+    Updates are those of RLlib's but for the rounding of Adam. RLlib looks at every gradient by itself, twice,
+    for numbers that are not finite. Here the norm of all of them says so at once. If any is not, or with
+    gradient scalers and PyTorch's own schedules, RLlib's own way is gone.
+    """
 
     def build(self) -> None:
         """Let modules learn in bfloat16 if asked to; called by RLlib."""
@@ -40,6 +45,137 @@ class OwnUpdates(WeightAverages, FusedAdam):
             for name, module in self.module.items():
                 if self.should_module_be_updated(name):
                     learn_in_bf16(name, module.unwrapped())
+
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """Register a module's optimizer; called by RLlib."""
+        parameters = self.get_parameters(self.module[module_id])
+        if not can_be_fused(parameters):
+            super().configure_optimizers_for_module(module_id, config)
+            return
+        self.register_optimizer(
+            module_id=module_id,
+            optimizer=torch.optim.Adam(parameters, fused=True),
+            params=parameters,
+            lr_or_lr_schedule=config.lr,
+        )
+
+    def apply_gradients(self, gradients_dict: Mapping[Any, Tensor]) -> None:
+        """Update all weights; called by RLlib."""
+        is_fine = self.config.torch_skip_nan_gradients or bool(  # False for sums too large for float32, too
+            torch.nn.utils.get_total_norm(gradients_dict.values()).isfinite()
+        )
+        if ray_private.has_own_steps(self.config) or not is_fine:
+            super().apply_gradients(gradients_dict)
+            return
+        parameters = ray_private.parameters_of(self)
+        for name, gradient in gradients_dict.items():
+            parameters[name].grad = gradient
+        for optimizer in optimizers_of(self):
+            optimizer.step()
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state, whichever Adam wrote it; called by RLlib."""
+        super().set_state(state)
+        for optimizer in optimizers_of(self):
+            if optimizer.defaults.get("fused"):
+                _keep_fused(optimizer)
+
+
+def can_be_fused(parameters: Iterable[Tensor]) -> bool:
+    """Return whether PyTorch has a fused Adam for all of these weights."""
+    return all(one.dtype == torch.float32 and one.device.type in FUSED_ON for one in parameters)
+
+
+def optimizers_of(learner: Any) -> list[torch.optim.Optimizer]:
+    """Return the optimizers of all modules of a learner."""
+    modules = learner.module.keys()
+    return [one for name in modules for _, one in learner.get_optimizers_for_module(name)]
+
+
+def _keep_fused(optimizer: torch.optim.Optimizer) -> None:
+    """Let an optimizer that has loaded a state be as it was made: states have the settings of theirs.
+
+    Ray 2.55.1 does not find the weights that moments belong to, which are numbered in states.
+    """
+    for group in optimizer.param_groups:
+        group |= {name: value for name, value in optimizer.defaults.items() if name != "lr"}
+        group["lr"] = float(group["lr"])
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    for key, moments in list(optimizer.state.items()):
+        parameter = parameters[key] if isinstance(key, int) else key
+        step = torch.as_tensor(moments["step"], dtype=torch.float32, device=parameter.device)
+        del optimizer.state[key]
+        optimizer.state[parameter] = {**moments, "step": step}
+
+
+# ---- learners --------------------------------------------------------------------------------------------
+
+
+def learn_in_bf16(name: str, module: Any) -> None:
+    """Let a module learn in bfloat16, or say in the log why it does not."""
+    if not hasattr(module, "learns_in_bf16"):
+        _log.warning(
+            "the module %r learns in float32: bf16 needs a BoardModule or a PairModule, and it is a %s",
+            name,
+            type(module).__name__,
+        )
+        return
+    device = next(module.parameters()).device
+    module.learns_in_bf16 = computes_bf16(device)
+    if not module.learns_in_bf16:
+        _log.warning("the module %r learns in float32: %s does not compute in bfloat16", name, device)
+
+
+def computes_bf16(device: torch.device) -> bool:
+    """Return whether a device has instructions for bfloat16; without, it takes longer than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return any(has for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
+    return False
+
+
+class WholeStates:
+    """A learner that learns in a thread, and whose state is read and set between two steps of its optimizers.
+
+    Without this a snapshot could have the weights of one layer from before an update, and of the next one
+    from after it. Nothing that waits for other learners is done under the lock.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.changing = threading.RLock()
+        """Held while weights change, and while they are read or set."""
+        self.restores = 0
+        """How often a checkpoint was restored: batches that waited meanwhile change nothing any more."""
+        self._restores_at_batch = 0  # when the batch was made that the thread learns from
+        super().__init__(*args, **kwargs)
+
+    def pass_over_waiting(self) -> None:
+        """Let nothing follow from batches that are made already: they are of games that are given up."""
+        with self.changing:
+            self.restores += 1
+
+    def apply_gradients(self, gradients: Any) -> None:
+        """Make a step of the optimizers; called by RLlib in the thread."""
+        with self.changing:
+            if self._restores_at_batch == self.restores:
+                super().apply_gradients(gradients)  # type: ignore[misc]  # of the learner this is mixed into
+
+    def after_gradient_based_update(self, **kwargs: Any) -> None:
+        """Bring targets up to date, where there are any; called by RLlib in the thread."""
+        with self.changing:
+            if self._restores_at_batch == self.restores:
+                super().after_gradient_based_update(**kwargs)  # type: ignore[misc]
+
+    def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the state, in arrays that later updates do not change."""
+        with self.changing:
+            return super().get_state(*args, **kwargs)  # type: ignore[misc]
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state of ``get_state``."""
+        with self.changing:
+            super().set_state(state)  # type: ignore[misc]
 
 
 class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
@@ -148,31 +284,8 @@ class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see
-    ``ModuleFrames``. ValueError for aggregator actors, which would make batches in processes of their own,
-    and for batches smaller than a sample, of which some of several learners would get none.
+    ``ModuleFrames``.
     """
-
-    def __init__(self, *, config: Any, **kwargs: Any) -> None:
-        actors = config.num_aggregator_actors_per_learner
-        if actors:
-            raise ValueError(
-                f"num_aggregator_actors_per_learner is {actors}; it must be 0, because frames "
-                "that rows share stay in the process that made the batch"
-            )
-        steps = config.get_rollout_fragment_length() * config.num_envs_per_env_runner
-        size, learners = config.train_batch_size_per_learner, config.num_learners
-        if learners > 1 and size < steps:
-            raise ValueError(
-                f"train_batch_size_per_learner is {size}; with {learners} learners it must be "
-                f"at least {steps}. Each learner needs a whole sample, which has "
-                "rollout_fragment_length times num_envs_per_env_runner steps"
-            )
-        share = config.learning_options.share
-        if share < 1:
-            raise ValueError(f"share is {share}; it must be 1, as IMPALA learns from rows in a sequence")
-        if not config.learning_options.held_rows:
-            raise ValueError("held_rows is False; it must be True, as IMPALA learns from rows in a sequence")
-        super().__init__(config=config, **kwargs)
 
     def _make_batch_if_necessary(self, training_data: Any) -> Any:
         """Return a batch with its frames at hand; overrides ``TorchLearner._make_batch_if_necessary``."""
@@ -182,8 +295,17 @@ class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
         if hasattr(waited, "frames"):
             for name, frames in waited.frames.items():
                 modules[name].frames = frames
+            self._restores_at_batch = waited.restores
         elif batch is not None:
+            batch.restores = self.restores
             batch.frames = {
                 name: own.frames for name, own in modules.items() if isinstance(own, ModuleFrames)
             }
         return batch
+
+
+class TerritorialAPPOLearner(TerritorialIMPALALearner, APPOTorchLearner):
+    """APPO with the frames of a batch, which wait in the buffer with it, as in ``TerritorialIMPALALearner``.
+
+    A batch may be learned from several times, with others in between: modules get its frames each time.
+    """

@@ -5,21 +5,35 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.envs.env_config import (
+    POOL,
     EnvConfig,
     changed_entries,
     draws_snapshots,
     most_seats_of_a_learner,
 )
-from rllib_adapters.learning.evaluation_settings import check_evaluation
-from rllib_adapters.learning.options import LearningOptions
+from territorial.config.fields import check_values, option
+from territorial.config.validation import hint, one_of
 from territorial.league import SnapshotStore
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """The options of ``TerritorialConfig.learning``, which says what they mean."""
+
+    share: float = option(1.0, "part of the rows that is learned from", 0.001, 1)
+    bf16: bool = False
+    sampled_values: bool = True
+    held_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
 
 class TerritorialConfig(AlgorithmConfig):
@@ -48,7 +62,6 @@ class TerritorialConfig(AlgorithmConfig):
         self,
         *,
         share: float | None = None,
-        averaged_weights: float | None = None,
         bf16: bool | None = None,
         sampled_values: bool | None = None,
         held_rows: bool | None = None,
@@ -59,11 +72,8 @@ class TerritorialConfig(AlgorithmConfig):
             share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
                 those more often that have a large advantage and an unlikely action. They are weighted so that
                 the expected gradient is that of all rows. PPO alone has it.
-            averaged_weights: such as 0.999: after every update, averages of the weights are this part of
-                themselves, and for the rest the weights. They are what is frozen, exported and evaluated.
-                Default 0: none are kept.
-            bf16: whether networks compute in bfloat16 when they learn, which pays from about a thousand rows
-                in a minibatch; losses and weights are float32. Default False.
+            bf16: whether networks compute in bfloat16 when they learn, which pays for large ones; losses and
+                weights are float32. Default False.
             sampled_values: whether values that runners sent are taken for advantages, if they were computed
                 with the learner's weights; default True.
             held_rows: whether rows are learned from in which an agent could only hold, as after its death in
@@ -74,10 +84,6 @@ class TerritorialConfig(AlgorithmConfig):
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}
         self.learning_options = dataclasses.replace(self.learning_options, **given)
         return self
-
-    def end_with_learners(self) -> None:
-        """Let episodes end with the last agent that learns, unless the ``env_config`` says otherwise."""
-        self.env_config.setdefault("end_when", "no_agents")
 
     def get_evaluation_config_object(self) -> Any:
         """Return the settings of evaluations, whose games differ in entries of theirs; called by RLlib."""
@@ -103,9 +109,9 @@ class TerritorialConfig(AlgorithmConfig):
             _check_pool(self)
         else:
             check_evaluation(self)
-            self.check_minibatch()
+            self.check_batches()
 
-    def check_minibatch(self) -> None:
+    def check_batches(self) -> None:
         """Raise ValueError if a minibatch is to have more rows than a train batch may have for any module."""
         size, steps = self.minibatch_size, self.train_batch_size_per_learner
         seats = most_seats_of_a_learner(EnvConfig.from_config(self.env_config).table)
@@ -200,3 +206,43 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     return NOT_SERIALIZABLE
+
+
+# ---- evaluations -----------------------------------------------------------------------------------------
+
+
+UNITS = ("episodes", "timesteps")
+
+
+def check_evaluation(config: Any) -> None:
+    """Raise ValueError or TypeError for a setting of evaluations that RLlib would pass over or misread."""
+    for setting, wanted in (("offline_evaluation_interval", None), ("num_offline_eval_runners", 0)):
+        value = getattr(config, setting)
+        if value:
+            raise ValueError(
+                f"{setting} is {value!r}; it must be {wanted}: offline evaluations read records, and these "
+                "algorithms play games. Use config.evaluation(evaluation_interval=...)"
+            )
+    unit, function = config.evaluation_duration_unit, config.custom_evaluation_function
+    one_of("evaluation_duration_unit", unit, UNITS)
+    if function is not None and not callable(function):
+        raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
+    if isinstance(config.evaluation_config, Mapping):
+        _check_entries(config, config.evaluation_config)
+
+
+def _check_entries(config: Any, own: Mapping[str, Any]) -> None:
+    """Raise ValueError for entries that are no settings, and for another environment."""
+    known = {**vars(config), **config.to_dict()}
+    for name in own:
+        if name not in known and not hasattr(config, name):
+            raise ValueError(
+                f"evaluation_config has the entry {name!r}{hint(name, known)}; its entries are settings of "
+                "the algorithm's configuration"
+            )
+    env = own.get("env", config.env)
+    if env is not config.env:
+        raise ValueError(
+            f"the env of evaluation_config is {env!r}; it must be that of the configuration, "
+            f"{config.env!r}. Other games are entries of its env_config"
+        )

@@ -7,7 +7,7 @@ from typing import Any
 from ray.rllib.models.torch.torch_modelv2 import TorchModelV2
 from torch import Tensor, nn
 
-from rllib_adapters.legacy.record import ByteRecord
+from rllib_adapters.legacy.env import ByteRecord
 from rllib_adapters.modules.board import BoardModule, ReferenceModule
 
 

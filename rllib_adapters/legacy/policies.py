@@ -13,9 +13,8 @@ from ray.rllib.policy.policy import Policy
 from ray.rllib.policy.sample_batch import SampleBatch
 
 from rllib_adapters import ray_private
-from rllib_adapters.legacy.record import ByteRecord
-from rllib_adapters.modules.both_forms import BothForms
-from rllib_adapters.modules.frozen_pool import opponents_of
+from rllib_adapters.legacy.env import ByteRecord
+from rllib_adapters.modules.frozen_pool import BothForms, opponents_of
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 
@@ -73,7 +72,7 @@ class BotPolicy(Policy):
         )
 
 
-class LegacySnapshotPolicy(BotPolicy):
+class SnapshotPolicy(BotPolicy):
     """Plays a snapshot of a store; all of a process share the weights, and so do all processes.
 
     Its ``config`` must have ``env_settings``; ``pool``, what ``pool_settings`` returns; and ``snapshot``,
@@ -115,7 +114,3 @@ def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies | BothForms:
     if key not in _players:
         _players[key] = opponents_of(pool)
     return _players[key]
-
-
-SnapshotPolicy = LegacySnapshotPolicy
-"""The name for users."""

@@ -8,17 +8,13 @@ from typing import Any, ClassVar
 import torch
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchMultiCategorical
-from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
-from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.envs.env_config import PAIRS, EnvConfig
-from rllib_adapters.learning.bf16_learning import Bf16Learning
-from rllib_adapters.modules.target import TARGET, TargetPolicy
-from rllib_adapters.modules.valued_actions import ValuedActions
+from rllib_adapters.envs.env_config import MAIN, PAIRS, EnvConfig
+from rllib_adapters.modules.policy_module import TARGET, PolicyModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
+from territorial.config.validation import whole_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
 from territorial.nets.board_policy import BoardPolicy
@@ -32,7 +28,7 @@ HOLD_PROBABILITY = 0.9
 VALUE_CHUNK = 64
 
 
-class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
+class BoardModule(ModuleFrames, PolicyModule):
     """The base class of policies over packed boards. A subclass brings the network::
 
         class MyModule(BoardModule):
@@ -96,9 +92,7 @@ class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, Torch
         """Build the network; called by RLlib."""
         self.policy = self.make_policy(self.model_config)
         self._set_distribution()
-        self.value_chunk = int(self.model_config.get("value_chunk", VALUE_CHUNK))
-        if self.value_chunk < 1:
-            raise ValueError(f"value_chunk is {self.value_chunk}; it must be at least 1")
+        self.value_chunk = whole_number("value_chunk", self.model_config.get("value_chunk", VALUE_CHUNK), 1)
 
     def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
         """Look at games of ``layout`` and ``config`` from now on; ValueError if the network cannot."""
@@ -125,15 +119,10 @@ class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, Torch
         """Return ``frames`` with what the network makes of games, whatever its weights."""
         return self.policy.prepare(frames)
 
-    def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits and what values are computed of; overrides ``RLModule._forward``."""
-        logits, embedding = self.policy(self.with_frames(batch[Columns.OBS]))
-        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: embedding}
-
-    def logits_of(self, policy: nn.Module, batch: Mapping[str, Any]) -> Tensor:
-        """Return what ``policy``, the network or a copy of it, makes of the observations."""
-        logits: Tensor = policy(self.with_frames(batch[Columns.OBS]))[0]
-        return logits
+    def read(self, policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+        """Return logits and what values are computed of."""
+        found: tuple[Tensor, Tensor] = policy(self.with_frames(batch[Columns.OBS]))
+        return found
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""
@@ -142,10 +131,18 @@ class BoardModule(ModuleFrames, TargetPolicy, ValuedActions, Bf16Learning, Torch
         rows = batch[Columns.OBS]
         values = torch.empty(len(rows["seat"]), device=rows["seat"].device)
         with torch.no_grad():
-            for part in _chunks(rows, self.value_chunk):
+            for part in self.chunks(rows):
                 own = {name: column[part] for name, column in rows.items()}
                 values[part] = self.policy.values(self.policy.embed(self.with_frames(own)))
         return values
+
+    def chunks(self, rows: Mapping[str, Tensor]) -> Iterator[Tensor]:
+        """Yield the rows whose values are computed in one go; those who see a frame come together."""
+        if FRAME in rows:
+            order = rows[FRAME].flatten().argsort(stable=True)
+        else:
+            order = torch.arange(len(rows["seat"]), device=rows["seat"].device)
+        yield from order.split(self.value_chunk)
 
 
 class ReferenceModule(BoardModule):
@@ -187,12 +184,3 @@ def settings_of_form(options: EnvConfig, form: str) -> dict[str, Any]:
     if form == PAIRS:
         about["action_format"] = options.options_of(form).action_format
     return about
-
-
-def _chunks(rows: Mapping[str, Tensor], size: int) -> Iterator[Tensor]:
-    """Yield the numbers of ``size`` rows at a time; those who see the same frame come together."""
-    if FRAME in rows:
-        order = rows[FRAME].flatten().argsort(stable=True)
-    else:
-        order = torch.arange(len(rows["seat"]), device=rows["seat"].device)
-    yield from order.split(size)

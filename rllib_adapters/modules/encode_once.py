@@ -45,17 +45,11 @@ class EncodeOnceModule(BoardModule):
         """Return the whole network."""
         return EncodeOncePolicy(layout, config, hold_probability=hold, **settings)
 
-    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
-        """Return float32 (N,): with gradients for ``embeddings``, else in chunks of frames and without."""
-        seen = batch[Columns.OBS]
-        if embeddings is not None or FRAME not in seen:
-            return super().compute_values(batch, embeddings)
-        values = torch.empty(len(seen[FRAME]), device=seen[FRAME].device)
-        with torch.no_grad():
-            for rows in rows_of_frames(seen[FRAME].flatten(), self.value_chunk):
-                own = {name: column[rows] for name, column in seen.items()}
-                values[rows] = self.policy.values(self.policy.embed(self.with_frames(own)))
-        return values
+    def chunks(self, rows: Mapping[str, Tensor]) -> Iterator[Tensor]:
+        """Yield the rows of ``value_chunk`` frames at a time."""
+        if FRAME not in rows:
+            return super().chunks(rows)
+        return rows_of_frames(rows[FRAME].flatten(), self.value_chunk)
 
 
 def rows_of_frames(frames: Tensor, size: int) -> Iterator[Tensor]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import torch
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
 from rllib_adapters import ray_private
+from rllib_adapters.envs.agent_interface import SHARED, decode_name
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
-from rllib_adapters.envs.spaces import decode_name
 from rllib_adapters.modules.board import BoardModule
-from rllib_adapters.modules.both_forms import BothForms
 from rllib_adapters.modules.pairs import READS, PairModule
-from rllib_adapters.observations.connector import ModuleFrames
-from territorial.league import SnapshotStore
+from rllib_adapters.observations.connector import FRAME, ModuleFrames
+from territorial.constants import NUM_FRACTIONS
+from territorial.league import MismatchError, SnapshotStore
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 
@@ -115,33 +116,19 @@ def form_of_pool(settings: Mapping[str, Any]) -> str:
 
 def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
     """Return the players that ``pool_settings`` describes."""
-    form = form_of_pool(settings)
-    if form == BOTH:
-        return BothForms(_on_boards(settings), _on_pairs(settings, has_two_parts=True))
+    form, kinds = form_of_pool(settings), settings["architectures"]
+    about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
+    on_boards = {kind.architecture: kind.make_trunk for kind in kinds if issubclass(kind, BoardModule)}
     if form == PACKED:
-        return _on_boards(settings)
-    return _on_pairs(settings, has_two_parts=settings["action_format"] != "pairs")
-
-
-def _on_boards(settings: Mapping[str, Any]) -> FrozenPolicies:
-    modules = _architectures(settings, BoardModule)
-    return FrozenPolicies(*_about(settings), {name: module.make_trunk for name, module in modules.items()})
-
-
-def _on_pairs(settings: Mapping[str, Any], *, has_two_parts: bool) -> FrozenPolicies:
-    modules = _architectures(settings, PairModule)
-    makers = {name: partial(module.make_frozen, has_two_parts) for name, module in modules.items()}
-    return FrozenPolicies(*_about(settings), makers, expect=READS)
-
-
-def _architectures(settings: Mapping[str, Any], base: type[Any]) -> dict[str, type[Any]]:
-    """Return the classes of ``settings`` that are subclasses of ``base``, by the names in manifests."""
-    return {module.architecture: module for module in settings["architectures"] if issubclass(module, base)}
-
-
-def _about(settings: Mapping[str, Any]) -> tuple[SnapshotStore, ObsLayout, Any]:
-    """Return store, layout and config of ``settings``."""
-    return store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
+        return FrozenPolicies(*about, on_boards)
+    has_two_parts = form == BOTH or settings["action_format"] != "pairs"
+    on_pairs = {
+        kind.architecture: partial(kind.make_frozen, has_two_parts)
+        for kind in kinds
+        if issubclass(kind, PairModule)
+    }
+    pairs = FrozenPolicies(*about, on_pairs, expect=READS)
+    return pairs if form == PAIRS else BothForms(FrozenPolicies(*about, on_boards), pairs)
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:
@@ -168,3 +155,108 @@ def _settings_of_pools(config: Any) -> list[dict[str, Any]]:
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
     """Return the store, opened if ``store`` is its folder."""
     return store if isinstance(store, SnapshotStore) else SnapshotStore(store)
+
+
+# ---- both forms ------------------------------------------------------------------------------------------
+
+
+NUMBERS = ("own", "pairs", "targets")
+"""What rows have of pairs, beside what those on boards have."""
+
+
+class BothForms:
+    """Snapshots of a store as players, like ``FrozenPolicies``, whichever of two forms their manifests name.
+
+    Rows are those of agents on boards, with ``own``, ``pairs`` and ``targets`` besides; all actions are
+    "multi_discrete".
+
+    Args:
+        boards: plays the snapshots on boards.
+        pairs: plays those on pairs, with actions of the format "pairs_multi_discrete".
+
+    """
+
+    def __init__(self, boards: FrozenPolicies, pairs: FrozenPolicies) -> None:
+        self.by_form = {PACKED: boards, PAIRS: pairs}
+        self._form_of: dict[str, str] = {}
+
+    @property
+    def store(self) -> SnapshotStore:
+        """Where the snapshots are."""
+        return self.by_form[PACKED].store
+
+    @property
+    def names(self) -> list[str]:
+        """The snapshots that are open."""
+        return [name for players in self.by_form.values() for name in players.names]
+
+    def act(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
+
+        Raises the errors of ``FrozenPolicies.act``.
+        """
+        forms = [self.form_of(name) for name in names]
+        actions = torch.empty((len(names), 2), dtype=torch.int64, device=seen["action_mask"].device)
+        for form, players in self.by_form.items():
+            own = [i for i, found in enumerate(forms) if found == form]
+            if own:
+                rows = torch.tensor(own, device=actions.device)
+                act = _act_on_pairs if form == PAIRS else _act_on_boards
+                actions[rows] = act(players, [names[i] for i in own], _rows(seen, rows))
+        return actions
+
+    def form_of(self, name: str) -> str:
+        """Return the form that a snapshot reads; MismatchError if it is another one."""
+        if name not in self._form_of:
+            form = self.store.manifest(name).observation
+            if form not in self.by_form:
+                raise MismatchError(
+                    f"snapshot {name!r} reads the form {form!r}; it must be one of {', '.join(self.by_form)}"
+                )
+            self._form_of[name] = form
+        return self._form_of[name]
+
+    def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
+        """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``."""
+        self._form_of = {name: form for name, form in self._form_of.items() if name in {*playing, *others}}
+        for form, players in self.by_form.items():
+            players.keep([name for name in playing if self.form_of(name) == form], others)
+
+    def close(self) -> None:
+        """Release all snapshots."""
+        self._form_of.clear()
+        for players in self.by_form.values():
+            players.close()
+
+
+def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+    """Return ``rows`` of what belongs to rows, and all of what rows share."""
+    shares = FRAME in seen
+    return {name: part if shares and name in SHARED else part[rows] for name, part in seen.items()}
+
+
+def _act_on_boards(players: FrozenPolicies, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+    return players.act(names, {name: part for name, part in seen.items() if name not in NUMBERS})
+
+
+def _act_on_pairs(players: FrozenPolicies, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+    """Return the actions of snapshots on pairs, with the targets of the candidates that they name."""
+    targets = seen["targets"].long()
+    own = {
+        "own": seen["own"],
+        "pairs": seen["pairs"],
+        "action_mask": candidate_mask(seen["action_mask"], targets),
+    }
+    candidate, fraction = players.act(names, own).unbind(1)
+    named = targets.gather(1, (candidate - 1).clamp(min=0)[:, None])[:, 0]
+    what = torch.where(candidate == 0, 0, named)
+    return torch.stack([what, torch.where(what == 0, 0, fraction)], dim=1)
+
+
+def candidate_mask(mask: Tensor, targets: Tensor) -> Tensor:
+    """Return the mask of candidates and fractions, int8 (N, 1 + C + 10).
+
+    ``mask``: of all owners and fractions; ``targets``: int64 (N, C), 0 where there is no candidate.
+    """
+    legal = torch.where(targets > 0, mask.gather(1, targets), 0)
+    return torch.cat([mask[:, :1], legal, mask[:, -NUM_FRACTIONS:]], dim=1)

@@ -8,13 +8,9 @@ from typing import Any, ClassVar
 import torch
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDeterministic
-from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
-from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import Tensor, nn
 
-from rllib_adapters.learning.bf16_learning import Bf16Learning
-from rllib_adapters.modules.target import TargetPolicy
-from rllib_adapters.modules.valued_actions import ValuedActions
+from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy
@@ -27,7 +23,7 @@ READS = {"observation": "pairs", "action_format": "pairs"}
 """What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
 
-class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, ValueFunctionAPI):
+class PairModule(PolicyModule):
     """Plays and learns with a ``PairPolicy``, whose weights are those of ``policy``.
 
     The entries of ``model_config``, which ``settings_of(env_config)`` makes, are:
@@ -86,14 +82,12 @@ class PairModule(TargetPolicy, ValuedActions, Bf16Learning, TorchRLModule, Value
         is_own = self.get_exploration_action_dist_cls() is FlatActions
         return (self.action_space.n,) if is_own else None
 
-    def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return logits, and values as embeddings; overrides ``RLModule._forward``."""
-        logits, values = _seen_by(self.policy, batch)
-        return {Columns.ACTION_DIST_INPUTS: logits, Columns.EMBEDDINGS: values}
-
-    def logits_of(self, policy: nn.Module, batch: Mapping[str, Any]) -> Tensor:
-        """Return what ``policy``, the network or a copy of it, makes of the observations."""
-        return _seen_by(policy, batch)[0]
+    def read(self, policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+        """Return logits and values."""
+        seen = batch[Columns.OBS]
+        mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
+        found: tuple[Tensor, Tensor] = policy(seen["own"], seen["pairs"], mask)
+        return found
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""
@@ -111,14 +105,6 @@ def _settings_of(model_config: Mapping[str, Any]) -> dict[str, Any]:
     layout = model_config.get("layout")
     has_teams = layout is not None and ObsLayout.from_dict(layout).teams
     return {**size, "teams": True} if has_teams else size
-
-
-def _seen_by(policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-    """Return the logits of a network, and its values."""
-    seen = batch[Columns.OBS]
-    mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
-    found: tuple[Tensor, Tensor] = policy(seen["own"], seen["pairs"], mask)
-    return found
 
 
 class FlatActions(TorchCategorical):

@@ -14,9 +14,9 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
-from rllib_adapters.envs.spaces import SHARED
-from rllib_adapters.observations.frame_bank import FRAME, FrameBank
-from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.envs.agent_interface import SHARED
+from rllib_adapters.observations.log import ObservationLog, SharedObservations
+from territorial.typing import Arrays
 
 __all__ = ["FRAME", "FrameBank", "FramesOnce", "ModuleFrames", "frames_for_learners", "frames_for_runners"]
 
@@ -115,11 +115,11 @@ class FramesOnce(ConnectorV2):
             bank.add_record(episode.observations.record)
         readers = set()
         for episode in own:
-            if _shows_boards(episode):
+            shows_boards = _is_recorded(episode) or BOARDS in episode.get_observations(-1)
+            if shows_boards:
                 readers.add(episode.module_id)
-                rows, count, as_columns = *self._rows(bank, episode), has_records
-            else:
-                rows, count, as_columns = *self._plain_rows(episode), self._is_for_learner
+            rows, count = self._rows(bank if shows_boards else None, episode)
+            as_columns = has_records if shows_boards else self._is_for_learner
             if as_columns and count and not _is_recorded(episode):  # RLlib batches rows or columns, not both
                 rows = _columns(rows)
                 _stack_actions(episode)
@@ -130,20 +130,22 @@ class FramesOnce(ConnectorV2):
         )
         return batch
 
-    def _rows(self, bank: FrameBank, episode: Any) -> tuple[Any, int]:
-        """Return an episode's rows, in a list or as columns, and how many there are."""
+    def _rows(self, bank: FrameBank | None, episode: Any) -> tuple[Any, int]:
+        """Return an episode's rows, a list or columns, and how many; without boards ``bank`` is None."""
         if not self._is_for_learner:
-            return [bank.row_of(episode.get_observations(-1))], 1
+            seen = episode.get_observations(-1)
+            return [seen if bank is None else bank.row_of(seen)], 1
         count = len(episode)
+        if bank is None:
+            return episode.get_observations(slice(0, count)), count
         if _is_recorded(episode):
             return bank.recorded_rows(episode.observations, count), count
-        return [bank.row_of(seen) for seen in _observations_of(episode, slice(0, count))], count
-
-    def _plain_rows(self, episode: Any) -> tuple[Any, int]:
-        """Return the rows of an episode without boards, in a list or as columns, and how many there are."""
-        if not self._is_for_learner:
-            return [episode.get_observations(-1)], 1
-        return episode.get_observations(slice(0, len(episode))), len(episode)
+        if episode.observations.finalized:
+            raise ValueError(
+                f"the episode of {episode.agent_id!r} holds stacked arrays, a copy of the frames per agent: "
+                "set config.env_runners(episodes_to_numpy=False)"
+            )
+        return [bank.row_of(seen) for seen in episode.get_observations(slice(0, count))], count
 
 
 def _columns(rows: Any) -> Any:
@@ -151,11 +153,6 @@ def _columns(rows: Any) -> Any:
     return (
         {name: np.stack([row[name] for row in rows]) for name in rows[0]} if isinstance(rows, list) else rows
     )
-
-
-def _shows_boards(episode: Any) -> bool:
-    """Return whether an episode's agent sees boards, and not pairs alone."""
-    return _is_recorded(episode) or BOARDS in episode.get_observations(-1)
 
 
 def _stack_actions(episode: Any) -> None:
@@ -183,16 +180,6 @@ def frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce
     return FramesOnce(as_learner_connector=True)
 
 
-def _observations_of(episode: Any, steps: slice) -> list[Any]:
-    if episode.observations.finalized:
-        raise ValueError(
-            f"the episode of {episode.agent_id!r} holds stacked arrays, a copy of the frames per agent: "
-            "set config.env_runners(episodes_to_numpy=False)"
-        )
-    observations: list[Any] = episode.get_observations(steps)
-    return observations
-
-
 def _hand_over(
     module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank, has_rows: bool
 ) -> None:
@@ -205,3 +192,72 @@ def _hand_over(
             f"the module {module_id!r} is a {type(unwrapped).__name__}, which cannot read "
             "shared frames; it must be a BoardModule, a FrozenPool or another ModuleFrames"
         )
+
+
+# ---- the frames of a learner's batch ---------------------------------------------------------------------
+
+
+FRAME = "frame"
+"""The key of an observation that says which of the frames is its own, instead of ``SHARED``."""
+
+
+class FrameBank:
+    """All distinct frames of a batch.
+
+    Those that lie in records stay there, as key frames and deltas, and are made when they are taken. What a
+    bank needs is the bytes of what changed, however many agents see a frame. Others are kept as they are,
+    told apart by the identity of their arrays.
+    """
+
+    def __init__(self) -> None:
+        self._records: list[ObservationLog] = []
+        self._begins: dict[int, int] = {}
+        self._num_recorded = 0
+        self._numbers: dict[int, npt.NDArray[np.int64]] = {}
+        self._others: list[Mapping[str, npt.NDArray[Any]]] = []
+
+    def add_record(self, record: ObservationLog) -> None:
+        """Number the frames of a record through; all records must be added before there are others."""
+        if id(record) not in self._begins:
+            self._begins[id(record)] = self._num_recorded
+            self._records.append(record)  # which keeps it alive, so that no other gets its identity
+            self._num_recorded += len(record) * record.num_games
+
+    def recorded_rows(self, seen: SharedObservations, count: int) -> Arrays:
+        """Return the first ``count`` observations of an episode, as columns."""
+        record, moments = seen.record, seen.moments[seen.lookback :][:count]
+        games, seats = np.full(count, seen.game), np.full(count, seen.seat)
+        numbers = self._begins[id(record)] + (moments - record.first) * record.num_games + games
+        return {
+            FRAME: numbers[:, None],
+            "seat": seats[:, None].astype(np.int32),
+            "action_mask": record.legal(games, moments, seats),
+        }
+
+    def row_of(self, seen: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+        """Return what is an agent's own of its observation, and the number of its frame."""
+        number = self._numbers.get(id(seen["observations"]))
+        if number is None:
+            number = np.array([self._num_recorded + len(self._others)])
+            self._numbers[id(seen["observations"])] = number
+            self._others.append(seen)  # which keeps the array alive, too
+        return {FRAME: number, **{name: part for name, part in seen.items() if name not in SHARED}}
+
+    def stacked(self) -> Arrays:
+        """Return the arrays of all frames that lie in no record, (E, ...) each."""
+        return {name: np.stack([seen[name] for seen in self._others]) for name in SHARED if self._others}
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> Arrays:
+        """Return the arrays of the frames with these numbers, rising, (n, ...) each."""
+        parts = []
+        for record in self._records:
+            begin = self._begins[id(record)]
+            end = begin + len(record) * record.num_games
+            own = numbers[(numbers >= begin) & (numbers < end)] - begin
+            if len(own):
+                moments, games = np.divmod(own, record.num_games)
+                parts.append(record.frames(games, moments + record.first))
+        others = [self._others[i] for i in (numbers - self._num_recorded).tolist() if i >= 0]
+        if others:
+            parts.append({name: np.stack([seen[name] for seen in others]) for name in SHARED})
+        return {name: np.concatenate([part[name] for part in parts]) for name in SHARED}

@@ -1,19 +1,21 @@
-"""What is seen of the games of a runner, kept once for all who look and as it changes, to be shipped so."""
+"""What was seen of the games of a runner, kept once for all who look, and the episodes' buffers of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 
-from rllib_adapters.envs.spaces import SHARED
+from rllib_adapters.envs.agent_interface import SHARED
 from territorial.actions.masks import pair_masks
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
 from territorial.observation.layout import NEW_GAME, ObsLayout
-from territorial.typing import Ints
+from territorial.typing import Arrays, Bools, Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
 KEY_EVERY = 256
@@ -162,3 +164,197 @@ class ObservationLog:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._masks = list(self._masks)
+
+
+# ---- where every agent has numbers of its own ------------------------------------------------------------
+
+
+class _Observed(NamedTuple):
+    """The agents that observe at one moment, N of them."""
+
+    rows: Arrays
+    """(N, ...) each."""
+    numbers: Ints
+    """(E, P): the row of each seat, -1 for those that do not observe."""
+
+
+class RowLog:
+    """The observations of agents in E games with P seats. Moments are numbered as in ``ObservationLog``."""
+
+    def __init__(self) -> None:
+        self._moments: list[_Observed] = []
+        self._first = 0
+        self._joined: tuple[Arrays, Ints] | None = None
+
+    def append(self, seats: Bools, rows: Arrays) -> None:
+        """Remember the next moment: what ``seats``, bool (E, P), see, (N, ...) in the order of games."""
+        numbers = np.full(seats.shape, -1)
+        numbers[seats] = np.arange(seats.sum())
+        self._moments.append(_Observed(rows, numbers))
+        self._joined = None
+
+    def now(self, seats: Bools) -> Arrays:
+        """Return what ``seats``, bool (E, P), saw last, (N, ...) each."""
+        rows, numbers = self._moments[-1]
+        own = numbers[seats]
+        return {name: array[own] for name, array in rows.items()}
+
+    def forget(self, moment: int) -> None:
+        """Keep the moments from ``moment`` on alone."""
+        del self._moments[: moment - self._first]
+        self._first, self._joined = moment, None
+
+    def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return what a seat, 1..P, saw of a game at ``moments``, which follow each other, as arrays."""
+        rows, places = self._all()
+        begin = places[game, seat - 1, moments[0] - self._first]
+        own = slice(begin, begin + len(moments))
+        return ArrayBuffer({name: array[own] for name, array in rows.items()}, lookback)
+
+    def _all(self) -> tuple[Arrays, Ints]:
+        """Return the rows of all moments, seat by seat, and the place of each, (E, P, T)."""
+        if self._joined is None:
+            observes = np.stack([one.numbers for one in self._moments], axis=-1) >= 0
+            places = observes.cumsum().reshape(observes.shape) - 1
+            own = [places[..., t][observes[..., t]] for t in range(len(self._moments))]
+            rows = {}
+            for name, array in self._moments[0].rows.items():
+                rows[name] = np.empty((int(observes.sum()), *array.shape[1:]), array.dtype)
+                for one, to in zip(self._moments, own, strict=True):
+                    rows[name][to] = one.rows[name]
+            self._joined = rows, places
+        return self._joined
+
+
+# ---- buffers of episodes ---------------------------------------------------------------------------------
+
+
+class ArrayBuffer(InfiniteLookbackBuffer):
+    """RLlib's buffer of arrays or of a list, which is made, and counted, at once.
+
+    A sample has thousands of buffers. RLlib's works out the structure of its space when it gets it, and goes
+    through its data to find out how long they are.
+
+    Args:
+        data: a list, an array, or a dict of arrays, (n, ...) each.
+        lookback: how many of them are of the piece before.
+        space: of an item, if that is known.
+
+    """
+
+    def __init__(self, data: Any, lookback: int, space: Any = None) -> None:
+        self.data, self.lookback, self.space = data, lookback, space
+        self.finalized = not isinstance(data, list)
+
+    @property
+    def space(self) -> Any:
+        """The space of an item."""
+        return self._own_space
+
+    @space.setter
+    def space(self, space: Any) -> None:
+        self._own_space = space  # RLlib works out its structure here, for every agent of every sample
+
+    @property
+    def space_struct(self) -> Any:
+        """The space as nested dicts of spaces."""
+        return get_base_struct_from_space(self._own_space)
+
+    def len_incl_lookback(self) -> int:
+        """Return how many there are, with those of the piece before."""
+        return len(next(iter(self.data.values())) if isinstance(self.data, dict) else self.data)
+
+
+class SharedObservations(ArrayBuffer):
+    """A buffer of a seat's observations that are made from a ``ObservationLog`` when they are asked for.
+
+    It is RLlib's buffer of the list ``data``, which is made, of all of them, at the first look, but for the
+    last observation, which can be had by itself. Until then it is pickled in a few bytes beside its record,
+    which all episodes of a sample share.
+
+    Args:
+        record: where they are.
+        game: its number there.
+        seat: 1..P, who sees them.
+        moments: int64 (n,), when.
+        lookback: how many of them are of the piece before.
+
+    """
+
+    def __init__(
+        self, record: ObservationLog, game: int, seat: int, moments: npt.NDArray[np.int64], lookback: int
+    ) -> None:
+        self.record, self.game, self.seat, self.moments = record, game, seat, moments
+        self._made: list[Any] | None = None
+        self._last: Any = None
+        self.lookback, self.finalized, self.space = lookback, False, None
+
+    @property
+    def is_made(self) -> bool:
+        """Whether all of them were read, or changed: the record is old then."""
+        return self._made is not None
+
+    @property
+    def data(self) -> Any:
+        """The observations, a list of dicts."""
+        if self._made is None:
+            self._made = list(self.record.observations(self.game, self.moments, self.seat))
+        return self._made
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._made = data
+
+    def get(self, indices: Any = None, **options: Any) -> Any:
+        """Return observations, see RLlib's buffer."""
+        if indices == -1 and not options and not self.is_made:
+            if self._last is None:
+                (self._last,) = self.record.observations(self.game, self.moments[-1:], self.seat)
+            return self._last
+        return super().get(indices, **options)
+
+    def append(self, item: Any) -> None:
+        """Add an observation; RLlib adds the last one again where it computes advantages."""
+        if self.is_made or item is not self._last:
+            super().append(item)
+        else:
+            self.moments = np.append(self.moments, self.moments[-1])
+
+    def pop(self, index: int = -1) -> None:
+        """Take an observation out."""
+        if self.is_made:
+            super().pop(index)
+        else:
+            self.moments, self._last = np.delete(self.moments, index), None
+
+    def len_incl_lookback(self) -> int:
+        """Return how many there are, with those of the piece before."""
+        return len(self.moments) if self._made is None else super().len_incl_lookback()
+
+    def __len__(self) -> int:
+        """Return how many there are of this piece."""
+        return self.len_incl_lookback() - self.lookback if self._made is None else super().__len__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._made is not None:
+            return _filled, (self._made, self.lookback, self.finalized, self.space)
+        first, count = int(self.moments[0]), len(self.moments)
+        is_range = self.moments[-1] - first == count - 1
+        moments = (first, count) if is_range else self.moments
+        return _shared, (self.record, self.game, self.seat, moments, self.lookback, self.space)
+
+
+def _filled(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLookbackBuffer:
+    buffer = ArrayBuffer(data, lookback, space)
+    buffer.finalized = finalized
+    return buffer
+
+
+def _shared(
+    record: ObservationLog, game: int, seat: int, moments: Any, lookback: int, space: Any
+) -> SharedObservations:
+    if isinstance(moments, tuple):
+        moments = moments[0] + np.arange(moments[1])
+    buffer = SharedObservations(record, game, seat, moments, lookback)
+    buffer.space = space
+    return buffer

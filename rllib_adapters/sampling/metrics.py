@@ -3,53 +3,56 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from ray.rllib.utils.metrics import EPISODE_MODULE_RETURN_MEAN
 
-from rllib_adapters.envs.agent_names import frozen_name
 from rllib_adapters.envs.batch import BatchStep
-from rllib_adapters.envs.roster import Roster
+from rllib_adapters.envs.env_config import POOL, frozen_name, learner_name
 from rllib_adapters.sampling.rollout import GameEpisode
 from territorial.engine.game_arrays import GameArrays
 
+BY_PLAYER = "players"
+"""The metric that has the others by the name of who learns."""
 LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""
 
 
 class Result(NamedTuple):
-    """How a game ended, for those who learn."""
+    """How a game ended, for those who learn.
+
+    Args:
+        length: steps.
+        total_return: the sum over all who learn.
+        seconds: that it took.
+        logged: returns by module; place, wins, land, steps and launches of a seat; the same by who learns.
+
+    """
 
     length: int
-    """Steps."""
     total_return: float
-    """The sum over all who learn."""
-    returns_by_module: dict[str, float]
     seconds: float
-    means: dict[str, float]
-    """Place, wins, land, steps and launches of a seat that learns."""
-    means_by_player: dict[str, dict[str, float]]
-    """The same of the seats of each who learns."""
+    logged: dict[str, Any]
 
 
 def result_of(game: GameEpisode, state: GameArrays) -> Result:
     """Return how a game ended that stands in ``state`` as it did then."""
     assert game.returns is not None
-    by_module: dict[str, float] = {}
-    for seat, name in game.modules.items():
-        by_module[name] = by_module.get(name, 0.0) + float(game.returns[seat])
     by_player: dict[str, list[int]] = {}
     for seat, name in game.players.items():
         by_player.setdefault(name, []).append(seat)
-    return Result(
-        length=game.length,
-        total_return=float(game.returns.sum()),
-        returns_by_module=by_module,
-        seconds=time.perf_counter() - game.began,
-        means=_means(game, state, list(game.agents)),
-        means_by_player={name: _means(game, state, seats) for name, seats in by_player.items()},
-    )
+    logged = {
+        EPISODE_MODULE_RETURN_MEAN: {
+            name: float(game.returns[seats].sum()) for name, seats in by_player.items()
+        },
+        **_means(game, state, list(game.agents)),
+        BY_PLAYER: {name: _means(game, state, seats) for name, seats in by_player.items()},
+    }
+    seconds = time.perf_counter() - game.began
+    return Result(game.length, float(game.returns.sum()), seconds, logged)
 
 
 def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[str, float]:
@@ -66,19 +69,18 @@ def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[st
 
 
 class StepCounts:
-    """The steps of a sample, of games and of agents; ``roster``: of those who learn."""
+    """The steps of a sample, of games and of agents; ``names``: of those who learn."""
 
-    def __init__(self, roster: Roster) -> None:
-        self._roster = roster
+    def __init__(self, names: Sequence[str], num_players: int) -> None:
+        self._names, self._num_players = names, num_players
         self.clear()
 
     def clear(self) -> None:
         """Begin to count at 0."""
         self.games = 0
         """Steps of all games together."""
-        seats = self._roster.num_players
-        self._learners = np.zeros((len(self._roster.players), seats), np.int64)
-        self._frozen = np.zeros(seats, np.int64)
+        self._learners = np.zeros((len(self._names), self._num_players), np.int64)
+        self._frozen = np.zeros(self._num_players, np.int64)
 
     @property
     def agents(self) -> int:
@@ -95,14 +97,12 @@ class StepCounts:
     def by_agent(self) -> dict[str, int]:
         """Return the steps of all agents that made any, by name."""
         counts = {
-            self._roster.agents[n][i]: int(self._learners[n, i])
+            learner_name(self._names[n], int(i)): int(self._learners[n, i])
             for n, i in zip(*np.nonzero(self._learners), strict=True)
         }
         return counts | {frozen_name(i): int(self._frozen[i]) for i in np.flatnonzero(self._frozen).tolist()}
 
     def by_module(self) -> dict[str, int]:
         """Return the steps of the agents of each module that learns, and of the pool if it made any."""
-        counts = dict.fromkeys(self._roster.module_names, 0)
-        for n, i in zip(*np.nonzero(self._learners), strict=True):
-            counts[self._roster.modules[n][i]] += int(self._learners[n, i])
-        return counts | ({self._roster.pool: int(self._frozen.sum())} if self._frozen.any() else {})
+        counts = dict(zip(self._names, self._learners.sum(1).tolist(), strict=True))
+        return counts | ({POOL: int(self._frozen.sum())} if self._frozen.any() else {})

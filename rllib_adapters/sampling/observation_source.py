@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,51 +15,46 @@ from rllib_adapters.envs.agent_interface import BothInterface
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
 from rllib_adapters.observations.connector import FRAME
-from rllib_adapters.observations.lazy_buffer import SharedObservations
-from rllib_adapters.observations.log import ObservationLog
-from rllib_adapters.observations.row_log import RowLog
+from rllib_adapters.observations.log import ObservationLog, RowLog, SharedObservations
 from territorial.actions.masks import pair_masks
 from territorial.typing import Arrays, Bools, Ints
 
 Rows = Mapping[str, Tensor]
 
 
-class ObservationSource(ABC):
+class ObservationSource:
     """Observes a batch of games for agents of one form. Moment t comes after t steps, as in a ``Rollout``."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
         self._env = env
 
-    @abstractmethod
     def begin(self) -> None:
         """Forget everything, and observe all games, which have just begun."""
+        raise NotImplementedError
 
-    @abstractmethod
     def observe(self, acted: Bools) -> None:
         """Observe the games after a step, in which the seats ``acted`` (E, P) have acted."""
+        raise NotImplementedError
 
-    @abstractmethod
     def resume(self) -> None:
-        """Resume from the games as they stand, which may have changed since the last moment."""
+        """Resume from the games as they stand, which may have changed since the last moment.
 
-    @abstractmethod
+        Where nothing is done, what was seen at the last moment is acted on.
+        """
+
     def forget(self, moment: int) -> None:
         """Keep the moments from ``moment`` on alone; the buffers of earlier ones stay as they are."""
 
-    @abstractmethod
     def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
         """Return what ``seats``, bool (E, P), see now besides, (N, ...) each."""
+        raise NotImplementedError
 
-
-class EpisodeSource(ObservationSource):
-    """Keeps, besides, what episodes have: that of agents that learn."""
-
-    @abstractmethod
     def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
-        """Return what a seat, 1..P, saw of a game; ``lookback`` of ``moments`` are of the piece before."""
+        """Return what a seat, 1..P, that learns saw of a game; ``lookback`` of ``moments`` are of before."""
+        raise NotImplementedError("frozen seats alone have this form, and no episodes")
 
 
-class BoardSource(EpisodeSource):
+class BoardSource(ObservationSource):
     """Boards and tables, once for all agents, in the form that ``FramesOnce`` has."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
@@ -105,7 +99,7 @@ class BoardSource(EpisodeSource):
         return SharedObservations(self._log, game, seat, moments, lookback)
 
 
-class PairSource(EpisodeSource):
+class PairSource(ObservationSource):
     """Numbers of every agent by itself, which are computed for those alone that act or have just acted."""
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
@@ -122,9 +116,6 @@ class PairSource(EpisodeSource):
         seats = self._env.on(PAIRS) & (acted | self._env.learners | self._env.frozen)
         games, i = np.nonzero(seats)
         self._log.append(seats, self._env.interfaces.by_form[PAIRS].own(games, i + 1))
-
-    def resume(self) -> None:
-        """Do nothing: what was seen at the last moment is acted on."""
 
     def forget(self, moment: int) -> None:
         """Forget the rows of earlier moments: buffers have copies."""
@@ -158,12 +149,6 @@ class BothSource(ObservationSource):
         self._log = RowLog()
         self._log.append(self._env.frozen, interface.numbers(games, i + 1))
 
-    def resume(self) -> None:
-        """Do nothing: what was seen at the last moment is acted on."""
-
-    def forget(self, moment: int) -> None:
-        """Do nothing: there is the last moment alone."""
-
     def rows(self, seats: Bools, device: Any) -> dict[str, Tensor]:
         """Return what ``boards`` does, and numbers and targets."""
         return {**self._boards.rows(seats, device), **_tensors(self._log.now(seats), device)}
@@ -176,17 +161,15 @@ class ObservationSources:
     """
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
-        self._env = env
-        forms = env.interfaces.by_form
-        self._boards = BoardSource(env) if any(own.shows_boards for own in forms.values()) else None
-        self._by_form = {form: self._source_of(form) for form in forms}
+        self._boards = BoardSource(env) if env.options.shows_boards else None
+        self._by_form: dict[str, ObservationSource] = {}
+        for form in env.interfaces.by_form:
+            if form == PAIRS:
+                self._by_form[form] = PairSource(env)
+            else:
+                assert self._boards is not None
+                self._by_form[form] = self._boards if form == PACKED else BothSource(env, self._boards)
         self._all = list(dict.fromkeys(filter(None, (self._boards, *self._by_form.values()))))
-
-    def _source_of(self, form: str) -> ObservationSource:
-        if form == PAIRS:
-            return PairSource(self._env)
-        assert self._boards is not None
-        return self._boards if form == PACKED else BothSource(self._env, self._boards)
 
     def begin(self) -> None:
         """Forget everything, and observe all games, which have just begun."""
@@ -217,10 +200,8 @@ class ObservationSources:
         return self._by_form[form].rows(seats, device)
 
     def buffer(self, form: str, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
-        """Return what a seat on ``form`` saw, see ``EpisodeSource.buffer``."""
-        source = self._by_form[form]
-        assert isinstance(source, EpisodeSource)
-        return source.buffer(game, seat, moments, lookback)
+        """Return what a seat on ``form`` saw, see ``ObservationSource.buffer``."""
+        return self._by_form[form].buffer(game, seat, moments, lookback)
 
 
 def _tensors(arrays: Arrays, device: Any) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,8 +17,8 @@ from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import BatchStep, GameView
-from rllib_adapters.envs.roster import Roster
-from rllib_adapters.observations.lazy_buffer import ArrayBuffer
+from rllib_adapters.envs.env_config import learner_name, module_of
+from rllib_adapters.observations.log import ArrayBuffer
 from rllib_adapters.sampling.observation_source import ObservationSources
 from territorial.engine.last_launches import Launches
 
@@ -27,40 +27,46 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class Chosen(NamedTuple):
-    """What a module gave for the N rows of a step."""
+    """What a module gave for the N rows of a step.
+
+    Args:
+        seats: (E, P): the N seats that acted through the module.
+        columns: (N, ...) each; ``ACTIONS`` among them.
+
+    """
 
     seats: npt.NDArray[np.bool_]
-    """(E, P): the N seats that acted through the module."""
     columns: Columns
-    """(N, ...) each; ``ACTIONS`` among them."""
 
 
 @dataclass
 class GameEpisode:
-    """A game as an episode of RLlib, with all that is counted of it. Moment t comes after t steps."""
+    """A game as an episode of RLlib, with all that is counted of it. Moment t comes after t steps.
+
+    Args:
+        k: the number of the game in its batch.
+        agents: by seat, 0.., that learns.
+        players: those who learn with them, and the modules that act for them.
+        start: the moment of the first observation.
+        ends: by seat that has ended: when, and whether it was cut off.
+        end: the moment of the last observation, once the game is over.
+        is_cut: whether it was cut off then.
+        returns: (P,): the rewards of the seats that learn, added up, once the game is over.
+
+    """
 
     k: int
-    """The number of the game in its batch."""
     agents: Mapping[int, str]
-    """By seat, 0.., that learns."""
-    modules: Mapping[int, str]
-    """Those that act for them."""
     players: Mapping[int, str]
-    """Those who learn with them."""
     start: int
-    """The moment of the first observation."""
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.perf_counter)
     ends: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    """By seat that has ended: when, and whether it was cut off."""
     infos: dict[int, dict[str, float]] = field(default_factory=dict)
     agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
-    """The moment of the last observation, once the game is over."""
     is_cut: bool = False
-    """Whether it was cut off then."""
     returns: npt.NDArray[np.float64] | None = None
-    """(P,): the rewards of the seats that learn, added up, once the game is over."""
 
     def __post_init__(self) -> None:
         self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
@@ -83,17 +89,16 @@ class Rollout:
 
     Args:
         views: of the games, for agents and spaces.
-        roster: of those who learn.
-        module_of: RLlib's mapping function, for the episodes, which carry it with them.
+        names: of those who learn.
         lookback: steps that a new piece of an episode has from the piece before.
 
     """
 
-    def __init__(
-        self, views: list[GameView], roster: Roster, module_of: Callable[[str, Any], str], lookback: int
-    ) -> None:
-        self.views, self.lookback = views, lookback
-        self._roster, self._module_of = roster, module_of
+    def __init__(self, views: list[GameView], names: Sequence[str], lookback: int) -> None:
+        self.views, self.lookback, self._names = views, lookback, names
+        options = views[0].options
+        self._num_players = options.config.num_players
+        self._forms = {name: options.form_of(name) for name in names}
         self.clear()
 
     def clear(self, launches: Launches | None = None) -> None:
@@ -108,7 +113,7 @@ class Rollout:
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
         self._launches = [launches]  # at each moment, from that before the first step on
-        self._returns = np.zeros((len(self.views), self._roster.num_players))
+        self._returns = np.zeros((len(self.views), self._num_players))
 
     @property
     def now(self) -> int:
@@ -117,11 +122,9 @@ class Rollout:
 
     def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
         """Let game ``k`` begin now; ``who``: int64 (P,) who learns, -1 for none."""
-        seats, roster = np.flatnonzero(who >= 0).tolist(), self._roster
-        agents = {i: roster.agents[who[i]][i] for i in seats}
-        modules = {i: roster.modules[who[i]][i] for i in seats}
-        players = {i: roster.players[who[i]] for i in seats}
-        self.games[k] = GameEpisode(k, agents, modules, players, self.now)
+        players = {i: self._names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
+        agents = {i: learner_name(name, i) for i, name in players.items()}
+        self.games[k] = GameEpisode(k, agents, players, self.now)
         self._returns[k] = 0
 
     def add(
@@ -190,8 +193,8 @@ class Rollout:
             id_=game.id_,
             observation_space=view.observation_spaces,
             action_space=view.action_spaces,
-            agent_to_module_mapping_fn=self._module_of,
-            agent_module_ids={game.agents[i]: game.modules[i] for i in living},
+            agent_to_module_mapping_fn=module_of,
+            agent_module_ids={game.agents[i]: game.players[i] for i in living},
             env_t_started=begin - game.start,
             agent_t_started={game.agents[i]: begin - game.start for i in living},
         )
@@ -222,7 +225,7 @@ class Rollout:
         whole: MultiAgentEpisode,
     ) -> SingleAgentEpisode:
         """Return the part of seat ``i`` in ``span``, of which ``lookback`` steps are of the piece before."""
-        agent, module = game.agents[i], game.modules[i]
+        agent, module = game.agents[i], game.players[i]
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
         known = min(lookback, end - span.start)
@@ -235,7 +238,7 @@ class Rollout:
             module_id=module,
             multi_agent_episode_id=game.id_,
             observations=seen.buffer(
-                self._roster.forms[module], game.k, i + 1, np.arange(span.start, end + 1), known
+                self._forms[module], game.k, i + 1, np.arange(span.start, end + 1), known
             ),
             observation_space=whole.observation_space[agent],
             infos=infos,

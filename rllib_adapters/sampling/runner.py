@@ -1,11 +1,11 @@
-"""The batched runner: all games of a process step together, and every module acts once a step for all."""
+"""The two runners: the batched one, in which every module acts once a step for all games, and RLlib's own."""
 
 from __future__ import annotations
 
 import gc
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,6 @@ from ray.rllib.env.env_runner import NUM_ENV_STEP_FAILURES_LIFETIME
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.metrics import (
-    EPISODE_MODULE_RETURN_MEAN,
     NUM_AGENT_STEPS_SAMPLED,
     NUM_AGENT_STEPS_SAMPLED_LIFETIME,
     NUM_ENV_STEPS_SAMPLED,
@@ -35,23 +34,19 @@ from torch import Tensor
 
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.outcomes import taken_from
-from rllib_adapters.envs.roster import Roster
-from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
-from rllib_adapters.observations import masked_actions
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.observation_source import ObservationSources
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.memory.heap import give_back
+from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
 
 Actions = dict[str, npt.NDArray[np.int64]]
 """Of all seats, (E, P, ...), by the form of observations of who acts."""
-BY_PLAYER = "players"
-"""The metric that has the others by the name of who learns."""
-
 _log = logging.getLogger(__name__)
 
 UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
@@ -68,9 +63,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     Connectors between environment and modules are not run, and the callbacks ``on_episode_created``,
     ``on_episode_start`` and ``on_episode_step`` not called: ValueError if there are any. ``on_episode_end``
-    is called when the sample is complete, with the last piece of the episode; modules must have no
-    recurrent state. With ``restart_failed_sub_environments`` all games of the process are replaced where a
-    step failed, as with RLlib's runner; episodes that had ended before stay in the sample.
+    is called when the sample is complete, with the last piece of the episode. Modules must have no recurrent
+    state, and each acts for those agents alone whose names say so. With ``restart_failed_sub_environments``
+    all games of the process are replaced where a step failed, as with RLlib's runner; episodes that had ended
+    before stay in the sample.
 
     Metrics beside RLlib's, of the episodes that ended, as means over learning seats: ``place`` (of
     those whose place is known), ``win_rate``, ``land``, ``steps``, and per episode ``illegal_launches``,
@@ -103,6 +99,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             heard = [cls for cls in classes if getattr(cls, name, None) is not getattr(RLlibCallback, name)]
             if getattr(config, f"callbacks_{name}", None) or heard:
                 raise ValueError(f"the configuration has a callback {name}, but {wanted}")
+        if config.policy_mapping_fn is not module_of:
+            raise ValueError(f"the configuration has another policy_mapping_fn, but {wanted}")
         before, after = ray_private.connectors_of(config)
         if after is not None:
             raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
@@ -123,11 +121,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.num_envs = self.env.num_envs
         ray_private.set_needs_reset(self, True)
         lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
-        self._roster = Roster(self.env.names, players, self._module_of, self.env.options.form_of)
-        mapping = self.config.policy_mapping_fn  # by itself: a method would take the runner with it
-        self._rollout = Rollout(self.env.envs, self._roster, mapping, lookback)
+        self._rollout = Rollout(self.env.envs, self.env.names, lookback)
         self._source = ObservationSources(self.env)
-        self._counts, self._results = StepCounts(self._roster), list[Result]()
+        self._counts, self._results = StepCounts(self.env.names, players), list[Result]()
         self._random = np.random.default_rng(ray_private.seed_of(self))
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         functions = self.config.callbacks_on_environment_created
@@ -144,13 +140,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         torch.set_num_threads(threads)
         return threads
 
-    def _module_of(self, agent: str, episode: Any = None) -> str:
-        return str(self.config.policy_mapping_fn(agent, episode))
-
     def _modules_that_act(self) -> list[tuple[str, Any]]:
         if self.env is None or self.module is None:
             return []
-        return [(name, self.module[name]) for name in self._roster.module_names if name in self.module]
+        return [(name, self.module[name]) for name in self.env.names if name in self.module]
 
     # ---- sampling ---------------------------------------------------------------------------------
 
@@ -210,7 +203,6 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._counts.clear()
         for k in range(self.num_envs):
             self._rollout.begin(k, self.env.who[k])
-        self._module_numbers = self._roster.module_numbers(self.env.who)
         self._source.begin()
 
     def _has_enough(self, num_timesteps: int | None, num_episodes: int | None, finished: int) -> bool:
@@ -241,8 +233,6 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self._counts.add(step, env.who)
         for k in step.begun.tolist():
             rollout.begin(k, env.who[k])
-        if len(step.begun):
-            self._module_numbers = self._roster.module_numbers(env.who)
         self._source.observe(step.learners)
         return True
 
@@ -258,17 +248,20 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Write actions that need not be legal for all who act, as RLlib does."""
         for form, interface in self.env.interfaces.by_form.items():
             acts = self.env.on(form) & (self.env.learners | self.env.frozen)
-            sizes = np.atleast_1d(_sizes_of(interface.format.space))
+            space = interface.format.space
+            sizes = space.nvec if hasattr(space, "nvec") else [space.n]
             drawn = np.stack([self._random.integers(n, size=int(acts.sum())) for n in sizes], 1)
             actions[form][acts] = drawn.reshape(actions[form][acts].shape)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            chosen[name] = Chosen(seats, {ACTIONS: actions[self._roster.forms[name]][seats]})
+            chosen[name] = Chosen(seats, {ACTIONS: actions[self.env.options.form_of(name)][seats]})
         return chosen
 
     def _seats_by_module(self) -> dict[str, Bools]:
         """Return the seats (E, P) that act next, by the module that learns with them."""
-        return self._roster.seats_by_module(self._module_numbers, self.env.learners)
+        env = self.env
+        acts = {name: env.learners & (env.who == n) for n, name in enumerate(env.names)}
+        return {name: seats for name, seats in acts.items() if seats.any()}
 
     def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
@@ -276,7 +269,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         frames: Mapping[str, Tensor] = seen.frames(device)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            module, form = self.module[name], self._roster.forms[name]
+            module, form = self.module[name], self.env.options.form_of(name)
             if isinstance(module, ModuleFrames):
                 module.frames = frames = module.prepared(frames)
             columns = self._forward(module, seen.rows(form, seats, device), explore)
@@ -285,7 +278,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         if self.env.frozen.any():
             seats, form = self.env.frozen, self.env.interfaces.frozen_form
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
-            opponents = self.module[self._roster.pool].opponents
+            opponents = self.module[POOL].opponents
             shared = frames if self.env.interfaces.by_form[form].shows_boards else {}
             rows = {**seen.rows(form, seats, device), **shared}
             actions[form][seats] = opponents.act(who, rows).cpu().numpy()
@@ -294,15 +287,14 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     def _forward(self, module: Any, rows: Mapping[str, Tensor], explore: bool) -> dict[str, npt.NDArray[Any]]:
         """Return what ``module`` gives for rows, with actions and log-likelihoods, as RLlib has them."""
         batch = {Columns.OBS: dict(rows)}
-        now = {"t": self._steps_of_all()} if explore else {}
+        runners = (
+            self.config.num_env_runners or 1
+        )  # RLlib's "t" is about how many steps all of them have made
+        steps = (self.num_env_steps_sampled_lifetime // runners + self._counts.games) * runners
+        now = {"t": steps} if explore else {}
         outputs = ray_private.forward_of(module, explore=explore)(batch, **now)
         outputs = {**outputs, **self._choose(module, outputs, explore)}
         return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
-
-    def _steps_of_all(self) -> int:
-        """Return about how many steps all runners have made."""
-        runners = self.config.num_env_runners or 1
-        return (self.num_env_steps_sampled_lifetime // runners + self._counts.games) * runners
 
     def _choose(self, module: Any, outputs: Mapping[str, Tensor], explore: bool) -> dict[str, Tensor]:
         """Return actions for what a module gave, and how likely they were, unless it gave them itself."""
@@ -310,7 +302,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             return {}
         logits, heads = outputs[Columns.ACTION_DIST_INPUTS], getattr(module, "action_heads", None)
         if explore and heads is not None:
-            drawn, likely = masked_actions.draw(logits.cpu().numpy(), heads, self._random)
+            drawn, likely = draw(logits.cpu().numpy(), heads, self._random)
             shape = (-1, *module.action_space.shape)
             actions, logp = torch.from_numpy(drawn.reshape(shape)), torch.from_numpy(likely)
         else:
@@ -327,7 +319,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Call ``on_episode_end`` and log the metrics of a sample, then forget them."""
         ended = self._rollout.ended
         for episode, game in zip(episodes, ended, strict=False):
-            self._tell_end(episode, game.k)
+            told = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
+            functions = self.config.callbacks_on_episode_end
+            ray_private.call_back(self, "on_episode_end", functions, **told, rl_module=self.module)
         self._log_steps(len(ended))
         self._counts.clear()
         window = max(
@@ -335,19 +329,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         )
         for result in self._results:
             ray_private.log_episode(self, result.length, result.total_return, result.seconds)
-            self.metrics.log_dict(
-                {
-                    EPISODE_MODULE_RETURN_MEAN: result.returns_by_module,
-                    **result.means,
-                    BY_PLAYER: result.means_by_player,
-                },
-                window=window,
-            )
+            self.metrics.log_dict(result.logged, window=window)
         self._results.clear()
-
-    def _tell_end(self, episode: MultiAgentEpisode, k: int) -> None:
-        told = {"episode": episode, "prev_episode_chunks": [], "env_index": k, "rl_module": self.module}
-        ray_private.call_back(self, "on_episode_end", self.config.callbacks_on_episode_end, **told)
 
     def _log_steps(self, episodes: int) -> None:
         """Log the counts that algorithms go by, and those by agent and by module."""
@@ -389,6 +372,81 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _sizes_of(space: Any) -> Any:
-    """Return how many values an action of ``space`` has, or each of its parts."""
-    return space.nvec if hasattr(space, "nvec") else space.n
+# ---- RLlib's own runner ----------------------------------------------------------------------------------
+
+
+class StockEnvRunner(MultiAgentEnvRunner):
+    """Plays agent by agent, with all connectors and callbacks of RLlib's.
+
+    RLlib itself would ship the episodes of all agents, batch them in the learners and compute values for them
+    before it drops the rows of those that do not train.
+    """
+
+    def __init__(self, config: Any, **kwargs: Any) -> None:
+        check_config(config)
+        self.frames: dict[str, Any] = {}
+        """By module, the frames of the batch that is acted on next: those of modules belong to a thread."""
+        super().__init__(config=config, **kwargs)
+
+    def make_env(self) -> None:
+        """Make the environments; how games ended in those before is kept; called by RLlib."""
+        outcomes = [] if self.env is None else taken_from(self)
+        super().make_env()
+        self.env.envs[0].unwrapped.outcomes.keep(outcomes)
+
+    def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
+        """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
+        # RLlib keeps the batch that comes next, and trains in a new thread while it evaluates.
+        for name, frames in self.frames.items():
+            self.module[name].unwrapped().frames = frames
+        episodes = drop_untrained(self.config, super()._sample(**kwargs))
+        own = {name: module.unwrapped() for name, module in self.module.items()} if self.module else {}
+        self.frames = {name: one.frames for name, one in own.items() if isinstance(one, ModuleFrames)}
+        give_back()
+        return episodes
+
+
+def drop_untrained(config: Any, episodes: list[Any]) -> list[Any]:
+    """Return ``episodes`` without the agents whose modules are not trained; they are changed in place.
+
+    Which modules are trained is up to ``config.multi_agent(policies_to_train=...)``.
+    """
+    for episode in episodes:
+        for agent, own in list(episode.agent_episodes.items()):
+            if not is_trained(config, own.module_id):
+                del episode.agent_episodes[agent]
+                episode.env_t_to_agent_t.pop(agent, None)
+    return episodes
+
+
+def is_trained(config: Any, module_id: str) -> bool:
+    """Return whether ``config`` says that a module learns."""
+    trained = config.policies_to_train
+    if trained is None:
+        return True
+    return bool(trained(module_id, None)) if callable(trained) else module_id in trained
+
+
+def draw(
+    logits: npt.NDArray[np.float32], heads: Sequence[int], random: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    """Return actions, int64 (N, H), and the logarithms of how likely they were, float32 (N,).
+
+    It is the distribution of RLlib's ``TorchMultiCategorical``, without its checks. ``logits``: float32
+    (N, K), those of the H parts of an action one after the other. ``heads``: how many each part has. The same
+    numbers from ``random`` give the same actions.
+    """
+    logits = np.ascontiguousarray(logits, np.float32)
+    if logits.ndim != 2 or logits.shape[1] != sum(heads):
+        raise ValueError(
+            f"the logits have the shape {logits.shape}; with action_heads {tuple(heads)} it must be "
+            f"(N, {sum(heads)})"
+        )
+    if not np.isfinite(logits).all():
+        raise ValueError("the logits are not all finite; use -1e9 to mask illegal actions")
+    choices = np.empty((len(logits), len(heads)), np.int64)
+    logps = np.empty(len(logits), np.float32)
+    chances = random.random(choices.shape)
+    weights = np.empty(logits.shape[1])
+    draw_choices(logits, np.array(heads, np.int64), chances, weights, choices, logps)
+    return choices, logps

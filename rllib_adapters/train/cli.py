@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
-import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,13 @@ from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
-from territorial.snapshots.errors import SnapshotError
+from territorial.snapshots.manifest import SnapshotError
 
 EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes
   territorial train RUN                  train for an hour on two cores
   territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
-  territorial train RUN --preset champion --start CLONE/weights.safetensors
+  territorial train RUN --start CLONE/weights.safetensors    begin with a clone
   territorial train RUN --resume         resume from the newest checkpoint
   territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
   territorial league show RUN            print ratings and the best players
@@ -80,7 +79,12 @@ def run(parsed: argparse.Namespace) -> int:
         for name in Training.__dataclass_fields__
         if getattr(parsed, name) is not None
     }
-    training = None if parsed.resume else _training(parsed.preset, given)
+    try:
+        training = None if parsed.resume else dataclasses.replace(PRESETS[parsed.preset], **given)
+    except (ValueError, TypeError) as error:
+        field = str(error).partition(" is ")[0]
+        where = f"argument {options.option_of(field)}: " if field in Training.__dataclass_fields__ else ""
+        raise UsageError(f"{where}{error}") from None
     if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
         raise UsageError(
             f"argument {options.option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
@@ -95,7 +99,10 @@ def run(parsed: argparse.Namespace) -> int:
             from rllib_adapters.train import run as runs
     except ImportError as error:
         raise UsageError(f"training needs Ray: {INSTALL} ({error})") from None
-    kept = _options(folder / OPTIONS, training)
+    try:
+        kept = training or Training.read(folder / OPTIONS)
+    except (OSError, ValueError):
+        kept = None  # it cannot be resumed, which is reported later
     if kept is not None:
         _compile(kept.game())
     _start_ray(runs, parsed.address, 0 if kept is None else kept.env_runners)
@@ -112,7 +119,7 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
         with progress("territorial train: starting Ray"):
             runs.start_ray(runners)
         return
-    from rllib_adapters.league.cluster import ClusterError, join
+    from rllib_adapters.league.evaluation import ClusterError, join
 
     try:
         with progress("territorial train: joining the cluster"):
@@ -171,9 +178,9 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         return _fail(error)
     try:
         _say(_about(current.training))
-        current.train(_show, during=_during)
+        current.train(_show, during=lambda number: progress(f"territorial train: iteration {number}"))
         _say(f"done: {current.checkpoints.latest()}")
-        _say(f"to see the results: {_program()} league show {folder} --plots {folder / 'plots'}")
+        _say(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
         _say(f"interrupted; --resume resumes from {current.checkpoints.latest()}")
@@ -191,27 +198,6 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         current.close()
 
 
-def _options(path: Path, training: Training | None) -> Training | None:
-    """Return the options of the run; None where it cannot be resumed, which is reported later."""
-    try:
-        return training or Training.read(path)
-    except (OSError, ValueError):
-        return None
-
-
-def _training(preset: str, given: dict[str, Any]) -> Training:
-    try:
-        return dataclasses.replace(PRESETS[preset], **given)
-    except (ValueError, TypeError) as error:
-        raise UsageError(_with_option(str(error))) from None
-
-
-def _with_option(text: str) -> str:
-    """Return the text of an error with the option in front, where it begins with the field it is about."""
-    field = text.partition(" is ")[0]
-    return f"argument {options.option_of(field)}: {text}" if field in Training.__dataclass_fields__ else text
-
-
 def _about(training: Training) -> str:
     """Return what is played, in a line."""
     one, game = training, training.game()
@@ -221,9 +207,7 @@ def _about(training: Training) -> str:
     return (
         f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
         f"{one.snapshot_seats} are snapshots, {one.bot_seats} are bots"
-        + f", {one.together_seats} are of one of either"
-        * bool(one.together_seats)
-        + "; games of at most "
+        "; games of at most "
         f"{decisions:,} decisions, {one.num_games} side by side in {where}; an iteration is "
         f"{one.iteration_steps:,} decisions"
     )
@@ -247,18 +231,6 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def _during(iteration: int) -> AbstractContextManager[None]:
-    return progress(f"territorial train: iteration {iteration}")
-
-
-def _program() -> str:
-    """Return what the user calls this command line."""
-    path = Path(sys.argv[0])
-    if path.stem != "territorial":
-        return "territorial"
-    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
-
-
 def _fail(error: BaseException) -> int:
     is_full = getattr(error, "errno", None) == errno.ENOSPC and not isinstance(error, CheckpointError)
     text = error.strerror if isinstance(error, CheckpointError) else error
@@ -270,19 +242,3 @@ def _say(text: str) -> None:
     rest_of_line = "\x1b[K" if sys.stderr.isatty() else ""  # progress may have left a longer one
     sys.stderr.write(f"territorial train: {text}{rest_of_line}\n")
     sys.stderr.flush()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what ``territorial train`` does with these arguments."""
-    parser = argparse.ArgumentParser(prog="territorial")
-    add_parser(parser.add_subparsers(dest="verb", required=True))
-    parsed = parser.parse_args(["train", *(sys.argv[1:] if arguments is None else arguments)])
-    try:
-        return int(parsed.run(parsed))
-    except UsageError as error:
-        _say(f"error: {error}")
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

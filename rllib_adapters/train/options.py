@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rllib_adapters.learning.options import LearningOptions
-from territorial import bots
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import shown
@@ -38,8 +36,6 @@ ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_on
 FRAMES = {"pairs": None, "features": 1, "boards": 4, "encode_once": 1}
 """By network, the boards in a stack; None: it reads pairs."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
-HARD_POWER = 2.5
-"""How much more often hard opponents are drawn for ``together``: the power of 1 less the share beaten."""
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
 
@@ -69,9 +65,6 @@ class Training:
     )
     snapshot_seats: int = option(4, "seats of snapshots; harder opponents are drawn more often", 0)
     bot_seats: int = option(4, "seats of bots; all bots are drawn equally often", 0)
-    together_seats: int = option(
-        0, "seats that one snapshot or bot has together, more often one that is seldom beaten", 0
-    )
     bot_names: str = option(",".join(BOTS), "bots, by name and separated by commas")
     capacity: int = option(40, "snapshots that the league keeps", 1)
     beats: float = option(0.6, "share of games above every opponent from which on a snapshot is added", 0)
@@ -91,12 +84,7 @@ class Training:
     gamma: float = option(0.99, "discount per decision", 0)
     entropy: float = option(0.003, "weight of the entropy in the loss", 0)
     share: float = option(
-        1.0, "part of the rows that is learned from, drawn by what there is to learn; above 0 to 1"
-    )
-    averaged_weights: float = option(
-        0.0,
-        "part of themselves that averages of the weights keep in an update, such as 0.999; they are what is "
-        "frozen; 0: no averages; 0 to below 1",
+        1.0, "part of the rows that is learned from, drawn by what there is to learn", 0.001, 1
     )
     bf16: bool = option(False, "compute the network in bfloat16 as it learns")
     seed: int = option(0, "random seed; of the league and of the algorithm", 0)
@@ -117,7 +105,6 @@ class Training:
                 f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', of which "
                 "alone `territorial clone` writes weights"
             )
-        self.learning()
         rows = round(self.iteration_steps * self.agent_seats * self.share)
         if self.minibatch > rows:
             part = f"a share of {self.share:g} of " if self.share < 1 else ""
@@ -130,13 +117,7 @@ class Training:
     @property
     def num_players(self) -> int:
         """Seats of a game."""
-        return (
-            self.agent_seats
-            + 2 * self.exploiter_seats
-            + self.snapshot_seats
-            + self.together_seats
-            + self.bot_seats
-        )
+        return self.agent_seats + 2 * self.exploiter_seats + self.snapshot_seats + self.bot_seats
 
     def game(self) -> GameConfig:
         """Return the config of the games."""
@@ -148,10 +129,6 @@ class Training:
             max_ticks=self.max_ticks,
             num_maps=self.num_maps,
         )
-
-    def learning(self) -> LearningOptions:
-        """Return the options of learners."""
-        return LearningOptions(share=self.share, averaged_weights=self.averaged_weights, bf16=self.bf16)
 
     def league_config(self) -> LeagueConfig:
         """Return the rules of the league."""
@@ -177,7 +154,7 @@ class Training:
             num_players=self.num_players,
             frames=FRAMES[self.network] or 1,
             agent_seats=self.agent_seats + 2 * self.exploiter_seats,
-            bots=self.bot_seats + self.together_seats,
+            bots=self.bot_seats,
             capacity=self.capacity,
             parameters=parameters,
             activations=ACTIVATIONS[self.network],
@@ -219,9 +196,6 @@ class Training:
         parts = []
         if self.snapshot_seats:
             parts.append(Opponents(seats=self.snapshot_seats, strategy="pfsp", weighting="hard"))
-        if self.together_seats:
-            both = ("snapshots", "bots")
-            parts.append(Opponents(seats=self.together_seats, power=HARD_POWER, among=both, together=True))
         if self.bot_seats:
             parts.append(Opponents(seats=self.bot_seats, strategy="uniform", among=("bots",)))
         return Learner(name="main", seats=self.agent_seats, opponents=tuple(parts), gate=self._gate())
@@ -287,28 +261,6 @@ PRESETS = {
         gamma=0.997,
         entropy=0.001,
     ),
-    "champion": Training(
-        network="pairs",
-        decision_every=10,
-        repeat=5,
-        num_maps=64,
-        agent_seats=3,
-        exploiter_seats=1,
-        snapshot_seats=1,
-        together_seats=4,
-        bot_seats=2,
-        bot_names=",".join(bots.NAMES),
-        capacity=24,
-        num_games=64,
-        iteration_steps=8192,
-        minibatch=4096,
-        epochs=2,
-        share=0.35,
-        averaged_weights=0.995,
-        learning_rate=1e-4,
-        gamma=0.997,
-        entropy=0.0005,
-    ),
     "features": Training(),
     "boards": Training(
         height=256,
@@ -333,7 +285,6 @@ PRESETS = {
     ),
 }
 """By name: "quick" shows in minutes that all of it works; "pairs" and "features" learn within an hour on two
-cores. "champion" goes on from a clone, against all bots, its own past and exploiters. "boards" is a league at
-full size, with short games, of which ten end in some minutes."""
+cores. "boards" is a league at full size, with short games, of which ten end in some minutes."""
 DEFAULT = "pairs"
 """The preset where none is given."""

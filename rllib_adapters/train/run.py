@@ -26,14 +26,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import START, keeper_of, league_in
-from rllib_adapters.league.cluster import search_path
 from rllib_adapters.league.control import freeze
-from rllib_adapters.league.shared_store import SharedStore
+from rllib_adapters.league.evaluation import SharedStore, search_path
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
-from rllib_adapters.train.growing import cut_back
-from rllib_adapters.train.memory_watch import DRIVER, RAY, kind_of
 from rllib_adapters.train.options import (
     CHECKPOINTS,
     EVENTS,
@@ -46,23 +43,31 @@ from rllib_adapters.train.options import (
 )
 from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
+from territorial.files.bounded import open_file, read_file, whole_lines
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import naming, own_file
 from territorial.league import League, SnapshotStore
-from territorial.league.writer import only_writer
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
 from territorial.memory.predict import predict
 from territorial.snapshots.checkpoints import Checkpoints
-from territorial.snapshots.errors import SnapshotError, StoreInUseError
+from territorial.snapshots.manifest import SnapshotError, StoreInUseError
+from territorial.snapshots.store import only_writer
 
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
 STATE_BOUNDS = Bounds(nbytes=2**16, values=1000)
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
 OBJECT_STORE = 200 * MB
+LONGEST_LINE = 2**20
+"""Bytes of a line of the log."""
+DRIVER = "driver"
+"""The kind of this process."""
+RAY = "Ray"
+"""The kind of Ray's own processes: scheduler, object store, waiting workers."""
+_RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
+"""How the names of such processes begin that are called like actors."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
 
@@ -224,7 +229,7 @@ class Run:
             use_kl_loss=False,
             grad_clip=0.5,
         )
-        config.learning(**dataclasses.asdict(training.learning()))
+        config.learning(share=training.share, bf16=training.bf16)
         config.debugging(seed=training.seed, log_level="ERROR")
         if issubclass(NETWORKS[training.network][0], EncodeOnceModule):
             rows_by_frame(config)
@@ -293,7 +298,10 @@ class Run:
         during: Callable[[int], AbstractContextManager[Any]],
     ) -> None:
         began = time.monotonic() - self._seconds
-        while not self._is_over():
+        training = self.training
+        while (
+            self.algorithm.training_iteration < training.iterations and self._seconds < 60 * training.minutes
+        ):
             with during(self.algorithm.training_iteration + 1):
                 row = self._row(self.algorithm.train())
             self._seconds = time.monotonic() - began
@@ -338,12 +346,6 @@ class Run:
         options = dataclasses.asdict(self.training)
         state = {"seconds": self._seconds, "logged": self._log.sync(), "options": options}
         write_file(folder / STATE, json.dumps(state).encode())
-
-    def _is_over(self) -> bool:
-        training = self.training
-        return (
-            self.algorithm.training_iteration >= training.iterations or self._seconds >= 60 * training.minutes
-        )
 
     def _row(self, result: dict[str, Any]) -> dict[str, Any]:
         """Return what is logged of an iteration."""
@@ -422,14 +424,38 @@ def _is_before(begins_at: int, number: int, line: bytes) -> bool:
     return first == b"iteration" if number == 1 else first.isdigit() and int(first) < begins_at
 
 
+def kind_of(pid: int, name: str) -> str:
+    """Return what a process is: "driver" for this one, its class for an actor of Ray's, else "Ray".
+
+    Linux cuts names to 15 characters, those of actors too: "ray::StockEnvRu" is "StockEnvRu".
+    """
+    if pid == os.getpid():
+        return DRIVER
+    kind = name.removeprefix("ray::").partition(".")[0]
+    return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
+
+
+def cut_back(path: Path, is_kept: Callable[[int, bytes], bool], most: int | None = None) -> None:
+    """Cut the file ``path`` off at the first line that is cut short, is not kept or exceeds ``most`` bytes.
+
+    ``is_kept(number, line)`` is asked about each line, by its number from 1 on.
+    """
+    size = 0
+    with open_file(path) as file:
+        for number, line in enumerate(whole_lines(file, LONGEST_LINE), start=1):
+            if (most is not None and size + len(line) > most) or not is_kept(number, line):
+                break
+            size += len(line)
+    if size < path.stat().st_size:
+        os.truncate(path, size)
+
+
 class _RunState(NamedTuple):
-    """What a checkpoint says of its run."""
+    """What a checkpoint says of its run; ``logged`` are the bytes of the log."""
 
     seconds: float
     logged: int
-    """Bytes of the log."""
     options: Mapping[str, Any]
-    """Those of the run."""
 
 
 def _state_in(path: Path) -> _RunState:

@@ -14,7 +14,7 @@ from territorial.cli.options import UsageError
 from territorial.evaluation.pool import Play
 from territorial.league import SnapshotStore
 
-JOINED = EntryPoint("joined", "rllib_adapters.league.cluster:joined", "territorial.cli")
+JOINED = EntryPoint("joined", "rllib_adapters.league.evaluation:joined", "territorial.cli")
 """What joins a cluster; it needs the extra "rllib", and is loaded where the option is given."""
 
 

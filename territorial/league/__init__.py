@@ -6,14 +6,14 @@ from territorial.league.config import Gate, LeagueConfig, Learner
 from territorial.league.league import Frozen, GateView, League
 from territorial.league.matchmaking import Opponents
 from territorial.league.seating import Group, LeagueTable, Player
-from territorial.snapshots.errors import (
+from territorial.snapshots.manifest import (
     DamagedSnapshotError,
+    Manifest,
     MismatchError,
     SnapshotError,
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.snapshots.manifest import Manifest
 from territorial.snapshots.store import Packed, SnapshotStore, Weights
 
 __all__ = [

@@ -20,9 +20,17 @@ from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.files.strict_json import fits, parse
 from territorial.league.config import LeagueConfig, Learner
-from territorial.league.league_file import BOUNDS, LeagueFile, pack, text_of
+from territorial.league.league_file import (
+    BOUNDS,
+    MOST_NOTES,
+    LeagueFile,
+    LeagueSnapshot,
+    SavedLeague,
+    checked_row,
+    pack,
+    text_of,
+)
 from territorial.league.matchmaking import Candidates, Opponents, drawn_few
-from territorial.league.saved_league import MOST_NOTES, LeagueSnapshot, SavedLeague, checked_row
 from territorial.league.seating import Group, LeagueTable, Player
 
 T = TypeVar("T")
@@ -284,7 +292,8 @@ class League:
         evicted = []
         while len(self.snapshots) > self.config.capacity:
             evicted.append(self._least_needed())
-            self._forget(evicted[-1])
+            del self.snapshots[evicted[-1]]
+            self._forget_player(f"snapshot:{evicted[-1]}")
         starts_anew = bool(self._rng.random() < one.reset_chance)
         if starts_anew:
             self._forget_player(f"trainable:{learner}")
@@ -318,10 +327,6 @@ class League:
         apart = squares[:, None] + squares - 2 * rows @ rows.T
         apart[np.tril_indices(len(free))] = np.inf
         return free[int(apart.argmin()) // len(free)]
-
-    def _forget(self, name: str) -> None:
-        del self.snapshots[name]
-        self._forget_player(f"snapshot:{name}")
 
     def _forget_player(self, player: str) -> None:
         if player in self.payoff.names:
@@ -371,7 +376,13 @@ class League:
         except (ValueError, TypeError) as error:
             raise ValueError(f"this is not a league: {error}") from None
         league = cls(saved.config, rated=saved.ratings is not None)
-        league._take_over(saved, payoff)
+        league.payoff = payoff
+        if saved.ratings is not None:
+            league.ratings = Ratings.from_dict(saved.ratings)
+        league.snapshots, league.steps = saved.snapshots, saved.steps
+        league._frozen_at, league._count = saved.frozen_at, saved.count
+        league.num_games, league.history = saved.num_games, saved.history
+        league._rng.bit_generator.state = saved.rng
         return league
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -386,15 +397,6 @@ class League:
                 return cls._read(file, python_bots)
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)!r}: {error}") from None
-
-    def _take_over(self, saved: SavedLeague, payoff: PayoffMatrix) -> None:
-        self.payoff = payoff
-        if saved.ratings is not None:
-            self.ratings = Ratings.from_dict(saved.ratings)
-        self.snapshots = saved.snapshots
-        self.steps, self._frozen_at, self._count = saved.steps, saved.frozen_at, saved.count
-        self.num_games, self.history = saved.num_games, saved.history
-        self._rng.bit_generator.state = saved.rng
 
     def __reduce__(self) -> tuple[Any, ...]:
         return League.from_bytes, (self.to_bytes(), self.config.python_bots)

@@ -1,4 +1,4 @@
-"""What has to be known about frozen weights to play with them: a manifest, as plain data."""
+"""What has to be known about frozen weights to play with them, as plain data; and what can be wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,27 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files.strict_json import check_fields
 from territorial.observation.layout import OBS_VERSION, RANGES
-from territorial.snapshots.errors import MismatchError
+
+
+class SnapshotError(Exception):
+    """Something is wrong with a snapshot; the message names it."""
+
+
+class UnknownSnapshotError(SnapshotError, LookupError):
+    """There is no snapshot of that name."""
+
+
+class DamagedSnapshotError(SnapshotError, ValueError):
+    """The files of a snapshot are not as they were written."""
+
+
+class StoreInUseError(SnapshotError, RuntimeError):
+    """Another run writes to the store."""
+
+
+class MismatchError(SnapshotError, ValueError):
+    """A snapshot was made for something else: another architecture, observation, version or size."""
+
 
 _RANGES = {
     **RANGES,

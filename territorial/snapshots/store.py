@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -22,13 +22,17 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.bounded import open_file, read_file
-from territorial.files.locks import locked, sync_folder
+from territorial.files.locks import InUseError, locked, one_writer, sync_folder
 from territorial.files.mapped import mapped
 from territorial.files.strict_json import Bounds, check_fields, parse_object
 from territorial.files.writable import naming
 from territorial.observation.layout import OBS_VERSION
-from territorial.snapshots.errors import DamagedSnapshotError, UnknownSnapshotError
-from territorial.snapshots.manifest import Manifest
+from territorial.snapshots.manifest import (
+    DamagedSnapshotError,
+    Manifest,
+    StoreInUseError,
+    UnknownSnapshotError,
+)
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 
@@ -316,7 +320,7 @@ class SnapshotStore:
                 old.rename(self.path / old.name)
         shutil.rmtree(replaced, ignore_errors=True)
 
-    def _about(self, name: str) -> _About:
+    def _about(self, name: str) -> About:
         """Return what is written about a snapshot, fetched if it has to be."""
         _check_name(name)
         path = self.path / name / MANIFEST
@@ -363,7 +367,7 @@ class NetworkPath(NamedTuple):
     sha256: str
 
 
-class _About(NamedTuple):
+class About(NamedTuple):
     """What the manifest file of a snapshot says."""
 
     manifest: Manifest
@@ -412,7 +416,7 @@ def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
         expected.compare(*_write(path, [np.frombuffer(found, np.uint8).data]))
 
 
-def _read_about(name: str, text: bytes) -> _About:
+def _read_about(name: str, text: bytes) -> About:
     """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
     fields = parse_object(text, MANIFEST_BOUNDS)
     found, own, size, digest = (fields.pop(key, None) for key in ("format", "name", "bytes", "sha256"))
@@ -424,7 +428,7 @@ def _read_about(name: str, text: bytes) -> _About:
         network = fields.pop(ABOUT_NETWORK, None)
         if network is not None:
             check_fields(ABOUT_NETWORK, network, set(_FILE))
-        return _About(
+        return About(
             Manifest.from_dict(fields),
             _file(size, digest),
             None if network is None else _file(*(network[name] for name in _FILE)),
@@ -468,3 +472,28 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
         file.flush()
         os.fsync(file.fileno())
     return size, digest.hexdigest()
+
+
+# ---- one writer a store ----------------------------------------------------------------------------------
+
+
+WRITER = ".writer"
+"""The file in a store that its writer has locked; it says who that is."""
+
+
+@contextmanager
+def only_writer(path: Path) -> Iterator[None]:
+    """Hold the store in ``path`` as the one run that writes to it; others may read.
+
+    Raises StoreInUseError if another run has it.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(one_writer(path / WRITER))
+        except InUseError as error:
+            raise StoreInUseError(
+                f"another run writes to the store {path} ({error.holder}); each run needs "
+                "its own folder. Or end the other run first, with algorithm.stop() if it is in "
+                "this process"
+            ) from None
+        yield

@@ -15,8 +15,8 @@ from territorial.evolution import Evolution, EvolutionSettings
 from territorial.evolution.saved import write
 from territorial.files.locks import one_writer
 from territorial.league import SnapshotStore
-from territorial.league.writer import only_writer
 from territorial.replay import Decisions
+from territorial.snapshots.store import only_writer
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
 

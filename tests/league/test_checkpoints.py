@@ -150,28 +150,6 @@ def test_a_full_disk_is_said_and_leaves_the_one_before(tmp_path, monkeypatch, nu
     assert content(first) == "11"
 
 
-LIMITED = """
-import resource, signal, sys
-from territorial.snapshots.checkpoints import CheckpointError, Checkpoints
-
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-try:
-    Checkpoints(sys.argv[1]).write(2, lambda folder: (folder / "weights").write_bytes(b"2" * 100_000))
-except CheckpointError as error:
-    print(error)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit to the size of files")
-def test_a_limit_of_the_system_is_met_like_a_full_disk(tmp_path):
-    checkpoints = Checkpoints(tmp_path)
-    first = checkpoints.write(1, fill_with("1"))
-    assert "the disk is full" in bare_python(LIMITED, str(tmp_path)).stdout
-    assert checkpoints.latest() == first
-    assert content(first) == "11"
-
-
 def test_contents_list_all_files(tmp_path):
     folder = Checkpoints(tmp_path).write(1, fill_with("1"))
     digests = {

@@ -268,23 +268,6 @@ def test_the_same_calls_give_the_same_league():
     assert played().to_bytes() == played().to_bytes()
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "league.npz"
-    league = played()
-    league.save(path)
-    before = path.read_bytes()
-    league.freeze("main")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        league.save(path)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["league.npz"]
-
-
 # ---- how many snapshots a game meets ------------------------------------------------------------------
 
 

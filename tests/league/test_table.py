@@ -92,12 +92,6 @@ def test_the_largest_number_that_can_be_drawn_gives_a_player_with_a_weight():
     assert {player.name for player in table.draw(Last())} == {"turtle"}
 
 
-def test_names_lists_what_can_be_drawn():
-    assert LEAGUE.names("trainable") == ["main"]
-    assert LEAGUE.names("bot") == ["banker", "turtle"]
-    assert LEAGUE.names("snapshot") == ["main-1", "main-2"]
-
-
 def test_players_have_seats_in_the_engine():
     seats = [player.seat for player in LEAGUE.draw(rng())]
     assert len(seat_codes(seats, len(seats))) == LEAGUE.num_players

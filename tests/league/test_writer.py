@@ -8,7 +8,7 @@ import pytest
 
 from territorial.files import locks as locking
 from territorial.league import SnapshotStore, StoreInUseError
-from territorial.league.writer import WRITER, only_writer
+from territorial.snapshots.store import WRITER, only_writer
 
 HOLDS = """
 import runpy, sys, time

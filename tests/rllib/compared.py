@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.env_config import MAIN, POOL
 
 COLUMNS = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
 LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")

@@ -34,7 +34,7 @@ def install(monkeypatch: Any) -> None:
     monkeypatch.setattr(
         TorchCategorical, "to_deterministic", lambda dist: TorchDeterministic(loc=choose(dist._dist.logits))
     )
-    monkeypatch.setattr("rllib_adapters.observations.masked_actions.draw_choices", draw_choices)
+    monkeypatch.setattr("rllib_adapters.sampling.runner.draw_choices", draw_choices)
 
 
 def choose(logits: Tensor) -> Tensor:

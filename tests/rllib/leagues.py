@@ -10,7 +10,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.league.export import network_of
+from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig

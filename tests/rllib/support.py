@@ -1,5 +1,6 @@
 """Small games, a store with snapshots, and algorithms that fit into a test."""
 
+import copy
 import os
 import sys
 
@@ -102,16 +103,29 @@ def start_ray(num_cpus=6):
                 raise
 
 
+def ppo(env, steps=12, games=2, minibatch=8, **settings):
+    """PPO over some games in this process, of each of which an iteration has so many steps."""
+    config = configure(PPOConfig(), env, **settings)
+    config.env_runners(num_env_runners=0, rollout_fragment_length=steps, num_envs_per_env_runner=games)
+    return config.training(train_batch_size_per_learner=steps * games, minibatch_size=minibatch, num_epochs=1)
+
+
 def small_config(store, env=None, **settings):
-    """PPO over two games in this process, 24 steps an iteration; ``env``: changes of ``env_config``."""
-    config = configure(
-        PPOConfig(),
-        env_config(**(env or {})),
-        store=store,
-        module=SmallModule,
-        architectures=[BigModule],
-        **settings,
-    )
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-    config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
-    return config
+    """PPO of ``SmallModule``; ``env``: changes of ``env_config``."""
+    settings |= {"store": store, "module": SmallModule, "architectures": [BigModule]}
+    return ppo(env_config(**(env or {})), **settings)
+
+
+def runner_of(config):
+    """A runner of an algorithm that would be configured so, in this process."""
+    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+
+
+def trained(algorithm):
+    """Train for an iteration; return the result, and which modules have other weights then."""
+    before = copy.deepcopy(algorithm.learner_group.get_weights())
+    result = algorithm.train()
+    after = algorithm.learner_group.get_weights()
+    return result, {
+        name for name in before if any((part != after[name][key]).any() for key, part in before[name].items())
+    }

@@ -18,8 +18,7 @@ from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters import configure
-from rllib_adapters.learning.equal_batches import keep_batches_equal
-from rllib_adapters.learning.learners import TerritorialIMPALALearner
+from rllib_adapters.own_algorithms import keep_batches_equal
 from territorial.league import Group, LeagueTable
 from tests.rllib.mixture import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
@@ -54,7 +53,7 @@ def test_all_who_learn_do_so_on_any_number_of_learners(ends, tmp_path, algorithm
     config.training(train_batch_size_per_learner=24 // max(1, learners))
     if algorithm is PPOConfig:
         config.training(minibatch_size=8, num_epochs=1)
-        config.learning(share=0.5 if learners == 2 else 1, averaged_weights=0.9)
+        config.learning(share=0.5 if learners == 2 else 1)
     else:
         config.env_runners(num_env_runners=1, rollout_fragment_length=12 // max(1, learners))
         config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=1)
@@ -75,10 +74,7 @@ def test_all_who_learn_do_so_on_any_number_of_learners(ends, tmp_path, algorithm
             lambda learner: {name: learner.module[name].get_state() for name in LEARNERS}
         )
         first, second = (state.get() for state in states)
-        averages = built.learner_group.foreach_learner(lambda learner: learner.averaged("main"))
-        first["averages"], second["averages"] = (arrays.get() for arrays in averages)
-        assert any((first["averages"][key] != part).any() for key, part in first["main"].items())
-        for name in (*LEARNERS, "averages"):
+        for name in LEARNERS:
             for key, part in first[name].items():
                 np.testing.assert_array_equal(part, second[name][key])
         wrapped = built.learner_group.foreach_learner(lambda learner: type(learner.module["main"]).__name__)
@@ -138,15 +134,21 @@ def test_what_cannot_share_frames_is_refused(tmp_path):
     with pytest.raises(ValueError, match="the configuration is for the old API stack"):
         configure(old, env_config(), module=SmallModule, store=fill(tmp_path))
     config = mixed_config(fill(tmp_path / "other"), config=IMPALAConfig())
-    config.learners(num_aggregator_actors_per_learner=1)
-    with pytest.raises(ValueError, match="num_aggregator_actors_per_learner is 1; it must be 0"):
-        TerritorialIMPALALearner(config=config)
-    config.learners(num_aggregator_actors_per_learner=0, num_learners=2)
-    config.training(train_batch_size_per_learner=23)
-    with pytest.raises(
-        ValueError, match="train_batch_size_per_learner is 23; with 2 learners it must be at lea"
+    for change, message in (
+        (
+            lambda: config.learners(num_aggregator_actors_per_learner=1),
+            "num_aggregator_actors_per_learner is 1; it must be 0",
+        ),
+        (
+            lambda: config.learners(num_aggregator_actors_per_learner=0, num_learners=2).training(
+                train_batch_size_per_learner=23
+            ),
+            "train_batch_size_per_learner is 23; with 2 learners it must be at lea",
+        ),
     ):
-        TerritorialIMPALALearner(config=config)
+        change()
+        with pytest.raises(ValueError, match=message):
+            config.check_batches()
 
 
 class Learner(FaultAwareApply):

@@ -5,7 +5,6 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.core.learner.training_data import TrainingData
@@ -13,10 +12,10 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, configure_league
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.league.control import set_weights, weights_of
+from rllib_adapters.league.control import give_weights, weights_of
 from rllib_adapters.learning.learners import OwnUpdates
 from rllib_adapters.modules.board import settings_of
-from rllib_adapters.modules.target import TARGET
+from rllib_adapters.modules.policy_module import TARGET
 from territorial import GameConfig
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
@@ -88,7 +87,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
         assert is_same(before, after)
     restored.train()
     assert "main-4" in league_in(restored).snapshots
-    set_weights(restored, "main", restored.keeper.store, "main-0")
+    give_weights(restored, "main", restored.keeper.store.load("main-0"))
     now, target = state_of(restored)
     assert is_same(now, first)
     assert is_same(target, first), "the target of another network would be none"
@@ -159,22 +158,13 @@ def test_targets_follow_and_batches_that_wait_keep_their_frames(ends, tmp_path):
     check_states(learner)  # now that nothing else changes it
 
 
-def test_a_target_is_of_the_learner_alone_and_plays_the_games_of_its_network():
+def test_a_target_plays_the_games_of_its_network():
     settings = settings_of(env_config())
-    layout, config = ObsLayout.from_dict(settings["layout"]), settings["config"]
     module = SmallModule(model_config=settings)
-    assert not hasattr(module, TARGET)
     module.make_target_networks()
-    with torch.no_grad():
-        module.policy.policy_head.bias.add_(1)
-    ((own, target),) = module.get_target_network_pairs()
-    assert own is module.policy
-    assert (own.policy_head.bias - target.policy_head.bias == 1).all()
-    assert not any(part.requires_grad for part in target.parameters())
-    assert {key.partition(".")[0] for key in module.get_state(inference_only=True)} == {"policy"}
-    assert {key.partition(".")[0] for key in module.get_state()} == {"policy", TARGET}
-    module.set_game(layout, config.replace(max_ticks=77))
-    assert target.config.max_ticks == own.config.max_ticks == 77
+    config = settings["config"].replace(max_ticks=77)
+    module.set_game(ObsLayout.from_dict(settings["layout"]), config)
+    assert [network.config for network in (module.policy, module.target_policy)] == [config] * 2
 
 
 class NoTarget(TorchRLModule):

@@ -4,16 +4,14 @@ import os
 
 import numpy as np
 import pytest
-from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.league.control import freeze, league_of
-from rllib_adapters.league.curriculum import Curriculum, env_of, set_env
+from rllib_adapters.league.curriculum import env_of, set_env
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
 from territorial.league import Group, LeagueTable, SnapshotStore
-from tests.rllib.support import SmallModule, env_config, fill, league, small_config
+from tests.rllib.support import SmallModule, env_config, fill, league, ppo, small_config
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -32,13 +30,9 @@ FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first
 OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
 
 
-def ppo(module=EncodeOnceModule, runner="batched", **callbacks):
+def config_of(module=EncodeOnceModule, runner="batched"):
     env = {"config": FIRST, "seats": SEATS, "frames": 1}
-    config = configure(PPOConfig(), env, module=module, runner=runner)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=8, num_envs_per_env_runner=2)
-    config.training(train_batch_size_per_learner=16, minibatch_size=16, num_epochs=1)
-    config.callbacks(**callbacks)
-    return config
+    return ppo(env, steps=8, minibatch=16, module=module, runner=runner)
 
 
 def games_of(algorithm):
@@ -57,7 +51,7 @@ def games_of(algorithm):
 
 
 def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_does(ends):
-    algorithm = ends(ppo().build_algo())
+    algorithm = ends(config_of().build_algo())
     algorithm.train()
     runner, module = algorithm.env_runner, algorithm.env_runner.module
     weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
@@ -83,7 +77,7 @@ def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_doe
 
 @pytest.mark.verify
 def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learners(ends, tmp_path):
-    config = ppo()
+    config = config_of()
     config.env_runners(num_env_runners=1, rollout_fragment_length=8)
     config.learners(num_learners=1)
     algorithm = ends(config.build_algo())
@@ -108,31 +102,27 @@ def _pid(runner):
     return os.getpid()
 
 
-def test_a_callable_decides_after_every_iteration(ends):
-    told = []
+def test_a_callback_changes_games_after_an_iteration(ends):
+    def lesson(*, algorithm, result, **_):
+        if result["training_iteration"] >= 2:
+            set_env(algorithm, **HARDER)
 
-    def lesson(result):
-        told.append(result["training_iteration"])
-        return HARDER if result["training_iteration"] >= 2 else None
-
-    algorithm = ends(ppo(on_train_result=Curriculum(lesson)).build_algo())
+    algorithm = ends(config_of().callbacks(on_train_result=lesson).build_algo())
     for wanted in (FIRST, HARDER["config"], HARDER["config"]):
         algorithm.train()
         assert env_of(algorithm).config == wanted
         assert games_of(algorithm)[0][0] == wanted
-    algorithm.stop()
-    assert told == [1, 2, 3]
 
 
 @pytest.fixture(scope="module")
 def built(running_ray):
-    """Algorithms of ``ppo``, each built once: nothing changes in them."""
+    """Algorithms of ``config_of``, each built once: nothing changes in them."""
     algorithms = {}
 
     def algorithm(**made_with):
         key = str(made_with)
         if key not in algorithms:
-            algorithms[key] = ppo(**made_with).build_algo()
+            algorithms[key] = config_of(**made_with).build_algo()
         return algorithms[key]
 
     yield algorithm

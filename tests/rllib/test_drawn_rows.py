@@ -8,14 +8,20 @@ import torch
 from ray.rllib.algorithms.impala import IMPALAConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.learning import learners
-from rllib_adapters.learning.advantages import Advantages
-from rllib_adapters.learning.drawn_rows import FLOOR, ROW_WEIGHTS, DrawnRows, chances_of, draw
-from rllib_adapters.learning.held_rows import WithoutHeldRows, could_only_hold, look_through
+from rllib_adapters.learning.rows import (
+    FLOOR,
+    ROW_WEIGHTS,
+    DrawnRows,
+    WithoutHeldRows,
+    chances_of,
+    could_only_hold,
+    draw,
+    look_through,
+)
 from rllib_adapters.observations.connector import ModuleFrames
 from territorial import GameConfig
-from tests.rllib.test_optimizers import learner_of
 from tests.rllib.test_sampled_values import CONFIG, SEATS, Pair, small_config
 
 SCORES = np.random.default_rng(3).exponential(size=60) ** 3
@@ -117,14 +123,6 @@ def test_the_expected_gradient_is_that_of_all_rows():
     directions = np.random.default_rng(0).normal(size=(len(whole), 32))
     off = (found - whole) @ directions
     assert (np.abs(off.mean(0)) <= 4.5 * off.std(0) / math.sqrt(draws)).all()
-    unweighted = [gradient(pair.learner, without_weights(drawer, batch, k)) for k in range(draws)]
-    biased = (np.array(unweighted) - whole) @ directions  # the test would notice
-    assert (np.abs(biased.mean(0)) > 4.5 * biased.std(0) / math.sqrt(draws)).any()
-
-
-def without_weights(drawer, batch, number):
-    drawn = drawer._drawn(batch, np.random.default_rng([7, number]))
-    return {**drawn, ROW_WEIGHTS: torch.ones_like(drawn[ROW_WEIGHTS])}
 
 
 def test_draws_follow_from_the_seed_and_the_update():
@@ -177,10 +175,9 @@ def test_several_learners_go_through_as_many_minibatches_each():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"share": 0}, ValueError, "share is 0.0; it must be above 0"),
+        ({"share": 0}, ValueError, "share is 0; it must be a finite number from 0.001 to 1"),
         ({"share": 1.5}, ValueError, "share is 1.5"),
-        ({"share": "most"}, TypeError, "share is 'most'; it must be a finite number from 0 to 1"),
-        ({"averaged_weights": 1}, ValueError, "averaged_weights is 1.0; .* such as 0.999"),
+        ({"share": "most"}, TypeError, "share is 'most'; it must be a finite number from 0.001 to 1"),
         ({"bf16": 1}, TypeError, "bf16 is 1; it must be True or False"),
     ],
 )
@@ -193,14 +190,14 @@ def test_a_minibatch_must_fit_the_share():
     config = small_config().learning(share=0.1)
     config.training(minibatch_size=20)
     with pytest.raises(ValueError, match=r"at most 19 rows .* a share of 0.1 of 48 steps of up to 4 seats"):
-        config.check_minibatch()
+        config.check_batches()
 
 
 def test_impala_and_recurrent_modules_learn_from_all_rows():
     entries = {"config": CONFIG, "seats": SEATS, "obs": "pairs"}
     config = configure(IMPALAConfig(), entries).learning(share=0.5)
     with pytest.raises(ValueError, match=r"share is 0.5; it must be 1, as IMPALA"):
-        learner_of(config)
+        config.check_batches()
     pair = pair_of()
     learner = pair.learner
     learner.config = learner.config.copy(copy_frozen=False).learning(share=0.5)
@@ -274,36 +271,7 @@ def test_a_batch_has_the_other_rows_alone(kind):
         assert torch.equal(batch["actions"], whole["actions"][own & ~held])
         kept, left = kept + len(batch["actions"]), left + int((own & held).sum())
     assert min(kept, left) > 0
-    found = pair.learner.update(training_data=training_data(pair, episodes), minibatch_size=16, num_epochs=1)
-    assert found
-
-
-def training_data(pair, episodes):
-    from ray.rllib.core.learner.training_data import TrainingData
-
-    return TrainingData(episodes=episodes)
-
-
-def test_targets_of_the_other_rows_have_the_rewards_that_came_while_holding():
-    pair = team_pair("pairs", held_rows=False)
-    (advantages,) = (one for one in pair.learner._learner_connector if isinstance(one, Advantages))
-    assert advantages._held_rows is False
-    n, gamma, lambda_ = 5, advantages.gamma, advantages.lambda_
-    mask = np.ones((n, 81))
-    mask[1:3, 1:] = 0
-    columns = columns_of(
-        mask,
-        rewards=torch.tensor([0.0, 1.0, 2.0, 0.0, 0.0]),
-        terminateds=torch.tensor([False, False, False, True, False]),
-        truncateds=torch.tensor([False, False, False, False, False]),
-        loss_mask=torch.tensor([True, True, True, True, False]),
-    )
-    values = torch.tensor([0.5, 100.0, -100.0, 3.0, 7.0])
-    advantages._add(columns, values, could_only_hold(columns).numpy())
-    beyond = 0 - 3.0  # the advantage of the last row: nothing comes after it
-    through = 1.0 + gamma * (2.0 + gamma * 3.0)
-    expected = gamma * through + (gamma * lambda_) ** 3 * beyond
-    assert float(columns["value_targets"][0]) == pytest.approx(expected, rel=1e-5)
+    assert pair.learner.update(episodes=episodes, minibatch_size=16, num_epochs=1)
 
 
 def test_a_batch_of_nothing_else_stays_as_it_is():
@@ -317,7 +285,7 @@ def test_a_batch_of_nothing_else_stays_as_it_is():
 def test_what_learns_from_sequences_is_refused():
     config = configure(IMPALAConfig(), {"config": TEAMS, "seats": SEATS}).learning(held_rows=False)
     with pytest.raises(ValueError, match="held_rows is False; it must be True, as IMPALA learns from rows"):
-        learner_of(config)
+        config.check_batches()
     pair = team_pair("pairs")
     pair.module.is_stateful = lambda: True
     with pytest.raises(ValueError, match=r"held_rows is False, but the module 'main' is recurrent: .*=True"):

@@ -3,25 +3,19 @@
 import pytest
 import torch
 from ray.rllib.algorithms.appo import APPOConfig
-from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
-from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.encode_once import (
     EncodeOnceModule,
     RowsByFrame,
     rows_by_frame,
-    rows_of_frames,
 )
 from territorial.league import SnapshotStore
 from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.frozen import FrozenPolicies
-from tests.rllib.support import (
-    CONFIG,
-    league,
-)
+from tests.rllib.support import CONFIG, league, ppo, runner_of
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -33,11 +27,8 @@ SNAPSHOTS = league("snapshot:first", "snapshot:second")
 def small_ppo(env=None, **settings):
     """PPO over three games in this process, with four learning seats each."""
     env = {"config": CONFIG, "seats": SEATS, "frames": 2} if env is None else env
-    config = configure(PPOConfig(), env, module=EncodeOnceModule, runner="batched", **settings)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=8, num_envs_per_env_runner=GAMES)
-    config.training(train_batch_size_per_learner=24, minibatch_size=24, num_epochs=1)
-    config.debugging(seed=2)
-    return config
+    settings |= {"module": EncodeOnceModule, "runner": "batched"}
+    return ppo(env, steps=8, games=GAMES, minibatch=24, **settings).debugging(seed=2)
 
 
 def count_frames(module):
@@ -62,7 +53,7 @@ def frames_valued(module):
 
 def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
     config = small_ppo()
-    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner = runner_of(config)
     calls = count_frames(runner.module[MAIN])
     episodes = runner.sample()
     steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
@@ -85,7 +76,7 @@ def test_boards_are_listed_once_a_step_for_learning_and_frozen_seats(tmp_path, m
         weights = {key: part.detach().numpy() for key, part in network.items()}
         store.add(name, weights, EncodeOnceModule.manifest(settings))
     config = small_ppo(env, store=store)
-    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner = runner_of(config)
     runner.sample()
     assert len(acted) == len(listed) == 8
 
@@ -112,7 +103,7 @@ def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(ends, togethe
 
 def test_values_frame_by_frame_are_those_row_by_row():
     config = small_ppo(value_chunk=2)
-    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner = runner_of(config)
     runner.sample()
     module = runner.module[MAIN]
     rows = runner._source.rows("packed", runner.env.learners, "cpu")
@@ -127,13 +118,6 @@ def test_values_frame_by_frame_are_those_row_by_row():
         ]
     torch.testing.assert_close(values, torch.cat(alone), rtol=1e-4, atol=1e-4)
     assert len(values) > 2 * GAMES
-
-
-def test_rows_of_frames_has_every_row_once_and_frames_in_one_piece():
-    frames = torch.tensor([7, 3, 7, 9, 3, 3, 20, 9])
-    parts = list(rows_of_frames(frames, 2))
-    assert [sorted(part.tolist()) for part in parts] == [[0, 1, 2, 4, 5], [3, 6, 7]]
-    assert list(rows_of_frames(torch.tensor([], dtype=torch.int64), 2)) == []
 
 
 def test_rows_by_frame_moves_whole_rows_and_keeps_frames_together():

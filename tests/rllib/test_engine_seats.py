@@ -1,7 +1,6 @@
 """Exported snapshots sit in the engine's seats: what they choose, and what is held as they come and go."""
 
 import gc
-import logging
 from copy import deepcopy
 
 import numpy as np
@@ -9,26 +8,20 @@ import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs import frozen_networks
+from rllib_adapters.envs import single
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.export import NOT_EXPORTED, PoolReport, network_of
-from rllib_adapters.modules.board import settings_of
+from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
-from territorial.actions.encoding import owner_of_target
-from territorial.bots.network import Rows
-from territorial.bots.network_file import assembled, read
-from territorial.constants import FRACTIONS
+from territorial.bots.network_file import assembled
 from territorial.engine.custom_bots import ROOM
 from territorial.league import SnapshotStore
 from territorial.nets import PairPolicy
-from territorial.nets.pair_export import compare
-from tests.bots.networks import THERE, description, named, random_layers
+from tests.bots.networks import description, random_layers
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
-from tests.rllib.support import CONFIG, SmallModule
-from tests.twin import networks as twin
+from tests.rllib.support import CONFIG
 
 
 @pytest.fixture
@@ -41,44 +34,6 @@ def hold(env):
 
 
 # ---- what they choose --------------------------------------------------------------------------------
-
-
-def test_they_choose_bit_for_bit_what_the_reference_implementation_does(store):
-    env = TerritorialBatchEnv(entries(store, "strong"), 2)
-    env.reset(seed=3)
-    path = store.network("strong").path
-    net, made, seen_rows = twin.parse(path.read_bytes()), 0, []
-    for _ in range(20):
-        state, game = env.game.state, env.game
-        asked = (state.alive[:, 3:6] != 0) & (state.wake[:, 3:6] <= state.tick[:, None])
-        games, seats = (part.astype(np.int64) for part in np.nonzero(asked))
-        seats += 3
-        seen = game.pairs(games, seats, 8, "int16")
-        rows = Rows(seen.own, seen.pairs, (seen.pairs[:, :, THERE] > 0).sum(1))
-        wanted = {}
-        for i, (k, p) in enumerate(zip(games.tolist(), seats.tolist(), strict=True)):
-            about = {"seed": int(state.seed[k]), "tick": int(state.tick[k]), "player": p}
-            chosen = twin.decide(net, *named(rows, i), **about)
-            is_launch = chosen is not None
-            target = owner_of_target(int(seen.targets[i, chosen[0]]), p, 6) if is_launch else -1
-            wanted[k, p] = target, FRACTIONS[chosen[1]] if is_launch else 0
-            made += is_launch
-        seen_rows.append(rows)
-        env.step(hold(env))
-        target, fraction, _ = game.launches()
-        for (k, p), launch in wanted.items():
-            assert (target[k, p - 1], fraction[k, p - 1]) == launch
-    assert made > 30
-    rows = Rows(*(np.concatenate(parts) for parts in zip(*seen_rows, strict=True)))
-    report = compare(policy_called("strong"), read(path), rows)
-    assert report.num_rows > 100
-    assert report.equal >= 0.97, report
-
-
-def test_they_decide_when_agents_do(store):
-    env = TerritorialBatchEnv(entries(store, "strong", repeat=3), 1)
-    env.reset(seed=1)
-    assert env.game.seats_of(0)[2].endswith(f",every={3 * CONFIG.decision_every}")
 
 
 # ---- in both environments ----------------------------------------------------------------------------
@@ -111,28 +66,11 @@ def test_snapshots_without_a_network_act_in_the_pool(store):
             assert env.frozen[k, 2:5].tolist() == in_pool
             assert view.snapshots == {view.players[2 + i].name for i in range(3) if in_pool[i]}
         assert env.frozen.any()
-    single = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
-    seen, _ = single.reset(seed=2)
+    alone = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
+    seen, _ = alone.reset(seed=2)
     frozen = {agent for agent in seen if agent.startswith("frozen_")}
-    assert len(frozen) == sum(seat == "external" for seat in single.game.seats_of(0)) > 0
-    assert single.snapshots == {"older"}
-
-
-def test_a_line_says_which_and_why(store, caplog):
-    add(store, "older")
-    add(store, "odd", **{NOT_EXPORTED: "97 % have the same choice"})
-    weights = {"w": np.zeros(3, np.float32)}
-    boards = SmallModule.manifest(settings_of(EnvConfig(config=CONFIG, frames=1)))
-    store.add("boards", weights, boards)
-    report = PoolReport()
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            report.update(store, ["strong", "older", "odd", "boards", "not-there-yet"])
-    assert [record.getMessage() for record in caplog.records] == [
-        "acting in the pool, not in the engine: older: it was stored without a network for the engine",
-        "acting in the pool, not in the engine: odd: 97 % have the same choice",
-    ]
-    assert set(report.reasons) == {"older", "odd"}
+    assert len(frozen) == sum(seat == "external" for seat in alone.game.seats_of(0)) > 0
+    assert alone.snapshots == {"older"}
 
 
 def test_what_cannot_be_exported_says_why():
@@ -220,7 +158,7 @@ def test_nothing_grows_as_many_come_and_go(store):
         assert len(env._house._networks._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.custom.bots) <= ROOM
-    assert len(frozen_networks._open) <= ROOM
+    assert len(single._open) <= ROOM
 
 
 def test_environments_of_a_process_share_what_they_open(store):

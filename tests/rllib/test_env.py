@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rllib_adapters.envs import outcomes
+from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name, encode_name
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import VecGame, parallel_env
 from territorial.actions.encoding import flatten
 from territorial.engine.episode_seeds import seed_of_episode
@@ -220,15 +220,6 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
             pass
         assert step.begun.tolist() == list(range(GAMES))
         assert played(batch) == [players_of(tables, k)[-1] for k in range(GAMES)]
-
-
-def test_tables_that_change_often_leave_no_trace_but_the_last(batch):
-    for table in (OTHER, LEAGUE, OTHER, LEAGUE):
-        for view in batch.envs:
-            view.set_league(table)
-    while not batch.step(ACTIONS).begun.size:
-        pass
-    assert played(batch) == [players_of([LEAGUE, LEAGUE], k)[1] for k in range(GAMES)]
 
 
 def test_the_engine_begins_the_next_games_with_their_own_seeds_and_seats(batch, monkeypatch):

@@ -4,14 +4,10 @@ import os
 
 import pytest
 
-from rllib_adapters import SharedStore
 from rllib_adapters.league.evaluation import OnRay
 from territorial import GameConfig, Setting, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.pool import PlayingError
-from territorial.nets.players import SnapshotPolicy
-from tests.rllib.support import CONFIG, fill
-from tests.torch.support import MeanTrunk
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -39,16 +35,6 @@ def test_a_cluster_plays_what_one_process_plays(tmp_path):
     here = evaluate(policies, SETTINGS, 20, processes=1, progress=False)
     there = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False, out=tmp_path / "trials.jsonl")
     assert there.records == here.records
-
-
-@pytest.mark.verify
-def test_snapshots_are_fetched_where_they_are_played(tmp_path):
-    fill(tmp_path / "store", is_sure=True)
-    store = SharedStore(tmp_path / "store")
-    policies = {"first": SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk})}
-    setting = {"s": Setting(config=CONFIG, seats=["agent", *["novice"] * 5], max_cycles=5)}
-    here = evaluate(policies, setting, 2, processes=1, progress=False)
-    assert evaluate(policies, setting, 2, play=OnRay(1), progress=False).records == here.records
 
 
 def test_what_was_lost_with_an_actor_is_played_again(tmp_path):

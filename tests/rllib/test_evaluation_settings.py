@@ -12,7 +12,7 @@ from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.league.curriculum import set_env
 from territorial.league import Group, LeagueTable, SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
-from tests.rllib.support import CONFIG, SmallModule, league
+from tests.rllib.support import CONFIG, SmallModule, league, ppo
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -196,13 +196,6 @@ def test_what_cannot_be_is_refused_by_name_before_anything_is_built(runner, name
         checked(config)
 
 
-def test_callbacks_that_a_batched_runner_does_not_call_are_refused_in_training_as_well():
-    config = config_of("batched")
-    config.callbacks(on_episode_step=hear)
-    with pytest.raises(ValueError, match="the configuration has a callback on_episode_step"):
-        config.validate()
-
-
 def checked(config):
     """The settings of evaluations, after all that an algorithm checks before it builds anything."""
     config.validate()
@@ -226,16 +219,13 @@ def store(tmp_path):
 def against_a_snapshot(store, own, **changes):
     """PPO against a snapshot, whose evaluations have the entries ``own``; all in this process."""
     env = {**entries(None, "strong"), "max_cycles": 6, **changes}
-    config = configure(PPOConfig(), env, store=store, runner="batched", size="small")
-    config.env_runners(num_env_runners=0, num_envs_per_env_runner=1, rollout_fragment_length=6)
-    config.training(train_batch_size_per_learner=6, minibatch_size=8, num_epochs=1)
-    config.evaluation(
+    config = ppo(env, steps=6, games=1, store=store, runner="batched", size="small")
+    return config.evaluation(
         evaluation_interval=1,
         evaluation_num_env_runners=0,
         evaluation_duration=1,
         evaluation_config={"env_config": own},
     )
-    return config
 
 
 def options_in(config):

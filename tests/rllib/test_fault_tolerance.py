@@ -7,16 +7,15 @@ import time
 
 import numpy as np
 import pytest
-from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 
-from rllib_adapters import configure, outcomes_of, set_league
-from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters import outcomes_of, set_league
+from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.curriculum import set_env
 from territorial.bots import PythonBot
 from territorial.league import SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
-from tests.rllib.support import CONFIG, SmallModule, league
+from tests.rllib.support import CONFIG, SmallModule, league, ppo
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -39,10 +38,7 @@ class Fails(PythonBot):
 
 def config_of(runner, bot, **faults):
     env = {"config": CONFIG, "league": league(bot, "bot:banker"), "frames": 1, "max_cycles": 5}
-    config = configure(PPOConfig(), env, module=SmallModule, runner=runner)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-    config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
-    return config.fault_tolerance(**faults)
+    return ppo(env, module=SmallModule, runner=runner).fault_tolerance(**faults)
 
 
 @pytest.fixture(scope="module", params=RUNNERS)
@@ -145,11 +141,8 @@ def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_sea
     store = SnapshotStore(tmp_path)
     add(store, "strong", network=network_called("strong"))
     env = {**entries(None, "strong"), "max_cycles": 6}
-    config = configure(PPOConfig(), env, store=store, runner="batched", size="small")
-    config.env_runners(
-        num_env_runners=1, num_envs_per_env_runner=2, rollout_fragment_length=6, create_local_env_runner=False
-    )
-    config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
+    config = ppo(env, steps=6, store=store, runner="batched", size="small")
+    config.env_runners(num_env_runners=1, create_local_env_runner=False)
     config.fault_tolerance(
         restart_failed_env_runners=True,
         delay_between_env_runner_restarts_s=0,

@@ -8,7 +8,7 @@ import torch
 from ray.rllib.core.columns import Columns
 
 from rllib_adapters import outcomes_of
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from territorial.actions.encoding import num_targets
 from tests.rllib.compared import agents_of, assert_same_episodes, batch_of, finish_off
 from tests.rllib.leagues import GAME, SEED

@@ -10,9 +10,9 @@ from ray.rllib.core.distribution.torch.torch_distribution import (
     TorchMultiCategorical,
 )
 
-from rllib_adapters.envs.agent_names import MAIN
-from rllib_adapters.learning import bf16_learning
-from rllib_adapters.learning.likelihoods import likelihoods
+from rllib_adapters.envs.env_config import MAIN
+from rllib_adapters.learning import learners
+from rllib_adapters.learning.losses import likelihoods
 from tests.rllib.test_drawn_rows import gradient
 from tests.rllib.test_sampled_values import Pair, small_config
 
@@ -68,7 +68,7 @@ def test_an_action_without_any_chance_has_no_infinite_gradient():
 @pytest.fixture(autouse=True)
 def any_device(monkeypatch):
     """Every processor computes in it, if slowly."""
-    monkeypatch.setattr(bf16_learning, "computes_bf16", lambda device: True)
+    monkeypatch.setattr(learners, "computes_bf16", lambda device: True)
 
 
 @pytest.mark.parametrize("kind", ["boards", "tables", "pairs"])
@@ -97,7 +97,7 @@ def test_the_network_computes_in_it_and_the_loss_does_not(kind):
 
 
 def test_a_processor_without_it_learns_in_float32_and_says_so(monkeypatch, caplog):
-    monkeypatch.setattr(bf16_learning, "computes_bf16", lambda device: False)
+    monkeypatch.setattr(learners, "computes_bf16", lambda device: False)
     with caplog.at_level(logging.WARNING):
         pair = Pair(small_config("pairs").learning(bf16=True))
     assert not pair.module.learns_in_bf16
@@ -105,17 +105,13 @@ def test_a_processor_without_it_learns_in_float32_and_says_so(monkeypatch, caplo
 
 
 def test_modules_of_another_kind_are_named(caplog):
-    bf16_learning.learn_in_bf16(MAIN, torch.nn.Linear(2, 2))
+    learners.learn_in_bf16(MAIN, torch.nn.Linear(2, 2))
     assert "bf16 needs a BoardModule or a PairModule, and it is a Linear" in caplog.text
-
-
-def test_it_is_off_unless_asked_for():
-    assert not Pair(small_config("pairs")).module.learns_in_bf16
 
 
 def test_what_a_processor_can_do_is_asked_of_pytorch(monkeypatch):
     monkeypatch.undo()
     for features, has in (({"avx512_bf16": True}, True), ({"avx2": True, "amx_bf16": False}, False)):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda features=features: features)
-        assert bf16_learning.computes_bf16(torch.device("cpu")) == has
-    assert not bf16_learning.computes_bf16(torch.device("meta"))
+        assert learners.computes_bf16(torch.device("cpu")) == has
+    assert not learners.computes_bf16(torch.device("meta"))

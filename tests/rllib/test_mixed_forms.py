@@ -10,21 +10,19 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
-from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.batch import TerritorialBatchEnv
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import POOL, EnvConfig, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.board import FeatureModule, settings_of
-from rllib_adapters.modules.both_forms import BothForms, candidate_mask
-from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
+from rllib_adapters.modules.frozen_pool import BothForms, candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule
 from territorial.league import Group, LeagueTable, MismatchError
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.pair_rows import PairRows, in_two_parts
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
-from tests.rllib.support import SmallModule
+from tests.rllib.support import SmallModule, ppo, runner_of, trained
 
 SEEN_BY = {
     "main": {"own", "pairs", "targets", "action_mask"},
@@ -39,9 +37,7 @@ def entries(**changes):
 
 
 def config_of(store, runner, **changes):
-    config = configure(PPOConfig(), entries(**changes), module=MODULES, store=store, runner=runner)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-    return config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
+    return ppo(entries(**changes), module=MODULES, store=store, runner=runner)
 
 
 @pytest.fixture
@@ -129,6 +125,12 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
         ),
         ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, pairs, both, or None"),
         ({"action_format": "pair"}, "action_format is 'pair'"),
+        (
+            {"obs": "pair"},
+            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, pairs",
+        ),
+        ({"num_candidates": 0}, "num_candidates is 0; it must be a whole number from 1 to 250"),
+        ({"repeat": 0}, "repeat is 0; it must be a whole number"),
         (
             {"obs": dict.fromkeys(FORMS, "packed"), "action_format": "pairs"},
             "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be 'multi_discrete'",
@@ -227,16 +229,6 @@ def test_a_snapshot_of_another_form_is_refused_by_name(tmp_path):
 # ---- runners ---------------------------------------------------------------------------------------
 
 
-def trained(algorithm):
-    """Train for an iteration; return the result, and which modules have other weights then."""
-    before = algorithm.learner_group.get_weights()
-    result = algorithm.train()
-    after = algorithm.learner_group.get_weights()
-    return result, {
-        name for name in before if any((part != after[name][key]).any() for key, part in before[name].items())
-    }
-
-
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
 def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
@@ -264,17 +256,15 @@ def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
 def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(tmp_path):
     groups = [Group(3, {"trainable:main": 1}), Group(3, FROZEN)]
     env = entries(league=LeagueTable(groups), obs="pairs")
-    config = configure(
-        PPOConfig(),
+    config = ppo(
         env,
         module=MODULES["main"],
         store=fill_forms(tmp_path),
         architectures=[SmallModule, FeatureModule],
         runner="batched",
     )
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
     assert EnvConfig.from_config(config.env_config).frozen_form == "both"
-    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    runner = runner_of(config)
     episodes = runner.sample()
     assert {own.module_id for whole in episodes for own in whole.agent_episodes.values()} == {"main"}
     assert runner.module[POOL].opponents.names

@@ -14,17 +14,11 @@ import ray
 from ray.cluster_utils import Cluster
 
 from rllib_adapters import SharedStore
-from rllib_adapters.envs.agent_names import POOL
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.league.evaluation import OnRay
-from territorial import cli, match
-from territorial.bots import PythonBot
-from territorial.evaluation.match import MAPS
+from territorial import cli
 from territorial.league import SnapshotStore, UnknownSnapshotError
-from territorial.nets.players import SnapshotPolicy
-from tests.rllib.support import CONFIG, env_vars, fill, league, small_config
+from tests.rllib.support import CONFIG, env_vars, fill
 from tests.rllib.test_league import league_config, small_league
-from tests.torch.support import MeanTrunk
 
 pytestmark = pytest.mark.verify
 
@@ -119,64 +113,6 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
     for there, content in ray.get([reader.network.remote("third") for reader in readers]):
         assert there.startswith(path)
         assert content == b"for the engine"
-
-
-def test_a_league_plays_on_another_machine(ends, tmp_path):
-    fill(tmp_path / "store")
-    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
-    config = small_config(store, env={"league": league("snapshot:first", "snapshot:second")})
-    config.env_runners(
-        num_env_runners=1, rollout_fragment_length=12, custom_resources_per_env_runner={"away": 1}
-    )
-    algorithm = ends(config.build_algo())
-    algorithm.train()
-    (opened,) = algorithm.env_runner_group.foreach_env_runner(
-        lambda runner: (
-            sorted({name for name, _ in runner.module[POOL].opponents._open}),
-            str(runner.module[POOL].opponents.store.path),
-        ),
-        local_env_runner=False,
-    )
-    algorithm.stop()
-    assert opened[0]
-    assert set(opened[0]) <= {"first", "second"}
-    assert opened[1].startswith(str(tmp_path / "cache"))
-
-
-class Noting(PythonBot):
-    """Notes on which machine it plays, and holds."""
-
-    name = "noting-1"
-
-    def __init__(self, path=None):
-        self.path = path
-
-    def decide(self, view):
-        (self.path / ray.get_runtime_context().get_node_id()).touch()
-        return -1, 1024
-
-
-class Still(Noting):
-    """The same bot where no cluster is."""
-
-    def decide(self, view):
-        return -1, 1024
-
-
-def test_a_match_is_played_on_both_machines_and_comes_out_as_on_two_processes(tmp_path):
-    store, seen = SnapshotStore(fill(tmp_path / "store", is_sure=True, frames=1).path), tmp_path / "seen"
-    seen.mkdir()
-    shared = SharedStore(store.path, cache=tmp_path / "cache")
-    config = CONFIG.replace(max_ticks=100, num_maps=MAPS)
-
-    def play(store, bot, **options):
-        players = ["turtle", SnapshotPolicy(store, "first", {"SmallModule": MeanTrunk}), bot]
-        return match(players, config, 10, seed=3, progress=False, **options)
-
-    there = play(shared, Noting(seen), play=OnRay())
-    assert len(list(seen.iterdir())) == 2, "each machine has played some of the games"
-    here = play(store, Still(), processes=2)
-    assert there.records == here.records
 
 
 def commanded(tmp_path, *arguments):

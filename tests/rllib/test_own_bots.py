@@ -12,7 +12,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.bots import FreeLand, Network, PythonBot, Style
-from territorial.league import Group, LeagueConfig, LeagueTable, Learner
+from territorial.league import Group, LeagueTable
 from tests.bots.networks import random_file
 from tests.rllib.support import CONFIG, Patient
 
@@ -109,17 +109,6 @@ def test_both_runners_play_the_same_games_with_networks(path):
         assert named.table == stock.options.table
     assert lands[0] == lands[1]
     assert lands[2] == lands[3]
-
-
-def test_a_network_without_a_file_is_refused_by_name(path, tmp_path):
-    nowhere = f"net:{tmp_path / 'nowhere'}"
-    wanted = "nowhere', whose file cannot be read: No such file or directory; net: is followed by the path"
-    with pytest.raises(ValueError, match=rf"seats\[1\] is 'net:.*{wanted}"):
-        EnvConfig(config=CONFIG, seats=["agent", nowhere, *["novice"] * 4])
-    with pytest.raises(ValueError, match=f"a player is 'net:.*{wanted}"):
-        table(f"bot:{nowhere}")
-    with pytest.raises(ValueError, match=rf"bots\[0\] is 'net:.*{wanted}"):
-        LeagueConfig(num_players=2, learners=(Learner(name="main", seats=2),), bots=(nowhere,))
 
 
 def test_what_runners_get_has_the_networks_by_their_whole_paths(path, monkeypatch):

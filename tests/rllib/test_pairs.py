@@ -11,12 +11,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
 from rllib_adapters import configure, configure_league, policy_of
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import weights_of
 from rllib_adapters.league.curriculum import set_env
-from rllib_adapters.modules.frozen_pool import pool_settings
 from rllib_adapters.modules.pairs import PairModule, TwoPartActions
 from territorial import GameConfig, parallel_env
 from territorial.actions.encoding import unflatten
@@ -28,19 +27,13 @@ from territorial.nets.pair_calibration import rows_of_config
 from territorial.nets.pair_rows import PairRows
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
-from tests.rllib.support import CONFIG, SmallModule
+from tests.rllib.support import CONFIG, ppo, trained
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
 
 
 def entries(**changes):
     return {"config": GAME, "seats": SEATS, "obs": "pairs", **changes}
-
-
-def small_config(runner="batched", **changes):
-    config = configure(PPOConfig(), entries(**changes), runner=runner, size="small")
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
-    return config.training(train_batch_size_per_learner=24, minibatch_size=8, num_epochs=1)
 
 
 def legal_numbers(mask, rng):
@@ -82,28 +75,6 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(action_format):
     assert max(info["tick"] for info in told.values()) > 100
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"obs": "pair"},
-            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, pairs. Other",
-        ),
-        (
-            {"obs": "packed", "action_format": "pairs"},
-            "action_format is 'pairs' and obs is 'packed'; it must",
-        ),
-        ({"action_format": "pair"}, "action_format is 'pair'"),
-        ({"num_candidates": 0}, "num_candidates is 0; it must be a whole number from 1 to 250"),
-        ({"repeat": 0}, "repeat is 0; it must be a whole number"),
-        ({"obs": "packed", "num_candidates": 3}, "num_candidates is 3 and obs is 'packed'"),
-    ],
-)
-def test_bad_options_are_refused_by_name(changes, message):
-    with pytest.raises(ValueError, match=message):
-        TerritorialMultiAgentEnv(entries(**changes))
-
-
 def test_options_of_the_environment_among_settings_and_other_formats_are_refused():
     with pytest.raises(TypeError, match="obs is an entry of the env_config"):
         configure(PPOConfig(), {}, obs="pairs")
@@ -137,13 +108,12 @@ def test_actions_of_two_parts_are_as_likely_as_those_of_one_number():
 
 @pytest.mark.usefixtures("running_ray")
 def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(ends, tmp_path):
-    config = small_config(repeat=2)
+    config = ppo(entries(repeat=2), runner="batched", size="small")
     config.evaluation(evaluation_interval=1, evaluation_duration=1, evaluation_config={"explore": False})
     algorithm = ends(config.build_algo())
-    before = policy_of(algorithm).state_dict()
-    result = algorithm.train()
+    result, learned = trained(algorithm)
+    assert learned == {MAIN}
     policy = policy_of(algorithm)
-    assert not all(values.equal(before[name]) for name, values in policy.state_dict().items())
     assert math.isfinite(result["learners"][MAIN]["total_loss"])
     module, rows = algorithm.env_runner.module[MAIN], algorithm.env_runner._source.rows
     seen = rows("pairs", algorithm.env_runner.env.learners, "cpu")
@@ -192,7 +162,6 @@ def test_snapshots_and_networks_play_in_both_runners(
         result = algorithm.train()
     steps = result["env_runners"]["num_module_steps_sampled"]
     assert (steps.get("pool", 0) > 0) == (frozen_seats == "pool")
-    assert not algorithm.pool_report.reasons
     league, network = league_in(algorithm), Network("net.safetensors")
     assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
     games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
@@ -269,9 +238,3 @@ def test_frozen_networks_draw_as_the_policy_does(has_two_parts):
     shares = np.bincount(drawn.numpy(), minlength=81) / 4000
     np.testing.assert_allclose(shares, logits[0].softmax(0).detach().numpy(), atol=1e-3)
     assert frozen.draw(logits).shape == ((3, 2) if has_two_parts else (3,))
-
-
-def test_modules_on_boards_cannot_play_snapshots_on_pairs(tmp_path):
-    settings = {"layout": {}, "config": CONFIG, "action_format": "pairs"}
-    with pytest.raises(TypeError, match="it must be a subclass of PairModule"):
-        pool_settings(settings, str(tmp_path), [PairModule, SmallModule])

@@ -9,12 +9,12 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN, POOL
+from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import env_of, set_env
 from territorial.league import Group, LeagueTable, StoreInUseError
-from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, small_config
+from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, ppo, small_config
 from tests.rllib.test_league import league_config, small_league
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -171,10 +171,7 @@ def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_
 @pytest.mark.parametrize("runner", ["batched", "stock"])
 def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_others(ends, tmp_path, runner):
     env = {"config": CONFIG, "league": league("bot:banker"), "frames": 1, "max_cycles": 18}
-    config = configure(PPOConfig(), env, module=SmallModule, runner=runner)
-    config.env_runners(num_env_runners=0, rollout_fragment_length=12)
-    config.training(train_batch_size_per_learner=12, minibatch_size=8, num_epochs=1)
-    algorithm = ends(config.build_algo())
+    algorithm = ends(ppo(env, games=1, module=SmallModule, runner=runner).build_algo())
     path = algorithm.save_to_path(str(tmp_path / "checkpoint"))
     set_league(algorithm, league("bot:turtle"))
     if runner == "batched":

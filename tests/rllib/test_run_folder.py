@@ -10,13 +10,13 @@ from rllib_adapters.league import callback
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.train import cli
 from rllib_adapters.train import run as runs
-from rllib_adapters.train.cli import main
 from rllib_adapters.train.options import OPTIONS, Training
 from rllib_adapters.train.run import LEAGUE, SNAPSHOTS, STATE, Run
+from territorial import cli as command
 from territorial.cli.options import UsageError
 from territorial.league import SnapshotStore, StoreInUseError
-from territorial.league.writer import only_writer
 from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.store import only_writer
 from tests.league.support import manifest, tensors
 
 
@@ -75,7 +75,7 @@ def test_a_new_run_refuses_a_folder_with_files_that_it_did_not_make(tmp_path, ca
     before = contents(tmp_path)
     with pytest.raises(FileExistsError, match=f"it is there already.*{name}'"):
         Run(tmp_path, Training())
-    assert main([str(tmp_path)]) == 2, "before Ray is loaded, too"
+    assert command.main(["train", str(tmp_path)]) == 2, "before Ray is loaded, too"
     assert (
         f"argument RUN: {str(tmp_path / name)!r}: it is there already, and would" in capsys.readouterr().err
     )
@@ -236,10 +236,6 @@ def change(folder, **changes):
     (folder / OPTIONS).write_text(json.dumps(values | changes))
 
 
-def test_the_newest_checkpoint_is_taken(folder):
-    assert resumed(folder) == 2
-
-
 # ---- options -----------------------------------------------------------------------------------------
 
 
@@ -284,7 +280,7 @@ def test_a_run_that_cannot_be_resumed_ends_in_one_line(folder, capsys, damage):
         if path.is_file() and not path.name.startswith("."):
             path.write_bytes(b"x")
     before = sorted(folder.rglob("*"))
-    assert cli.main([str(folder), "--resume"]) == 2
+    assert command.main(["train", str(folder), "--resume"]) == 2
     *_, line = capsys.readouterr().err.splitlines()
     assert line.startswith("territorial train: error: no checkpoint in ")
     assert "checkpoint-00000002" in line

@@ -1,13 +1,11 @@
 """Logs that a resumed run continues: whole lines, and each iteration once, wherever they were cut."""
 
 import csv
-import json
 import os
 
 import pytest
 
-from rllib_adapters.train.memory_watch import MemoryWatch, kind_of, plot_memory, read_memory
-from rllib_adapters.train.run import PROGRESS, _Log
+from rllib_adapters.train.run import PROGRESS, _Log, kind_of
 
 
 def row(iteration):
@@ -49,13 +47,6 @@ def test_a_log_that_was_cut_inside_its_heading_begins_again(tmp_path):
     assert iterations(tmp_path) == [3]
 
 
-def test_rows_after_the_checkpoint_are_written_once(tmp_path):
-    size = logged(tmp_path, [1, 2])
-    logged(tmp_path, [3, 4], begins_at=3, logged=size)
-    logged(tmp_path, [3, 4], begins_at=3, logged=size)
-    assert iterations(tmp_path) == [1, 2, 3, 4]
-
-
 def test_rows_are_written_once_in_a_file_that_an_editor_has_made_shorter(tmp_path):
     size = logged(tmp_path, [1, 2])
     logged(tmp_path, [3, 4], begins_at=3, logged=size)
@@ -63,32 +54,6 @@ def test_rows_are_written_once_in_a_file_that_an_editor_has_made_shorter(tmp_pat
     path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n"))
     logged(tmp_path, [3], begins_at=3, logged=size + 2)
     assert iterations(tmp_path) == [1, 2, 3]
-
-
-# ---- memory ------------------------------------------------------------------------------------------
-
-
-def measured(path, numbers):
-    """Let a new process measure after these iterations."""
-    watch = MemoryWatch(path)
-    for number in numbers:
-        watch(algorithm=None, result={"training_iteration": number})
-
-
-def test_measurements_of_a_resumed_run_are_whole_and_come_once(tmp_path):
-    path = tmp_path / "memory.jsonl"
-    measured(path, [1, 2, 3, 4])
-    path.write_bytes(path.read_bytes()[:-9])
-    measured(path, [3, 4, 5])
-    assert [one["iteration"] for one in read_memory(path)] == [1, 2, 3, 4, 5]
-
-
-def test_nothing_is_measured_into_a_file_of_something_else(tmp_path):
-    path = tmp_path / "notes"
-    path.write_text("of a year\n")
-    with pytest.raises(ValueError, match="line 1 was not written by a MemoryWatch"):
-        MemoryWatch(path)
-    assert path.read_text() == "of a year\n"
 
 
 def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
@@ -105,41 +70,3 @@ def test_processes_have_kinds():
     assert kind_of(0, "ray::StockEnvRu") == "StockEnvRu"
     assert kind_of(0, "ray::PPOLearner.update") == "PPOLearner"
     assert {kind_of(0, name) for name in ("ray::IDLE", "ray::DashboardAg", "raylet", "python")} == {"Ray"}
-
-
-def test_a_plot_is_a_picture(tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: the extra `render` has it")
-    path = tmp_path / "memory.jsonl"
-    lines = [
-        {"iteration": i, "seconds": i, "measure": "PSS", "total": 3 * 2**20, "kinds": {"driver": 3 * 2**20}}
-        for i in (1, 2)
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    plot_memory(path, tmp_path / "memory.png")
-    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_what_is_wrong_is_named(tmp_path):
-    with pytest.raises(ValueError, match="every is 0; it must be at least 1"):
-        MemoryWatch(tmp_path / "memory.jsonl", every=0)
-    line = '{"iteration": 1, "seconds": 1, "measure": "PSS", "total": 1, "kinds": {"driver": 1}}\n'
-    for text, message in (
-        ("", "has no measurements yet"),
-        ("{}\n", "line 1 was not written by a MemoryWatch"),
-        (
-            line + line.replace("1, ", "NaN, "),
-            "line 2 was not written by a MemoryWatch: it has the number NaN",
-        ),
-        (line + line.replace('"PSS"', '"x"'), "line 2 was not written by a MemoryWatch: measure is 'x'"),
-        (
-            line + line.replace('{"driver": 1}', "[1]"),
-            r"line 2 was not written by a MemoryWatch: kinds is \[1\]",
-        ),
-        (
-            line + " " * 2**21,
-            "line 2 was not written by a MemoryWatch: line 2 has more than 1,048,576 bytes",
-        ),
-    ):
-        (tmp_path / "memory.jsonl").write_text(text)
-        with pytest.raises(ValueError, match=message):
-            read_memory(tmp_path / "memory.jsonl")

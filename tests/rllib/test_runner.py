@@ -9,14 +9,13 @@ from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
 from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
-from rllib_adapters import set_league
-from rllib_adapters.envs.agent_names import MAIN, POOL
-from rllib_adapters.learning.episode_ends import EpisodeEnds
+from rllib_adapters.envs.env_config import MAIN, POOL
+from rllib_adapters.learning.advantages import EpisodeEnds
 from rllib_adapters.observations.connector import FRAME, FramesOnce
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
-from tests.rllib.support import fill, league, small_config
+from tests.rllib.support import fill, small_config, trained
 
 pytestmark = pytest.mark.usefixtures("choices_without_chance")
 
@@ -138,12 +137,9 @@ def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, runn
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
     algorithm = ends(config.build_algo())
-    before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    before = {name: array.copy() for name, array in before.items()}
     for _ in range(2):
-        result = algorithm.train()
-    after = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    assert any((before[name] != after[name]).any() for name in before)
+        result, learned_now = trained(algorithm)
+        assert learned_now == {MAIN}
     sampled = result["env_runners"]
     assert sampled["num_env_steps_sampled_lifetime"] == 48
     assert sampled["num_episodes_lifetime"] >= 2
@@ -162,15 +158,6 @@ def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, runn
     evaluated = result["evaluation"]["env_runners"]
     assert evaluated["num_episodes"] >= 2
     assert 1 <= evaluated["episode_len_mean"] <= 9
-    set_league(algorithm, league("bot:novice"))
-    for drawn in algorithm.env_runner_group.foreach_env_runner(drawn_anew, local_env_runner=False):
-        assert drawn == {frozenset()}
-    algorithm.train()
-
-
-def drawn_anew(runner):
-    runner.sample(force_reset=True, num_timesteps=1)
-    return {view.snapshots for view in runner.env.envs}
 
 
 def test_frames_of_a_step_are_shared_by_all_who_see_it_and_actions_can_be_drawn_at_random(tmp_path):
@@ -188,6 +175,10 @@ def test_what_it_does_not_do_is_refused_by_name(tmp_path):
     for change, message in (
         (lambda config: config.callbacks(on_episode_step=print), "has a callback on_episode_step, but the"),
         (lambda config: config.env_runners(module_to_env_connector=print), "has a module_to_env_connector"),
+        (
+            lambda config: config.multi_agent(policy_mapping_fn=lambda *_: MAIN),
+            "has another policy_mapping_fn",
+        ),
     ):
         config = change(small_config(store, runner="batched"))
         with pytest.raises(ValueError, match=message):

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate
 from ray.rllib.core.columns import Columns
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN
+from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.learning.advantages import CHECKED, Advantages
-from rllib_adapters.learning.bootstrap_rows import BootstrapRows
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig
@@ -144,25 +142,3 @@ def test_episodes_have_one_float_of_values_a_row_and_no_embeddings():
             values = np.asarray(outputs[Columns.VF_PREDS].data)
             assert (values.dtype, values.ndim) == (np.float32, 1)
             assert Columns.EMBEDDINGS not in outputs
-
-
-def test_rows_are_marked_as_rllib_marks_them():
-    """In columns of each piece, and not row by row."""
-    both = Pair(small_config())
-    episodes = both.runner.sample()
-    batches, added = [], []
-    for kind in (BootstrapRows, AddOneTsToEpisodesAndTruncate):
-        batch = {}
-        kind()(rl_module=None, batch=batch, episodes=copy.deepcopy(episodes), shared_data={})
-        batches.append({name: joined(column) for name, column in batch.items()})
-        added.append(sum(len(parts) for column in batch.values() for parts in column.values()))
-    mine, theirs = batches
-    assert mine == theirs
-    assert added[0] == sum(map(len, mine.values())) < added[1]
-
-
-def joined(column):
-    """By piece, its marks."""
-    return {
-        key: np.concatenate([np.atleast_1d(part) for part in parts]).tolist() for key, parts in column.items()
-    }

@@ -14,14 +14,13 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 from rllib_adapters import configure
-from rllib_adapters.envs.agent_names import MAIN, POOL, module_of
+from rllib_adapters.envs.agent_interface import SHARED
+from rllib_adapters.envs.env_config import MAIN, POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.envs.spaces import SHARED
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings
-from rllib_adapters.observations.connector import FRAME, FramesOnce
-from rllib_adapters.observations.frame_bank import FrameBank
-from rllib_adapters.observations.lazy_buffer import SharedObservations
+from rllib_adapters.observations.connector import FRAME, FrameBank, FramesOnce
+from rllib_adapters.observations.log import SharedObservations
 from territorial import GameConfig
 from tests.rllib.support import BigModule, SmallModule, env_config, fill, league, small_config
 
@@ -135,43 +134,6 @@ def test_a_learner_never_makes_what_it_was_shipped(small_runner):
     assert at == len(rows["seat"])
 
 
-def test_values_are_computed_frame_by_frame_and_without_gradients(small_runner):
-    episodes = arrived(small_runner.sample())
-    learner = small_runner.config.build_learner(env=small_runner.env)
-    taken, module = [], learner.module[MAIN].unwrapped()
-    take = FrameBank.take
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            FrameBank, "take", lambda self, numbers: taken.append(len(numbers)) or take(self, numbers)
-        )
-        batch = learner._learner_connector(
-            rl_module=learner.module, batch={}, episodes=episodes, shared_data={}, metrics=learner.metrics
-        )[MAIN]
-    rows = len(batch[Columns.OBS]["seat"])
-    distinct = len(np.unique(np.asarray(batch[Columns.OBS][FRAME])))
-    assert len(taken) == -(-rows // module.value_chunk)
-    assert sum(taken) <= distinct + len(taken)
-    values = module.compute_values(batch)
-    assert not values.requires_grad
-    at_once = module.policy(module.with_frames(batch[Columns.OBS]))[1]
-    torch.testing.assert_close(values, module.policy.values(at_once).detach(), rtol=1e-4, atol=1e-4)
-
-
-def test_a_new_position_between_samples_is_taken_up():
-    runner = make_runner(GameConfig(height=32, width=32, num_players=6), steps=5)
-    runner.sample()
-    game = runner.env.game
-    owner = game.state.owner[0, 1:-1, 1:-1].copy()
-    owner[owner == 3] = 4
-    game.set_position(0, owner, peak=[1000] * 6)
-    runner.sample()
-    for episode in arrived(runner.sample()):
-        for own in episode.agent_episodes.values():
-            last = own.get_observations(-1)["observations"][0]
-        k = own.observations.game
-        np.testing.assert_array_equal(last, game.observations.planes[k, 0])
-
-
 def test_a_runner_uses_the_processors_that_it_was_given(tmp_path):
     before = torch.get_num_threads()
     config = small_config(fill(tmp_path), runner="batched")
@@ -248,13 +210,6 @@ def test_rows_have_their_own_things_and_frames_are_stacked_once(modules):
                     np.testing.assert_array_equal(array[row[FRAME][0]], seen[name])
 
 
-def test_the_runner_takes_the_last_step_of_those_who_act(modules):
-    episode = play(3)
-    batch = FramesOnce()(rl_module=modules, batch={}, episodes=[episode], explore=True, shared_data={})
-    assert {agent for _, agent, _ in batch[Columns.OBS]} == set(episode.get_agents_to_act())
-    assert len(modules[MAIN].frames["observations"]) == 1
-
-
 def test_modules_give_the_same_for_frames_once_as_for_whole_observations(modules):
     episode = play(7)
     learner = FramesOnce(as_learner_connector=True)
@@ -276,19 +231,6 @@ def test_modules_give_the_same_for_frames_once_as_for_whole_observations(modules
         at_once = module.compute_values(whole, embeddings=embedding)
         assert at_once.requires_grad
         torch.testing.assert_close(in_chunks, at_once.detach(), rtol=1e-4, atol=1e-4)
-
-
-def test_the_pool_plays_every_seat_with_the_snapshot_that_it_names(modules):
-    episode = play(2)
-    batch = FramesOnce()(rl_module=modules, batch={}, episodes=[episode], explore=True, shared_data={})
-    rows = [row for (_, _, name), own in batch[Columns.OBS].items() if name == POOL for row in own]
-    assert len(rows) == 3
-    for forward in (modules[POOL].forward_exploration, modules[POOL].forward_inference):
-        actions = forward({Columns.OBS: stacked(rows)})[Columns.ACTIONS]
-        assert actions.shape == (3, 2)
-        for row, (what, how_much) in zip(rows, actions.tolist(), strict=True):
-            assert row["action_mask"][what] == 1
-            assert 0 <= how_much < 10
 
 
 def test_the_pool_has_nothing_to_train_to_save_or_to_ship(modules):

@@ -15,7 +15,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from rllib_adapters import TerritorialTeamsEnv, team_groups
-from rllib_adapters.envs.agent_names import MAIN, module_of
+from rllib_adapters.envs.env_config import MAIN, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.league import Group, LeagueTable
 

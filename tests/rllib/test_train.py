@@ -17,12 +17,11 @@ import torch
 from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.learning.options import LearningOptions
+from rllib_adapters.learning.own_config import LearningOptions
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
-from rllib_adapters.train.cli import main
 from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
-from territorial import bots, cli
+from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
 from territorial.memory import guard
@@ -54,7 +53,8 @@ SMALL = [
 INJECTED = """
 import errno, os, signal, sys
 from rllib_adapters.league import callback
-from rllib_adapters.train import cli as train_command, run
+from rllib_adapters.train import run
+from territorial import cli
 from territorial.snapshots import checkpoints
 
 what, where, name, when, count, *arguments = sys.argv[1:]
@@ -77,7 +77,7 @@ def injected(*args, **kwargs):
     return result
 
 setattr(owner, name, injected)
-sys.exit(train_command.main(arguments))
+sys.exit(cli.main(["train", *arguments]))
 """
 """A run in which something happens before or after the given call of a function: a kill, or a full disk."""
 
@@ -85,9 +85,14 @@ sys.exit(train_command.main(arguments))
 def start(folder, *options, injected=(), **kwargs):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
     environment.pop("RAY_ADDRESS", None)
-    begins = ["-c", INJECTED, *injected] if injected else ["-m", "rllib_adapters.train.cli"]
+    begins = ["-c", INJECTED, *injected] if injected else ["-m", "territorial", "train"]
     command = [sys.executable, "-W", "ignore", *begins, str(folder), *options]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def main(arguments):
+    """The exit code of a run with these arguments in this process."""
+    return cli.main(["train", *arguments])
 
 
 def finish(process):
@@ -221,8 +226,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
 
 def test_presets_are_runs():
     assert PRESETS["boards"].num_players == 32
-    assert {PRESETS[name].num_players for name in ("features", "pairs", "champion")} == {12}
-    assert set(PRESETS["champion"].league_config().bots) == set(bots.NAMES)
+    assert {PRESETS[name].num_players for name in ("features", "pairs")} == {12}
     assert DEFAULT == "pairs"
     for training in PRESETS.values():
         config = training.league_config()
@@ -232,8 +236,7 @@ def test_presets_are_runs():
 
 def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path):
     forms = {name: training.memory_form for name, training in PRESETS.items()}
-    on_pairs = {"pairs": "pairs", "champion": "pairs"}
-    assert forms == {"quick": "packed", **on_pairs, "features": "packed", "boards": "packed"}
+    assert forms == {"quick": "packed", "pairs": "pairs", "features": "packed", "boards": "packed"}
     training = dataclasses.replace(PRESETS["pairs"], memory_mb=100)
     with pytest.raises(BudgetError, match=r"the league needs .* \(pairs\); the budget is 100 MB"):
         run.Run(tmp_path / "run", training)
@@ -263,28 +266,8 @@ def test_exploiters_sit_in_the_games_of_main():
     assert training.num_players == 14
 
 
-def test_one_opponent_may_have_several_seats_together():
-    (main,) = dataclasses.replace(PRESETS["features"], together_seats=3).league_config().learners
-    (part,) = (part for part in main.opponents if part.together)
-    assert (part.seats, part.among, part.weighting) == (3, ("snapshots", "bots"), "hard")
-
-
-def test_options_of_learners_have_those_of_the_command(monkeypatch, tmp_path):
-    kept = []
-    monkeypatch.setattr(train_command, "_compile", lambda game: None)
-    monkeypatch.setattr(run, "start_ray", lambda runners: None)
-    monkeypatch.setattr(train_command, "_train", lambda runs, folder, training, _: kept.append(training) or 0)
-    given = ["--share", "0.35", "--averaged-weights", "0.999", "--bf16"]
-    for options in ([], given):
-        assert main([str(tmp_path / "run"), "--preset", "features", *options]) == 0
-    assert [one.learning() for one in kept] == [
-        LearningOptions(),
-        LearningOptions(share=0.35, averaged_weights=0.999, bf16=True),
-    ]
-
-
 def test_options_can_be_kept(tmp_path):
-    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, averaged_weights=0.9, bf16=True)
+    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, bf16=True)
     training.write(tmp_path / "run.json")
     assert Training.read(tmp_path / "run.json") == training
 
@@ -349,8 +332,7 @@ def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
             ["--share", "0.1"],
             "minibatch is 4096; it must be at most 3277, the rows of main in an iteration (a ",
         ),
-        (["--share", "0"], "argument --share: share is 0.0; it must be above 0 and at most 1"),
-        (["--averaged-weights", "1"], "argument --averaged-weights: averaged_weights is 1.0; it must be"),
+        (["--share", "0"], "argument --share: share is 0.0; it must be a finite number from 0.001 to 1"),
         (["--agent-seats", "0"], "agent_seats is 0"),
         (["--preset", "features", "--start", "a.safetensors"], "argument --start: start is 'a.safetensors'"),
         (["--bot-names", "nobody"], "nobody"),
@@ -421,7 +403,7 @@ def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):
         "iteration_steps": 24,
     }
     more = {"minibatch": 24, "freeze_every": 1, "iterations": 2, "seed": 1}
-    learning = {"share": 0.5, "averaged_weights": 0.9, "bf16": True}
+    learning = {"share": 0.5, "bf16": True}
     current = run.Run(tmp_path / "run", dataclasses.replace(PRESETS["pairs"], **small, **more, **learning))
     try:
         assert current.algorithm.config.learning_options == LearningOptions(**learning)

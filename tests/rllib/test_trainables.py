@@ -9,39 +9,11 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
-from rllib_adapters.envs.agent_names import POOL, module_of
+from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.league import Group, LeagueTable
-from tests.rllib.leagues import runner_of
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
-
-
-def test_every_module_acts_once_a_step_for_all_its_seats_of_all_games(tmp_path):
-    batched = runner_of("several learn", tmp_path, "batched")
-    calls = Counter()
-    for name in LEARNERS:
-        module = batched.module[name]
-
-        def count(batch, name=name, forward=module._forward_exploration, **kwargs):
-            calls[name] += 1
-            return forward(batch, **kwargs)
-
-        object.__setattr__(module, "_forward_exploration", count)
-    steps, acted = 0, Counter()
-    step_of = batched.env.step
-
-    def watched(actions):
-        nonlocal steps
-        steps += 1
-        for n, name in enumerate(batched.env.names):
-            acted[name] += bool((batched.env.learners & (batched.env.who == n)).any())
-        return step_of(actions)
-
-    batched.env.step = watched
-    batched.sample()
-    assert calls == acted
-    assert max(calls.values()) == steps > 0
 
 
 def rows_by_module(samples):
