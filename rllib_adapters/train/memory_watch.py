@@ -11,10 +11,8 @@ from typing import Any
 
 from rllib_adapters.train.growing import cut_back
 from territorial.config.validation import finite_number, shown, whole_number
-from territorial.files.atomic import draft_of
-from territorial.files.bounded import open_file, whole_lines
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import naming
+from territorial.files.atomic import draft_of, naming
+from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, whole_lines
 from territorial.memory.measure import MEANINGS, Memory, measure
 
 MB = 2**20

@@ -38,8 +38,8 @@ from territorial.engine.seats import (
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
+from territorial.files.atomic import check_unused
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import check_unused
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of

@@ -18,10 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from territorial.files.writable import naming, own_file
+from territorial.files.atomic import MISSING, naming, own_file
 
-MISSING = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
-"""Numbers of the errors of what a file system does not have."""
 PATIENCE_S = 60.0
 """How long to wait for a process that cannot be looked for, before an error names its file."""
 
@@ -45,9 +43,6 @@ if sys.platform == "win32":
         os.lseek(file, _PLACE, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    def sync_folder(path: Path) -> None:
-        """Do nothing: Windows keeps the entries of folders by itself."""
-
 else:
     import fcntl
 
@@ -56,18 +51,6 @@ else:
 
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
-
-    def sync_folder(path: Path) -> None:
-        """Have the entries of a folder written to the disk, if the file system can do that by itself."""
-        folder = os.open(path, os.O_RDONLY)
-        try:
-            with naming(path):
-                os.fsync(folder)
-        except OSError as error:
-            if error.errno not in MISSING:
-                raise
-        finally:
-            os.close(folder)
 
 
 def finished_before_forks(lock: AbstractContextManager[Any]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from territorial.config.validation import shown
 from territorial.evaluation.payoff import TableSpec, layout
-from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.bounded import Bounds, parse_object
 from territorial.typing import Array
 
 ABOUT = "about"

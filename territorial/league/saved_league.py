@@ -12,7 +12,7 @@ from typing import Any
 from territorial.config.validation import finite_number, shown, whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.ratings import Rating
-from territorial.files.strict_json import check_fields
+from territorial.files.bounded import check_fields
 from territorial.league.config import LeagueConfig
 from territorial.league.seating import Player
 

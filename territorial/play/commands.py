@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, assert_never
 
 from territorial.config.validation import is_whole_number, shown
 from territorial.constants import NUM_FRACTIONS
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, parse_object
 
 LARGEST_COMMAND = 1024
 """Bytes of a command, at most."""

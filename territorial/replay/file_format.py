@@ -25,7 +25,15 @@ from territorial.game.launches import (
     LAUNCH_TICK,
     NUM_LAUNCH_COLUMNS,
 )
-from territorial.replay.errors import ReplayError
+
+
+class ReplayError(ValueError):
+    """What should be a replay is none, or none that can be played here; the message says why."""
+
+
+class DivergedError(ReplayError):
+    """The game, played again, is not the one that was recorded."""
+
 
 MAGIC = b"\x89TGR\r\n\x1a\n"
 """As in PNG files: no text, and damaged by whatever changes the ends of lines."""

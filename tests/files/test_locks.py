@@ -14,8 +14,8 @@ import pytest
 from territorial import GameConfig, match
 from territorial.evaluation.play import StoppedError
 from territorial.files import locks
+from territorial.files.atomic import naming
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import naming
 
 
 @pytest.fixture

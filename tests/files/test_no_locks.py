@@ -16,7 +16,8 @@ from territorial import GameConfig, match
 from territorial.evaluation.results import ResultsError
 from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
-from territorial.files.locks import InUseError, locked, one_writer, sync_folder
+from territorial.files.atomic import sync_folder
+from territorial.files.locks import InUseError, locked, one_writer
 from territorial.jit.cache import KernelCache
 from territorial.league import SnapshotStore
 from tests.league.support import manifest

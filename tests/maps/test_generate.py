@@ -9,11 +9,10 @@ import pytest
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import STREAM_MAP_GENERATOR
-from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of, relief
-from territorial.maps.generate import GENERATORS
+from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of
+from territorial.maps.generate import GENERATORS, MIN_LAND_PERCENT, MIN_MAIN_PERCENT
 from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise
 from territorial.maps.regions import drop_small, label_regions
-from territorial.maps.relief import MIN_LAND_PERCENT, MIN_MAIN_PERCENT
 from tests.maps.support import flood
 from tests.twin import H
 
@@ -154,7 +153,7 @@ def test_what_cannot_be_is_refused_before_any_work(function, arguments, error, m
 
 
 def test_hopeless_draws_end_in_open_land(monkeypatch):
-    monkeypatch.setattr(relief, "_is_good", lambda *_: False)
+    monkeypatch.setattr(sys.modules[generate.__module__], "_is_good", lambda *_: False)
     assert generate("mountains", 16, 16, 0).num_land == 256
 
 

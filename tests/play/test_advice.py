@@ -7,7 +7,7 @@ import territorial
 from territorial.actions.encoding import action_owners
 from territorial.bots import Network, PythonBot
 from territorial.constants import FRACTIONS
-from territorial.play.advice import HOLDS, advice_of
+from territorial.play.panels import HOLDS, advice_of
 from tests.bots.networks import TRAINED
 
 CONFIG = territorial.GameConfig(height=48, width=48, num_players=6, max_ticks=1500)

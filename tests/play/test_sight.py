@@ -8,7 +8,7 @@ import territorial
 from territorial.actions.encoding import owner_of_target
 from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.pair_columns import OWN, PAIRS
-from territorial.play.sight import FIELDS, KINDS, sight_of
+from territorial.play.panels import FIELDS, KINDS, sight_of
 
 CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEAT = 3

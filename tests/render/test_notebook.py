@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.render import notebook, render_game
+from territorial.render import render_game, web
 from territorial.render.web import page
 from tests.render.film_reader import read_film
 from tests.render.support import decode_png
@@ -59,7 +59,7 @@ def test_a_replay_is_the_page_that_plays_it(replay):
 
 
 def test_a_film_that_is_too_large_is_a_line_that_says_so(replay, monkeypatch):
-    monkeypatch.setattr(notebook, "LARGEST_FILM", 1000)
+    monkeypatch.setattr(web, "LARGEST_FILM", 1000)
     text = replay._repr_html_()
     assert "its film is larger than the 1,000 bytes that a notebook shows" in text
     assert "territorial watch FILE --page game.html" in text

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from territorial.render import owner_colors, player_colors
-from territorial.render.color_vision import VIEWS, ciede2000, least_distance, seen
-from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS, is_light, xterm_colors
+from territorial.render.colors import (
+    NEUTRAL_COLOR,
+    TERRAIN_COLORS,
+    VIEWS,
+    is_light,
+    seen,
+    xterm_colors,
+)
+from tests.render.support import ciede2000, least_distance
 
 TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
 

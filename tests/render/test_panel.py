@@ -5,7 +5,7 @@ import pytest
 
 from territorial.render import beside, player_colors, standings_panel
 from territorial.render.figures import percent, short
-from territorial.render.panel import FAINT, INK, PAPER, letter_size, panel_size
+from territorial.render.renderer import FAINT, INK, PAPER, letter_size, panel_size
 from tests.render.support import contains
 
 

@@ -5,8 +5,7 @@ import pytest
 
 import territorial
 from territorial.render import Renderer, make_drawer, render_board, render_game
-from territorial.render.panel import INK
-from territorial.render.renderer import fitting_scale
+from territorial.render.renderer import INK, fitting_scale
 from tests.render.support import contains, land_of, random_board
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from territorial.render import owner_colors, player_colors, render_board
-from territorial.render.color_vision import VIEWS, least_distance, seen
-from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
+from territorial.render.colors import NEUTRAL_COLOR, TERRAIN_COLORS, VIEWS, seen
+from tests.render.support import least_distance
 
 TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
 SIZES = [(4, 8), (2, 16), (8, 4), (16, 2), (5, 6), (3, 10), (2, 2)]

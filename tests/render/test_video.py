@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from territorial.render import write_video
-from territorial.render.video import check_video
+from territorial.render.picture_files import check_video
 from tests.render.support import decode_animation
 
 SHAPE = (31, 45, 3)  # odd, as H.264 does not like it
@@ -154,7 +154,7 @@ def test_a_failure_leaves_what_was_there(suffix, tmp_path, request):
 @pytest.mark.usefixtures("ffmpeg")
 @pytest.mark.parametrize("count", [1, 200])  # it ends after it was given the only picture, or before
 def test_an_encoder_that_fails_says_why(count, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("territorial.render.video._MP4", "-c:v no_such_encoder -f mp4")
+    monkeypatch.setattr("territorial.render.picture_files._MP4", "-c:v no_such_encoder -f mp4")
     with pytest.raises(RuntimeError, match=r"mp4 was not written: .*, kept 0 of \d+ pictures"):
         write_video(pictures(count, (20, 20, 3)), tmp_path / "a.mp4")
     assert "no_such_encoder" in capfd.readouterr().err
