@@ -140,17 +140,12 @@ def _advice_of_network(network: Network, seat: int) -> Advise:
         numbers, chosen = np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.int64)
         choose_for_rows(network.row(), scratch, rows, numbers, chosen, logits)
         owners = owner_of_target(targets, seat, game.config.num_players)
-        return _options(owners, logits[0, : 1 + len(targets)])
+        legal = logits[0, : 1 + len(targets)]  # of holding, and of launches at these owners
+        parts = np.exp2((legal[:, 0] - legal[:, 0].max()) / LOGIT_UNIT)
+        fractions = [0, *(FRACTIONS[best] for best in legal[1:, 1:].argmax(1))]
+        return _likeliest_first(np.concatenate([[HOLDS], owners]), parts / parts.sum(), fractions)
 
     return advise
-
-
-def _options(owners: Any, logits: npt.NDArray[np.int64]) -> list[Option]:
-    """Return what the logits say of holding, and of launches at ``owners``; not what is illegal."""
-    parts = np.exp2((logits[:, 0] - logits[:, 0].max()) / LOGIT_UNIT)
-    parts /= parts.sum()
-    fractions = [0, *(FRACTIONS[best] for best in logits[1:, 1:].argmax(1))]
-    return _likeliest_first(np.concatenate([[HOLDS], owners]), parts, fractions)
 
 
 def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[Option]:

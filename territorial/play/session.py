@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
-from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.play.commands import STEP, PlayerCommand
 from territorial.play.panels import Choose
@@ -151,7 +150,11 @@ class Session:
         self._panels, self._open = dict(panels or {}), dict[str, _PanelContent]()
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
-        self._writer = FilmWriter(_header(game.config, source, title))
+        kind = game.config.map if isinstance(game.config.map, str) else None
+        header = film_header(
+            game.config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams
+        )
+        self._writer = FilmWriter(header)
         self._frames = source.frames(game.config.decision_every)
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._room = threading.Semaphore(MOST_WAITING)
@@ -389,9 +392,3 @@ class Session:
                 pending = self._inbox.get()
                 if pending is not None and pending.answer.set_running_or_notify_cancel():
                     pending.answer.set_exception(RefusedError(ENDED))
-
-
-def _header(config: GameConfig, source: LiveGame, title: str) -> dict[str, Any]:
-    """Return the header of the film of a game."""
-    kind = config.map if isinstance(config.map, str) else None
-    return film_header(config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams)

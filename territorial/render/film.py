@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
 from territorial.render.colors import Teams, checked_teams
@@ -40,7 +41,7 @@ def film_header(
     names: Sequence[str],
     title: str,
     *,
-    terrain: str = "water",
+    terrain: Terrain = "water",
     map_kind: str | None = None,
     teams: Sequence[int] | None = None,
 ) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def film_header(
         "names": list(names),
         "max_ticks": config.max_ticks,
         "win_percent": config.win_percent,
-        "colors": _hex_colors(_cell_colors(config.num_players, terrain, allied)),
+        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[_codes(config.num_players)]),
         "border_colors": _hex_colors(_border_colors(config.num_players, terrain, allied)),
     }
     return header if allied is None else header | {"teams": list(allied)}
@@ -77,11 +78,7 @@ def _codes(num_players: int) -> npt.NDArray[np.uint8]:
     return np.array([*range(num_players + 1), BLOCKED], np.uint8)
 
 
-def _cell_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
-    return owner_colors(num_players, terrain, teams)[_codes(num_players)]
-
-
-def _border_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
+def _border_colors(num_players: int, terrain: Terrain, teams: Teams | None) -> npt.NDArray[np.uint8]:
     """The colours of borders, read off a picture in which every owner borders on neutral land."""
     codes = _codes(num_players)
     board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)

@@ -117,7 +117,8 @@ class _Window:
         if not self._is_open:
             return
         picture = self._renderer.draw(owner, land, troops, **about)
-        self._photo = self._tk.PhotoImage(master=self._root, data=_ppm(picture), format="PPM")
+        data = b"P6 %d %d 255\n" % (picture.shape[1], picture.shape[0]) + picture.tobytes()
+        self._photo = self._tk.PhotoImage(master=self._root, data=data, format="PPM")
         self._sheet.configure(image=self._photo)
         self._root.update()
 
@@ -125,11 +126,6 @@ class _Window:
         if self._is_open:
             self._is_open = False
             self._root.destroy()
-
-
-def _ppm(picture: Image) -> bytes:
-    height, width, _ = picture.shape
-    return b"P6 %d %d 255\n" % (width, height) + picture.tobytes()
 
 
 class _Terminal:

@@ -180,17 +180,13 @@ def _wording(seat: int, name: str, troops: str, across: float, along: float) -> 
     number, sizes = str(seat), list(SIZES)
     for lines in ((f"{number}  {name}".rstrip(), troops), (number, troops), (number,)):
         # The corners of the text may leave the lozenge that the room to four sides spans by a fifth.
-        width, height = max(map(_relative_width, lines)), _LINE * len(lines)
+        width = max(text_width(line, SIZES[0]) for line in lines) / SIZES[0]  # in sizes of the letters
+        height = _LINE * len(lines)
         most = 2.4 / (width / across + height / along)
         if most >= SMALLEST:
             return lines, next(size for size in sizes if size <= most)
         sizes = [SMALLEST]  # what is left out of a label does not make it larger than others
     return lines, 0
-
-
-def _relative_width(text: str) -> float:
-    """Return how wide a line is, in sizes of its letters."""
-    return text_width(text, SIZES[0]) / SIZES[0]
 
 
 def _write(image: Image, row: int, column: int, lines: tuple[str, ...], ink: Color, size: int) -> None:

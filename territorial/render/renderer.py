@@ -13,7 +13,7 @@ from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS
 from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
 from territorial.render.colors import Teams, checked_teams, player_colors
-from territorial.render.figures import Standing, num_living, standings
+from territorial.render.figures import num_living, standings
 from territorial.render.labels import Places, draw_gifts, draw_labels, find_places
 from territorial.render.text import SMALLEST, Color, capital_height, draw_text, fitting
 from territorial.typing import Ints
@@ -40,11 +40,6 @@ class _PanelRow(NamedTuple):
     land: str
     troops: str
     color: Color
-
-
-def panel_width(size: int) -> int:
-    """Return the width in pixels of a panel of lines of ``size``."""
-    return _WIDTH * size
 
 
 def panel_size(height: int, num_lines: int) -> int:
@@ -76,9 +71,12 @@ def standings_panel(
     lines = [
         _PanelRow("", title, "", "", INK),
         _PanelRow("", "player", "land", "troops", FAINT),
-        *map(_row, rows),
+        *(
+            _PanelRow(str(row.seat or ""), row.name, row.share, row.troops, INK if row.has_land else FAINT)
+            for row in rows
+        ),
     ]
-    panel, letters = blank(height, panel_width(size)), letter_size(size)
+    panel, letters = blank(height, _WIDTH * size), letter_size(size)
     is_wide = [True, False, *(not row.seat for row in rows)]
     for i, (line, has_room) in enumerate(zip(lines[:room], is_wide, strict=False)):
         _write_row(panel, _baseline(i, size), line, size, letters, is_wide=has_room)
@@ -100,10 +98,6 @@ def _baseline(line: int, size: int) -> int:
     """Return the row on which the letters of a line stand: digits and capitals are in its middle."""
     free = _LINE * size - capital_height(letter_size(size))
     return (_MARGIN + (line + 1) * _LINE) * size - free // 2
-
-
-def _row(row: Standing) -> _PanelRow:
-    return _PanelRow(str(row.seat or ""), row.name, row.share, row.troops, INK if row.has_land else FAINT)
 
 
 def _write_row(

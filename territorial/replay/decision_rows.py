@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +14,7 @@ import numpy.typing as npt
 from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, target_of_owner
 from territorial.config import GameConfig
-from territorial.config.validation import is_whole_number, whole_number
+from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.engine.seats import EXTERNAL
@@ -28,22 +26,6 @@ from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES,
 from territorial.replay.file_format import DivergedError, ReplayError
 from territorial.replay.replay import SUFFIX, Replay, seated
 from territorial.typing import Bools, Ints
-
-
-@dataclass
-class WakingTimes:
-    """When the P seats of a game decide: built-in bots by their clocks, all others at every decision tick."""
-
-    wake: npt.NDArray[np.int64]
-    """(P,) the tick from which on each seat decides next."""
-    interval: npt.NDArray[np.int64]
-    """(P,) ticks between two decisions of a bot; 0 for all others."""
-
-    def decides(self, tick: int) -> Bools:
-        """Return bool (P,), which seats decide at ``tick``; to be asked for every decision tick in order."""
-        is_awake: Bools = self.wake <= tick
-        self.wake = np.where(is_awake, np.maximum(self.wake + self.interval, tick + 1), self.wake)
-        return is_awake
 
 
 class ReplaySteps:
@@ -58,7 +40,7 @@ class ReplaySteps:
         self._every = config.decision_every
         played = [name if name in bots.NAMES else EXTERNAL for name in replay.seats]
         self.game = seated(replay, config, played)
-        self.waking_times = self._take_seats()
+        self._wake, self._interval = self._take_seats()
         blocks = self.game.blocks  # views, always current: looking them up by name takes longer than a step
         self._tick, self._over = view(blocks, "tick"), view(blocks, "over")
         self.alive = view(blocks, "alive")[0, 1:]
@@ -80,13 +62,6 @@ class ReplaySteps:
         now, end = self.tick, self._replay.num_ticks
         return now < end and (self._replay.is_over or now + self._every <= end)
 
-    @property
-    def step_launches(self) -> npt.NDArray[np.int32]:
-        """The recorded launches of the next step, (N, 4)."""
-        now = self.tick
-        first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
-        return self._replay.launches[first:end]
-
     def step(self) -> StepResults:
         """Play the next step; DivergedError if the game is over before its time."""
         if self.is_over:
@@ -94,7 +69,9 @@ class ReplaySteps:
                 f"the game ends at tick {self.tick}; the recorded game lasted to tick "
                 f"{self._replay.num_ticks}"
             )
-        launches, actions = self.step_launches, self.game.actions[0]
+        now, actions = self.tick, self.game.actions[0]
+        first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
+        launches = self._replay.launches[first:end]
         actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
         seats = launches[:, LAUNCH_SEAT] - 1
         actions[seats, WHAT], actions[seats, HOW_MUCH] = (
@@ -113,17 +90,24 @@ class ReplaySteps:
         if self._replay.is_over and not self.is_over:
             raise DivergedError(f"the game is not over at tick {self.tick}; the recorded game was over")
 
-    def _take_seats(self) -> WakingTimes:
-        """Return when seats decide, and let the engine take the launches of all of them from ``actions``.
+    def decides(self) -> Bools:
+        """Return bool (P,), which seats decide now; to be asked for every decision tick in order."""
+        is_awake: Bools = self._wake <= self.tick
+        self._wake = np.where(is_awake, np.maximum(self._wake + self._interval, self.tick + 1), self._wake)
+        return is_awake
 
-        It does so for bots in Python, which say owner codes and 1024ths; here no such bot is asked.
+    def _take_seats(self) -> tuple[Ints, Ints]:
+        """Let the engine take the launches of all seats from ``actions``, as from bots in Python.
+
+        Those say owner codes and 1024ths; here no such bot is asked. Return from which tick on each seat
+        decides next, (P,), and the ticks between two decisions of a bot, 0 for all others.
         """
         blocks = self.game.blocks
         wake, memory = view(blocks, "wake")[0, 1:], view(blocks, "memory")[0, 1:]
-        times = WakingTimes(wake.copy(), memory[:, bots.INTERVAL].astype(np.int64))
+        found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
         view(blocks, "seats")[0, 1:] = FIRST_GUEST_CODE
         wake[:], memory[:, bots.INTERVAL] = 0, 0
-        return times
+        return found
 
 
 def _check_single(replay: Replay) -> None:
@@ -198,7 +182,7 @@ class Asked(NamedTuple):
             seats=None if seats is None else _checked_seats(seats),
             every=None if every is None else whole_number("every", every, 1),
             num_candidates=whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES),
-            discount=_checked_discount(discount),
+            discount=finite_number("discount", discount, 0, 1),
             rewards=rewards,
         )
 
@@ -225,7 +209,7 @@ def decisions(
         every: ticks from one row of a seat to its next, a multiple of ``decision_every`` of the game;
             default None: there is a row where the seat decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
-        discount: what a reward counts for one environment step earlier; above 0, at most 1, default 1.
+        discount: what a reward counts for one environment step earlier; 0 to 1, default 1.
         rewards: the parts of rewards by name with their weights, as those of a config; default None: those
             of ``GameConfig()``. Replays do not have them.
 
@@ -318,7 +302,7 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
 
 def _decides(source: ReplaySteps, every: int | None) -> Bools | np.bool_:
     """Return which seats, bool (P,), have a row at the tick of the next step if they live and are chosen."""
-    own = source.waking_times.decides(source.tick)
+    own = source.decides()
     return own if every is None else np.bool_(source.tick % every == 0)
 
 
@@ -394,14 +378,11 @@ def _replays(recorded: Recorded | Iterable[Recorded]) -> Iterator[Replay]:
     if isinstance(recorded, Replay):
         yield recorded
     elif isinstance(recorded, (str, os.PathLike)):
-        yield from map(Replay.load, _files_at(Path(recorded)))
+        path = Path(recorded)
+        yield from map(Replay.load, sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path])
     else:
         for one in recorded:
             yield from _replays(one)
-
-
-def _files_at(path: Path) -> list[Path]:
-    return sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
 
 
 def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
@@ -426,18 +407,8 @@ def check_fits(config: GameConfig, asked: Asked) -> None:
 
 
 def _checked_seats(seats: Any) -> tuple[int | str, ...]:
-    if isinstance(seats, (str, int)) or not isinstance(seats, Iterable):
-        raise TypeError(f"seats is {seats!r}; it must be a sequence of seat numbers and names")
-    checked = tuple(seats)
+    checked = checked_list("seats", seats)
     for seat in checked:
         if not isinstance(seat, str) and not is_whole_number(seat, 1, 250):
             raise ValueError(f"seats has {seat!r}; it must have seat numbers from 1 on, and names")
     return tuple(seat if isinstance(seat, str) else int(seat) for seat in checked)
-
-
-def _checked_discount(discount: Any) -> float:
-    if isinstance(discount, bool) or not isinstance(discount, (int, float)):
-        raise TypeError(f"discount is {discount!r}; it must be a number above 0, at most 1")
-    if not (0 < discount <= 1 and math.isfinite(discount)):
-        raise ValueError(f"discount is {discount!r}; it must be above 0 and at most 1")
-    return float(discount)

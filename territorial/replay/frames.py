@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
@@ -154,7 +155,7 @@ class LiveGame:
         return teams_in(self._game, self._k)
 
     @property
-    def terrain(self) -> str:
+    def terrain(self) -> Terrain:
         """What blocked cells are: "water" or "mountains"."""
         return self._game.terrain_name(self._k)
 

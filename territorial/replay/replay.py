@@ -253,7 +253,7 @@ class Replay(ShownInNotebooks):
             "library": self.library_version,
             "rules": RULES_VERSION,
             "observations": self.obs_version,
-            "config": _config_fields(config),
+            "config": {name: one for name, one in config.to_dict().items() if name not in LEFT_OUT},
             "map_kind": self.map_kind,
             "terrain": self.terrain,
             "seed": self.seed,
@@ -366,11 +366,6 @@ class Replay(ShownInNotebooks):
 
 
 # ---- reading and checking --------------------------------------------------------------------------
-
-
-def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return the fields that the game depends on, but the map, which stands elsewhere."""
-    return {name: value for name, value in config.to_dict().items() if name not in LEFT_OUT}
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:

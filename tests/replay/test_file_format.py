@@ -159,14 +159,14 @@ def many_launches(section):
 LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
     "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
-    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "not a JSON object"),
+    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "must be a JSON object"),
     "a header that is nested deeply": (
         lambda r: file_of(struct.pack("<I", 200_000) + b"[" * 200_000 + bytes(12)),
-        "not JSON",
+        "header of the replay: it has up to 200,001 values",
     ),
     "a header with a number that takes forever": (
         lambda r: file_of(struct.pack("<I", 10_000) + b"9" * 10_000 + bytes(12)),
-        "not JSON",
+        "header of the replay: .*digits",
     ),
     "no seats": (lambda r: with_header(r, seats=...), "no 'seats'"),
     "a seat too few": (lambda r: with_header(r, seats=["agent"] * 3), "4 strings"),
