@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
@@ -70,20 +68,6 @@ def _written(text: str, color: tuple[int, int, int], size: int, ground: Any, rim
 def _packed(image: Image) -> npt.NDArray[np.int64]:
     packed: npt.NDArray[np.int64] = image @ np.array([1, 2**8, 2**16])
     return packed
-
-
-def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
-    """The chunks of a PNG file; every length and checksum is verified."""
-    assert data[:8] == bytes([137, 80, 78, 71, 13, 10, 26, 10])
-    chunks, at = [], 8
-    while at < len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
-        assert struct.unpack_from(">I", data, at + 8 + length)[0] == zlib.crc32(kind + body)
-        chunks.append((kind, body))
-        at += 12 + length
-    assert at == len(data)
-    return chunks
 
 
 def decode_png(data: bytes) -> Image:

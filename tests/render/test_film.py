@@ -12,7 +12,7 @@ import territorial
 from territorial.render import owner_colors, render_board
 from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, usual_distance, write_film
 from territorial.replay import Frame, LiveGame
-from tests.render.film_reader import read_film
+from tests.render.film_reader import programs, read_film
 
 SMALL = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEATS = ("metronome", "banker", "turtle", "novice", "random")
@@ -122,6 +122,16 @@ def test_headers_are_json_whatever_the_names():
     assert json.loads(json.dumps(header)) == header
     with pytest.raises(ValueError, match="names has 4 entries; this game has num_players = 5"):
         film_header(SMALL, names[:4], "")
+
+
+@pytest.mark.checkout
+def test_the_programs_of_the_page_make_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for source in programs():
+        exec(source, names)
+    assert (tmp_path / "four.html").stat().st_size > 50_000
+    assert next(names["read_film"](names["film"])) == names["header"]
 
 
 # ---- what is refused -------------------------------------------------------------------------------
