@@ -26,8 +26,7 @@ from pathlib import Path
 
 from territorial import bots
 from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.bounded import Bounds, parse_object, read_file
 
 HERE = Path(__file__).parent
 BOUNDS = Bounds(nbytes=2**16, values=100)

@@ -41,11 +41,9 @@ from territorial.bots.network import Rows
 from territorial.config.validation import finite_number, whole_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.engine.seats import CustomBot
-from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
+from territorial.files.atomic import check_unused, write_file
+from territorial.files.bounded import Bounds, parse_object, read_file
 from territorial.files.locks import one_writer
-from territorial.files.strict_json import Bounds, parse_object
-from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
 from territorial.nets.pair_calibration import calibration_rows

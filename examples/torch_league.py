@@ -21,7 +21,7 @@ import torch
 from ppo import Args, OnBoards, Trunk, advantages_of, to_rows, update
 
 import territorial
-from territorial.files.writable import check_unused
+from territorial.files.atomic import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.frozen import FrozenPolicies, manifest_of

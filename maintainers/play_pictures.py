@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page
@@ -46,74 +49,63 @@ def main(argv: list[str]) -> int:
     write_picture_of_teams(folder)
     if argv[1:]:
         return 0
-    names = ("you", *shown_names(SEATS)[1:])
-    with tempfile.TemporaryDirectory() as made, chromium.started() as browser:
-        game = served(
-            Path(made) / "game.replay",
-            page(is_played=True),
-            has_page=False,
-            config=CONFIG,
-            seats=SEATS,
-            seed=SEED,
-            names=names,
-            title=f"you, seed {SEED}",
-            advisor="champion-1",
-        )
-        with game as played:
-            tab = open_tab(browser, played.server.url, width=1100, height=700)
-            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
-            tab.evaluate("page.setTheme('light')")
-            sheet = MomentSheet(tab, Path(made))
-            for tick in MOMENTS[:-1]:
-                play_to(tab, tick)
-                sheet.take(f"playing-{tick}")
-            toggle_panels(tab)
-            hold_until_it_attacks(tab)
-            picture(tab, folder / "play-panels.png")
-            toggle_panels(tab)
-            play_to(tab, 700)
-            picture(tab, folder / "play-page.png")
-            play_to(tab, MOMENTS[-1])
-            sheet.take(f"playing-{MOMENTS[-1]}")
-            resize(tab, *WINDOWS[1])
-            tab.evaluate("page.setTheme('dark')")
-            picture(tab, folder / "play-phone.png")
-            resize(tab, *WINDOWS[0])
-            tab.evaluate("page.setTheme('light')")
-            tab.evaluate("page.game.setPace(1000)")
-            soon(tab, "document.querySelector('#ending h2').textContent.startsWith('The end')")
-            tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
-            picture(tab, folder / "play-end.png")
-            tab.evaluate("element('ending').close(), page.game.watchAgain()")
-            for tick in MOMENTS:
-                tab.evaluate(f"page.play(false), page.seek({tick})")
-                sheet.take(f"watching-{tick}")
-            sheet.write(folder / "play-moments.png")
+    with shown(CONFIG, SEATS, 700, advisor="champion-1") as (tab, made):
+        sheet = MomentSheet(tab, made)
+        for tick in MOMENTS[:-1]:
+            play_to(tab, tick)
+            sheet.take(f"playing-{tick}")
+        toggle_panels(tab)
+        hold_until_it_attacks(tab)
+        picture(tab, folder / "play-panels.png")
+        toggle_panels(tab)
+        play_to(tab, 700)
+        picture(tab, folder / "play-page.png")
+        play_to(tab, MOMENTS[-1])
+        sheet.take(f"playing-{MOMENTS[-1]}")
+        resize(tab, *WINDOWS[1])
+        tab.evaluate("page.setTheme('dark')")
+        picture(tab, folder / "play-phone.png")
+        resize(tab, *WINDOWS[0])
+        tab.evaluate("page.setTheme('light')")
+        tab.evaluate("page.game.setPace(1000)")
+        soon(tab, "document.querySelector('#ending h2').textContent.startsWith('The end')")
+        tab.evaluate(f"put(document.querySelector('#ending code'), 'territorial-{SEED}.replay')")
+        picture(tab, folder / "play-end.png")
+        tab.evaluate("element('ending').close(), page.game.watchAgain()")
+        for tick in MOMENTS:
+            tab.evaluate(f"page.play(false), page.seek({tick})")
+            sheet.take(f"watching-{tick}")
+        sheet.write(folder / "play-moments.png")
     return 0
 
 
 def write_picture_of_teams(folder: Path) -> None:
     """Write a picture of a game of four teams, soon after the player gave to an ally."""
-    names = ("you", *shown_names(TEAM_SEATS)[1:])
-    with tempfile.TemporaryDirectory() as made, chromium.started() as browser:
-        game = served(
-            Path(made) / "game.replay",
-            page(is_played=True),
-            has_page=False,
-            config=TEAMS,
-            seats=TEAM_SEATS,
-            seed=SEED,
-            names=names,
-            title=f"you, seed {SEED}",
-        )
-        with game as played:
-            tab = open_tab(browser, played.server.url, width=1100, height=820)
-            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
-            tab.evaluate("page.setTheme('light')")
-            play_to(tab, MOMENTS[1])
-            tab.evaluate("page.game.give()")
-            soon(tab, f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
-            picture(tab, folder / "play-teams.png")
+    with shown(TEAMS, TEAM_SEATS, 820) as (tab, _):
+        play_to(tab, MOMENTS[1])
+        tab.evaluate("page.game.give()")
+        soon(tab, f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
+        picture(tab, folder / "play-teams.png")
+
+
+@contextmanager
+def shown(
+    config: territorial.GameConfig, seats: tuple[str, ...], height: int, **options: Any
+) -> Iterator[tuple[Page, Path]]:
+    """Give the page of a game of this config, in the light theme, and a folder for a while."""
+    names = ("you", *shown_names(seats)[1:])
+    about = {"seed": SEED, "names": names, "title": f"you, seed {SEED}", "has_page": False} | options
+    with (
+        tempfile.TemporaryDirectory() as made,
+        chromium.started() as browser,
+        served(
+            Path(made) / "game.replay", page(is_played=True), config=config, seats=seats, **about
+        ) as played,
+    ):
+        tab = open_tab(browser, played.server.url, width=1100, height=height)
+        soon(tab, "page.game?.now && page.painter && page.frame >= 0")
+        tab.evaluate("page.setTheme('light')")
+        yield tab, Path(made)
 
 
 class MomentSheet:

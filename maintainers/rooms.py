@@ -1,28 +1,22 @@
 #!/usr/bin/env python3
 """Counts and draws the rooms of the code: the modules and packages right below each package.
 
-    python maintainers/rooms.py                  rooms, floors, arrows and circles of the files as they are
-    python maintainers/rooms.py v0.1 HEAD        of two revisions
+    python maintainers/rooms.py                  how many rooms, floors and arrows there are
     python maintainers/rooms.py --draw           the pictures and tables of docs/architecture.md
     python maintainers/rooms.py --check          exit code 1 if the tables are not those of the code
 
 An arrow says that something in one room imports something in another. A room stands one floor above the
-highest room that it imports from. A circle is a set of rooms, or of modules of a room, that import each
-other. Imports are read by grimp, which import-linter brings; nothing is executed.
+highest room that it imports from; import-linter sees to it that there are no circles. Imports are read by
+grimp, which import-linter brings; nothing is executed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import subprocess
 import sys
-import tarfile
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BytesIO
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -39,31 +33,9 @@ NOT_DRAWN = {
     "typing",
 }
 """Rooms of a few lines that the picture does without."""
-AS_IT_IS = "the files as they are"
 
 Graph = dict[str, set[str]]
 """From each node to those that it imports."""
-
-
-@dataclass(frozen=True)
-class Rooms:
-    """The rooms of a package and what they import of each other."""
-
-    arrows: Graph
-    circles: list[list[str]]
-
-    @property
-    def num_arrows(self) -> int:
-        """How many pairs of rooms there are of which one imports the other."""
-        return sum(map(len, self.arrows.values()))
-
-    def floors(self) -> dict[str, int]:
-        """Return the floor of every room, 0 for those that import no other; circles stand on one floor."""
-        floors: dict[str, int] = {}
-        for group in circles_last(self.arrows):
-            below = {floors[other] for room in group for other in self.arrows[room] if other not in group}
-            floors.update(dict.fromkeys(group, 1 + max(below, default=-1)))
-        return floors
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -71,7 +43,6 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("revisions", nargs="*", help=f"of the repository; none: {AS_IT_IS}")
     parser.add_argument("--draw", action="store_true", help="write the pictures and the tables of the page")
     parser.add_argument("--check", action="store_true", help="only compare the tables of the page")
     parsed = parser.parse_args(argv)
@@ -80,12 +51,12 @@ def main(argv: list[str] | None = None) -> int:
     if parsed.draw:
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         for package in PACKAGES:
-            draw(package, rooms_of(ROOT, package))
+            draw(package, arrows_of(package))
         return 0
-    for revision in parsed.revisions or [None]:
-        with tree(revision) as folder:
-            for package in PACKAGES:
-                print(report(revision or AS_IT_IS, package, rooms_of(folder, package)))
+    for package in PACKAGES:
+        arrows = arrows_of(package)
+        floors, num_arrows = set(floors_of(arrows).values()), sum(map(len, arrows.values()))
+        print(f"{package}: {len(arrows)} rooms on {len(floors)} floors, {num_arrows} arrows")
     return 0
 
 
@@ -98,50 +69,18 @@ def check() -> int:
     return 1
 
 
-def report(revision: str, package: str, rooms: Rooms) -> str:
-    """Return the counts of a package as text, with all circles."""
-    counts = (
-        f"{len(rooms.arrows)} rooms on {len(set(rooms.floors().values()))} floors, {rooms.num_arrows} arrows"
-    )
-    circles = [f"    circle: {', '.join(circle)}" for circle in rooms.circles]
-    return "\n".join([f"{revision}: {package}: {counts}, {len(circles)} circles", *circles])
-
-
 # ---- reading the code ----------------------------------------------------------------------------
 
 
-@contextmanager
-def tree(revision: str | None) -> Iterator[Path]:
-    """Yield a folder with the files of a revision; of None, the repository itself."""
-    if revision is None:
-        yield ROOT
-        return
-    command = ["git", "-C", str(ROOT), "archive", revision, *PACKAGES]
-    files = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=BytesIO(files)) as archive:
-        archive.extractall(folder, filter="data")
-        yield Path(folder)
-
-
-def rooms_of(folder: Path, package: str) -> Rooms:
-    """Return the rooms of a package that lies in ``folder``."""
-    imports = imports_of(folder, package)
-    arrows: Graph = {room_of(module): set() for module in imports if module != package}
-    for module, targets in imports.items():
-        for target in targets - {package}:
-            if module != package and room_of(module) != room_of(target):
-                arrows[room_of(module)].add(room_of(target))
-    return Rooms(arrows, [*circles_of(arrows), *inner_circles(imports)])
-
-
-def imports_of(folder: Path, package: str) -> Graph:
-    """Return what every module of a package imports of it."""
-    sys.path.insert(0, str(folder))
-    try:
-        graph = grimp.build_graph(package, cache_dir=None)
-    finally:
-        sys.path.remove(str(folder))
-    return {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+def arrows_of(package: str) -> Graph:
+    """Return what the rooms of a package import of each other."""
+    graph = grimp.build_graph(package, cache_dir=None)
+    modules = graph.modules - {package}
+    arrows: Graph = {room_of(module): set() for module in modules}
+    for module in modules:
+        targets = graph.find_modules_directly_imported_by(module) - {package}
+        arrows[room_of(module)] |= set(map(room_of, targets)) - {room_of(module)}
+    return arrows
 
 
 def room_of(module: str) -> str:
@@ -149,53 +88,14 @@ def room_of(module: str) -> str:
     return module.split(".")[1]
 
 
-def inner_circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the circles between the modules of one room."""
-    inside = {
-        module: {target for target in targets if room_or_none(target) == room_or_none(module)}
-        for module, targets in imports.items()
-        if module.count(".") > 1
-    }
-    return circles_of({module: targets & inside.keys() for module, targets in inside.items()})
+def floors_of(arrows: Graph) -> dict[str, int]:
+    """Return the floor of every room, 0 for those that import no other."""
 
+    @cache
+    def floor(room: str) -> int:
+        return 1 + max(map(floor, arrows[room]), default=-1)
 
-def room_or_none(module: str) -> str | None:
-    """Return the room of a module; None for the package itself."""
-    return room_of(module) if "." in module else None
-
-
-def circles_of(arrows: Graph) -> list[list[str]]:
-    """Return the sets of nodes that can be reached from each other, of two or more."""
-    return [sorted(group) for group in circles_last(arrows) if len(group) > 1]
-
-
-def circles_last(arrows: Graph) -> list[list[str]]:
-    """Return all nodes, those that reach each other together, after all that they import.
-
-    Tarjan's algorithm: R. Tarjan, "Depth-first search and linear graph algorithms", 1972.
-    """
-    index: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    groups: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = lowest[node] = len(index)
-        stack.append(node)
-        for other in sorted(arrows[node]):
-            if other not in index:
-                visit(other)
-            if other in stack:
-                lowest[node] = min(lowest[node], lowest[other])
-        if lowest[node] == index[node]:
-            place = stack.index(node)
-            groups.append(stack[place:])
-            del stack[place:]
-
-    for node in sorted(arrows):
-        if node not in index:
-            visit(node)
-    return groups
+    return {room: floor(room) for room in arrows}
 
 
 def sentence_of(package: str, room: str) -> str:
@@ -214,16 +114,16 @@ def filled(text: str) -> str:
     for package in PACKAGES:
         begin, end = f"<!-- {package}:begin -->", f"<!-- {package}:end -->"
         before, rest = text.split(begin)
-        text = f"{before}{begin}\n{table(package, rooms_of(ROOT, package))}\n{end}{rest.split(end)[1]}"
+        text = f"{before}{begin}\n{table(package, arrows_of(package))}\n{end}{rest.split(end)[1]}"
     return text
 
 
-def table(package: str, rooms: Rooms) -> str:
+def table(package: str, arrows: Graph) -> str:
     """Return the rooms from top to bottom, with a sentence each and what they import."""
-    floors = rooms.floors()
+    floors = floors_of(arrows)
     lines = ["| floor | room | what it is for | imports from |", "|--:|---|---|---|"]
-    for room in sorted(rooms.arrows.keys() - NOT_DRAWN, key=lambda room: (-floors[room], room)):
-        below = ", ".join(sorted(rooms.arrows[room] - NOT_DRAWN)) or "nothing"
+    for room in sorted(arrows.keys() - NOT_DRAWN, key=lambda room: (-floors[room], room)):
+        below = ", ".join(sorted(arrows[room] - NOT_DRAWN)) or "nothing"
         lines.append(f"| {floors[room]} | `{package}/{room}` | {sentence_of(package, room)} | {below} |")
     return "\n".join(lines)
 
@@ -235,21 +135,21 @@ WIDTH, HEIGHT, GAP = 1.6, 0.36, 0.36
 BOX, EDGE, ARROW, TEXT = "#eef4f8", "#2a6f97", "#9fb8c8", "#10222e"
 
 
-def draw(package: str, rooms: Rooms) -> None:
+def draw(package: str, arrows: Graph) -> None:
     """Write the picture of a package: the names of its rooms, and arrows to the rooms right below."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    floors = {room: floor for room, floor in rooms.floors().items() if room not in NOT_DRAWN}
-    places = places_of(floors, rooms.arrows)
+    floors = {room: floor for room, floor in floors_of(arrows).items() if room not in NOT_DRAWN}
+    places = places_of(floors, arrows)
     width = max(x for x, _ in places.values()) + WIDTH
     height = max(y for _, y in places.values()) + HEIGHT
     figure = plt.figure(figsize=(width + 0.3, height + 0.3))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(-0.15, width + 0.15), ylim=(-0.15, height + 0.15))
     axes.axis("off")
-    for room, below in sorted(direct(rooms.arrows).items()):
+    for room, below in sorted(direct(arrows).items()):
         for other in sorted(below) if room in places else ():
             if other in places:
                 (x, y), (end_x, end_y) = places[room], places[other]

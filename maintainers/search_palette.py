@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Searches for 32 colours of seats that are far apart for all kinds of eyes: territorial/render/palette.py.
+"""Searches for 32 colours of seats that are far apart for all kinds of eyes: territorial/render/colors.py.
 
     PYTHONPATH=. python maintainers/search_palette.py                      the compromise in the package
     PYTHONPATH=. python maintainers/search_palette.py --only deuteranopia  the most that a single view permits
@@ -17,8 +17,8 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from territorial.render.color_vision import VIEWS, ciede2000, least_distance, seen
-from territorial.render.palette import NEUTRAL_COLOR, TERRAIN_COLORS
+from territorial.render.colors import NEUTRAL_COLOR, TERRAIN_COLORS, VIEWS, seen
+from tests.render.support import ciede2000, least_distance
 
 NUM_SEATS = 32
 LEVELS = 22

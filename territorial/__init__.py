@@ -19,7 +19,7 @@ from territorial.evaluation.match import match
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.setting import Setting
 from territorial.observation.layout import OBS_VERSION
-from territorial.render.notebook import show_in_notebooks
+from territorial.render.web import show_in_notebooks
 from territorial.replay import Recorder, Replay
 
 show_in_notebooks()

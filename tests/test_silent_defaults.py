@@ -50,7 +50,6 @@ FORGOTTEN = [
         AssertionError,
         "dance",
     ),
-    (lambda: commands.read_command(b'{"do": "dance", "steps": 3}'), AssertionError, "dance"),
     (lambda: make_drawer("svg", 2, ["a", "b"], 20), ValueError, "svg"),
     (lambda: territorial.maps.save(territorial.maps.generate("open", 16, 16, 0), "map.gif"), KeyError, "gif"),
     (lambda: LEAGUE.pool("bot"), KeyError, "bot"),
@@ -65,7 +64,6 @@ FORGOTTEN = [
 
 @pytest.mark.parametrize(("call", "error", "name"), FORGOTTEN)
 def test_what_some_code_has_forgotten_is_refused_by_name(call, error, name, monkeypatch):
-    monkeypatch.setitem(commands._FIELDS, "dance", ("steps",))
     monkeypatch.setattr(territorial.maps.files, "SUFFIXES", (".png", ".npy", ".txt", ".gif"))
     with pytest.raises(error, match=name):
         call()

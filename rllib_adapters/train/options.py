@@ -12,10 +12,8 @@ from typing import Any, Literal, get_args
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import shown
-from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import check_unused
+from territorial.files.atomic import check_unused, write_file
+from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 

@@ -42,10 +42,8 @@ from rllib_adapters.train.options import (
     check_new,
 )
 from territorial.config.validation import finite_number, shown, whole_number
-from territorial.files.atomic import write_file
-from territorial.files.bounded import open_file, read_file, whole_lines
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import naming, own_file
+from territorial.files.atomic import naming, own_file, write_file
+from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure

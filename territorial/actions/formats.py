@@ -14,7 +14,7 @@ from territorial.actions.encoding import num_targets, unflatten
 from territorial.actions.masks import Masks, masks_of, update_masks
 from territorial.config.validation import holds_whole_numbers, index_of
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
-from territorial.files.unpickling import WritableArrays
+from territorial.files.arrays import WritableArrays
 from territorial.typing import Bools, Ints
 
 PLAIN = frozenset({int, np.int64, np.int32})

@@ -20,8 +20,7 @@ import numpy as np
 from territorial.config.validation import finite_number, hint, shown, whole_number
 from territorial.files import safetensors
 from territorial.files.atomic import draft_of
-from territorial.files.bounded import open_file
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, open_file, parse_object
 from territorial.typing import Array
 
 FORMAT = 1

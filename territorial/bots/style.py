@@ -24,8 +24,7 @@ from territorial.bots.style_checks import (
 from territorial.bots.targets import BY_DENSITY
 from territorial.config.validation import hint, shown, suggests_keywords, whole_number, whole_or_none
 from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 
 WHOLE_START = 512
 """All of the starting troops, in the unit of ``Style.start``."""

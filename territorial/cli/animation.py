@@ -14,8 +14,8 @@ from territorial.cli.options import ANIMATION, FILM, UsageError, check_writable
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.render import Renderer, write_video
+from territorial.render.picture_files import check_video
 from territorial.render.renderer import fitting_scale
-from territorial.render.video import check_video
 from territorial.replay import Frame
 
 KINDS = "it must end in .apng or .gif, or in .mp4 with the extra video"

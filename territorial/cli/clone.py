@@ -13,8 +13,8 @@ from territorial.cli import options
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
 from territorial.datasets import Dataset
+from territorial.files.atomic import check_unused, own_file
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import check_unused, own_file
 from territorial.jit.warmup import progress
 
 EXAMPLES = """\

@@ -30,7 +30,7 @@ from territorial.jit import warmup
 from territorial.render.figures import percent
 from territorial.render.film import write_film
 from territorial.replay import Recorder, Replay
-from territorial.replay.gifts import teams_in
+from territorial.replay.frames import teams_in
 from territorial.replay.replay import SUFFIX
 
 EXAMPLES = """\

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
-from territorial.maps.resizing import resized
+from territorial.maps.lands import resized
 from territorial.render import owner_colors
 from territorial.render.text import capital_height, text_width
 from territorial.render.text import draw_text as write_text

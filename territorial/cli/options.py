@@ -30,7 +30,7 @@ from territorial.config.validation import hint, whole_number_in
 from territorial.constants import MAX_PLAYERS, MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
 from territorial.evaluation.players import custom_bot
-from territorial.files import writable
+from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
 from territorial.render import write_png
@@ -410,7 +410,7 @@ def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
     if not os.path.isdir(target.absolute().parent):
         raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
     try:
-        writable.check_file(target)
+        atomic.check_file(target)
     except OSError as error:
         what = "the folder" if os.path.isdir(error.filename) else "the file"
         raise UsageError(
@@ -436,7 +436,7 @@ def check_folder(argument: str, folder: str) -> None:
     """Make ``folder`` if it is not there; UsageError if files cannot be put into it."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        writable.check_folder(Path(folder))
+        atomic.check_folder(Path(folder))
     except OSError as error:
         raise UsageError(f"argument {argument}: {folder!r} cannot be written: {error.strerror}") from None
 

@@ -25,11 +25,10 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.jit import warmup
 from territorial.league import SnapshotError
-from territorial.play.advice import Choose, advice_of, chooser
 from territorial.play.commands import FASTEST, STEP
+from territorial.play.panels import Choose, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
-from territorial.play.sight import sight_of
 from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 

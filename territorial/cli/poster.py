@@ -15,8 +15,7 @@ from territorial.constants import BLOCKED, NEUTRAL
 from territorial.engine.vec_game import VecGame
 from territorial.render import Renderer, owner_colors, player_colors
 from territorial.render.figures import num_living, short, team_name
-from territorial.render.panel import FAINT, INK, blank
-from territorial.render.renderer import fitting_scale
+from territorial.render.renderer import FAINT, INK, blank, fitting_scale
 from territorial.render.text import Align, Color, capital_height, draw_text, fitting, text_width
 from territorial.replay import Frame, frame_of
 

@@ -10,7 +10,7 @@ from territorial.cli.options import UsageError
 from territorial.engine.vec_game import VecGame
 from territorial.render import web
 from territorial.render.film import film_header, usual_distance
-from territorial.replay import Frame, FrameSource, LiveGame, Replay
+from territorial.replay import Frame, LiveGame, Replay
 
 
 class Show(NamedTuple):
@@ -35,7 +35,7 @@ def recorded_show(replay: Replay, every: int | None = None) -> Show:
 
 
 def _show(
-    source: FrameSource, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
+    source: Replay | LiveGame, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
 ) -> Show:
     title = f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}"
     header = film_header(

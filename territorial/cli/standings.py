@@ -10,7 +10,7 @@ import numpy as np
 
 from territorial.engine.vec_game import VecGame
 from territorial.render.figures import percent, team_name
-from territorial.replay.gifts import teams_in
+from territorial.replay.frames import teams_in
 
 LONGEST_TABLE = 40
 SHORTENED_TABLE = 30

@@ -38,8 +38,8 @@ from territorial.engine.seats import (
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
+from territorial.files.atomic import check_unused
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import check_unused
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
@@ -86,7 +86,7 @@ def make(
             those of all seats.
         every: ticks from one row of a seat to its next; default None: there is a row where it decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
-        discount: what a reward counts for one environment step earlier; above 0, at most 1, default 1.
+        discount: what a reward counts for one environment step earlier; 0 to 1, default 1.
         games_per_shard: games of one file; a process holds so many at a time; 1 to 10000, default 32.
         processes: of this machine, which share the work; default None: one per usable core.
         play: where games are played instead, such as on a cluster; default None: by ``processes``.

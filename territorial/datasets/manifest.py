@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 from territorial._version import __version__
 from territorial.config.validation import is_whole_number, shown
 from territorial.constants import FRACTIONS, RULES_VERSION
-from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import own_file
+from territorial.files.atomic import own_file, write_file
+from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 
 FORMAT = 1

@@ -10,9 +10,8 @@ import numpy as np
 
 from territorial.datasets.manifest import DatasetError, Shard
 from territorial.files import safetensors
-from territorial.files.atomic import draft_of
+from territorial.files.atomic import draft_of, own_file
 from territorial.files.safetensors import FormatError
-from territorial.files.writable import own_file
 from territorial.replay import Decisions
 
 SUFFIX = ".safetensors"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.files.unpickling import WritableArrays
+from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 

@@ -19,7 +19,7 @@ from territorial.decode.layout import (
     per_number,
     scales,
 )
-from territorial.files.unpickling import WritableArrays
+from territorial.files.arrays import WritableArrays
 from territorial.typing import Floats32
 
 

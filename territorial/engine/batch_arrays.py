@@ -19,7 +19,7 @@ from territorial.engine.step import (
     allocate_results,
     allocate_slots,
 )
-from territorial.files.unpickling import all_writable
+from territorial.files.arrays import all_writable
 from territorial.game.state import PLAYERS, State, allocate, view
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of

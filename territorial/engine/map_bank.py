@@ -12,7 +12,7 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.map_names import Terrain
-from territorial.files.unpickling import all_writable
+from territorial.files.arrays import all_writable
 from territorial.game.spawning import MapBank, allocate_bank, write_map
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
 

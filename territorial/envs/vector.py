@@ -34,7 +34,7 @@ from territorial.envs.options import (
 from territorial.envs.played import Played, played_by
 from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
-from territorial.files.unpickling import WritableArrays
+from territorial.files.arrays import WritableArrays
 from territorial.game.state import SEATING, State
 from territorial.jit.block_copies import copy_of
 from territorial.observation.copies import Copies, copy_games

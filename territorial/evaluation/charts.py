@@ -12,9 +12,8 @@ import numpy as np
 from territorial.bots import short
 from territorial.evaluation.ratings import Rating
 from territorial.evaluation.statistics import Line, RecordArrays, Z
-from territorial.files.atomic import draft_of
+from territorial.files.atomic import draft_of, own_file
 from territorial.files.bounded import open_file
-from territorial.files.writable import own_file
 from territorial.typing import Floats
 
 NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")

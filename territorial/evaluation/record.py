@@ -14,7 +14,7 @@ from territorial.config.validation import checked_list, finite_number, shown, tr
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
 from territorial.evaluation.schedule import MATCH, Fixture, Key
 from territorial.evaluation.teams import Teams, team_numbers, team_parts
-from territorial.files.strict_json import Bounds, check_fields
+from territorial.files.bounded import Bounds, check_fields
 from territorial.typing import Floats
 
 LAND_EVERY = 250

@@ -12,10 +12,9 @@ from typing import Any
 from territorial.config.validation import shown
 from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.schedule import Key, Schedule
-from territorial.files.bounded import open_file, whole_lines
+from territorial.files.atomic import check_file
+from territorial.files.bounded import Bounds, open_file, parse_object, whole_lines
 from territorial.files.locks import InUseError, one_writer
-from territorial.files.strict_json import Bounds, parse_object
-from territorial.files.writable import check_file
 
 FORMAT = "territorial games, version 1"
 KIND = b'{"format": "territorial games, version '

@@ -12,10 +12,8 @@ from territorial.config.validation import shown
 from territorial.constants import RULES_VERSION
 from territorial.evolution.population import Candidate, Evolution, Generation
 from territorial.evolution.settings import EvolutionSettings
-from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import check_unused, own_file
+from territorial.files.atomic import check_unused, own_file, write_file
+from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 
 FORMAT = "territorial evolution, version 1"
 FILE, STYLE = "evolution.json", "style.json"

@@ -1,17 +1,89 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Files that are there whole or not at all; and whether they can be, before there is anything to write."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sys
+import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
-from territorial.files.locks import sync_folder
-from territorial.files.writable import naming
+MISSING = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+"""Numbers of the errors of what a file system does not have."""
+
+
+def check_file(path: str | os.PathLike[str]) -> None:
+    """Raise OSError, which names what is in the way, unless a file can be put at ``path``.
+
+    A file that is there must allow it, and so must its folder, in which a new one is made beside it.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # such as /dev/null; opening a pipe would wait for a reader
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(target))
+        return
+    _check_replaceable(target)
+    check_folder(target.parent)
+
+
+LOCKS = {".lock", ".writer"}
+"""The names of the files that are locked in folders."""
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str], draft: Path | None = None) -> Iterator[None]:
+    """Let an OSError within the block name ``path`` if it names no file, as for a full disk, or a draft."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or str(error.filename) == str(draft):
+            raise _named(error, path) from error
+        raise
+
+
+def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
+    """Return an error as it would be of ``path``; those of libraries may have a text alone."""
+    return OSError(error.errno or errno.EIO, error.strerror or str(error), os.fspath(path))
+
+
+def own_file(path: Path) -> Path:
+    """Return ``path``, a fixed name in a folder; OSError for a link, as what is outside would be written."""
+    if path.is_symlink():
+        raise OSError(
+            errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
+        )
+    return path
+
+
+def check_unused(folder: Path, names: Iterable[str], begun: str) -> None:
+    """Raise FileExistsError if what is to be made in ``folder`` under ``names`` is there already.
+
+    Where the file ``begun`` is, it is resumed. A folder in which there is nothing but locks is nothing.
+    """
+    if (folder / begun).exists():
+        return
+    for path in (folder / name for name in names):
+        if set(os.listdir(path)) - LOCKS if path.is_dir() else os.path.lexists(path):
+            why = "it is there already, and would be replaced; move it away, or choose another folder"
+            raise FileExistsError(errno.EEXIST, why, str(path))
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OSError unless new files can be made in ``folder``.
+
+    By making one: permissions alone do not tell of disks that are mounted to be read.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _named(error, folder) from None  # not of that file
+
 
 _numbers = count()
 _KEPT_OF_NAME = 40
@@ -69,3 +141,18 @@ def _put_in_place(draft: Path, target: Path) -> None:
     os.replace(draft, target)
     with suppress(OSError):  # some file systems cannot; the file is whole either way
         sync_folder(target.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Have the entries of a folder written to the disk, if the file system can do that by itself."""
+    if sys.platform == "win32":  # it keeps the entries of folders by itself
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        with naming(path):
+            os.fsync(folder)
+    except OSError as error:
+        if error.errno not in MISSING:
+            raise
+    finally:
+        os.close(folder)

@@ -1,12 +1,16 @@
-"""Files that may be damaged or forged: never read beyond a bound, and never waited for."""
+"""Files that may be damaged or forged: read within bounds, never waited for, and as JSON read strictly."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from io import BufferedReader
 from itertools import count
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple, NoReturn
+
+from territorial.config.validation import shown
 
 
 def read_file(path: str | os.PathLike[str], most: int) -> bytes:
@@ -37,3 +41,107 @@ def whole_lines(file: BinaryIO, most: int, first: int = 1) -> Iterator[bytes]:
         if not line.endswith(b"\n"):
             return
         yield line
+
+
+MAX_DEPTH = 32
+"""Lists and objects within one another."""
+
+
+class Bounds(NamedTuple):
+    """How large a text may be: what it becomes in memory is bounded by both."""
+
+    nbytes: int
+    values: int
+    """Numbers, texts, lists and so on; some 100 bytes each."""
+
+
+def parse(text: bytes, bounds: Bounds) -> Any:
+    """Return the value that a JSON text in UTF-8 stands for; ValueError says why it is none.
+
+    NaN and infinite numbers, names that stand twice in an object, and texts beyond ``bounds`` are refused;
+    the latter before anything is made of them.
+    """
+    check_size(text, bounds)
+    try:
+        value = json.loads(
+            text.decode("utf-8"),
+            object_pairs_hook=_without_repeats,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ValueError(f"it has lists or objects nested more than {MAX_DEPTH} deep") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    _check_depth(value)
+    return value
+
+
+def parse_object(text: bytes, bounds: Bounds) -> dict[str, Any]:
+    """Return the fields of a JSON object; see :func:`parse`."""
+    value = parse(text, bounds)
+    if not isinstance(value, dict):
+        raise ValueError(f"it is {shown(value)}; it must be a JSON object")
+    return value
+
+
+def fits(text: bytes, bounds: Bounds) -> bool:
+    """Return whether a text is within ``bounds``, so that :func:`parse` reads it."""
+    try:
+        check_size(text, bounds)
+    except ValueError:
+        return False
+    return True
+
+
+def check_size(text: bytes, bounds: Bounds) -> None:
+    """Raise ValueError for a text beyond ``bounds``, without reading it as JSON."""
+    if len(text) > bounds.nbytes:
+        raise ValueError(f"it has {len(text):,} bytes; it must have at most {bounds.nbytes:,}")
+    # Every value but the first comes after one of these; those within strings are counted too.
+    values = 1 + sum(text.count(mark) for mark in (b",", b"[", b"{"))
+    if values > bounds.values:
+        raise ValueError(f"it has up to {values:,} values; it must have at most {bounds.values:,}")
+
+
+def check_fields(what: str, values: Any, needed: Collection[str], optional: Collection[str] = ()) -> None:
+    """Raise TypeError for what has no names, ValueError unless it has all that are needed and no others."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{what} is {shown(values)}; it must be a mapping of fields")
+    wanted = sorted({*needed, *optional})
+    if wrong := [name for name in sorted(needed) if name not in values]:
+        raise ValueError(f"{what} has no {wrong[0]!r}; it must have the fields {', '.join(wanted)}")
+    if wrong := [name for name in values if name not in wanted]:
+        raise ValueError(
+            f"{what} has the field {shown(wrong[0])}; it must have only the fields {', '.join(wanted)}"
+        )
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"the name {shown(name)} occurs twice in an object")
+        found[name] = value
+    return found
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"it has the number {text}; numbers must be finite")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"it has the number {shown(text)}; numbers must be finite")
+    return number
+
+
+def _check_depth(value: Any) -> None:
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH + 1):
+        parts = (part for one in level for part in (one.values() if isinstance(one, dict) else one))
+        level = [part for part in parts if isinstance(part, (dict, list))]
+        if not level:
+            return
+    raise ValueError(f"it has lists or objects nested more than {MAX_DEPTH} deep")

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from territorial.files.writable import naming, own_file
+from territorial.files.atomic import MISSING, naming, own_file
 
-MISSING = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
-"""Numbers of the errors of what a file system does not have."""
 PATIENCE_S = 60.0
-"""How long to wait for a process that cannot be looked for, before an error names its file."""
+"""How long to wait for a process that has such a file, before an error names the file."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -45,9 +41,6 @@ if sys.platform == "win32":
         os.lseek(file, _PLACE, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    def sync_folder(path: Path) -> None:
-        """Do nothing: Windows keeps the entries of folders by itself."""
-
 else:
     import fcntl
 
@@ -56,18 +49,6 @@ else:
 
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
-
-    def sync_folder(path: Path) -> None:
-        """Have the entries of a folder written to the disk, if the file system can do that by itself."""
-        folder = os.open(path, os.O_RDONLY)
-        try:
-            with naming(path):
-                os.fsync(folder)
-        except OSError as error:
-            if error.errno not in MISSING:
-                raise
-        finally:
-            os.close(folder)
 
 
 def finished_before_forks(lock: AbstractContextManager[Any]) -> None:
@@ -155,32 +136,26 @@ def _has_locked(file: int, path: Path, *, wait: bool, needs_locks: bool) -> bool
 
 @contextmanager
 def _held(path: Path, *, wait: bool) -> Iterator[None]:
-    """Keep all others out by a file of this process, which it removes."""
-    own = f"{_this_process()}\n{_namespace()} {_beginning(os.getpid())}"
+    """Keep all others out by a file of this process, which it removes; of one that was killed it stays."""
     holder, since = "", time.monotonic()
-    while not _is_made(path, own):
+    while not _is_made(path):
         last, holder = holder, _text(path)
         since = since if last == holder else time.monotonic()
-        process = _process_here(holder)
-        if process is not None and _has_ended(*process):
-            _remove(path, holder)
-        elif not wait or (process is None and time.monotonic() - since >= PATIENCE_S):
-            who = holder.partition("\n")[0] or "it has just begun"
-            why = f"another process has it ({who}); if it is gone, remove this file"
+        if not wait or time.monotonic() - since >= PATIENCE_S:
+            why = f"another process has it ({holder or 'it has just begun'}); if it is gone, remove this file"
             raise BlockingIOError(errno.EAGAIN, why, str(path))
-        else:
-            time.sleep(0.01)
+        time.sleep(0.01)
     try:
         yield
     finally:
-        _remove(path, own)
+        path.unlink(missing_ok=True)
 
 
-def _is_made(path: Path, text: str) -> bool:
-    """Make a file with this text, and return whether that was possible; not if it is there."""
+def _is_made(path: Path) -> bool:
+    """Make a file that names this process, and return whether that was possible; not if it is there."""
     try:
         with naming(path), open(path, "x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(_this_process())
     except FileExistsError:
         return False
     except BaseException:  # such as of a full disk: an empty file would keep all out
@@ -189,62 +164,12 @@ def _is_made(path: Path, text: str) -> bool:
     return True
 
 
-def _remove(path: Path, text: str) -> None:
-    """Remove a file if it has this text: meanwhile, another process may have removed it and made its own."""
-    aside = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}")
-    with suppress(FileNotFoundError):
-        path.rename(aside)
-        if _text(aside) != text:
-            aside.rename(path)
-        else:
-            aside.unlink()
-
-
 def _text(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1000)
+        return path.read_text(encoding="utf-8", errors="replace")[:1000]
     except FileNotFoundError:
         return ""
 
 
 def _this_process() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
-
-
-def _process_here(holder: str) -> tuple[int, str] | None:
-    """Return the number of a process and its beginning; None if it is one that cannot be looked for here."""
-    found = re.fullmatch(r"process (\d+) on (.*)\n(.*) (\w*)", holder)
-    is_here = found is not None and (found[2], found[3]) == (socket.gethostname(), _namespace())
-    return (int(found[1]), found[4]) if found is not None and is_here and sys.platform != "win32" else None
-
-
-def _has_ended(process: int, beginning: str) -> bool:
-    """Return whether there is no such process, or one that began at another time."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it is another user's
-        pass
-    return _beginning(process) not in ("", beginning)
-
-
-def _namespace() -> str:
-    """Return which processes are to be seen: containers on one host may have their own, under its name."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:  # not Linux
-        return ""
-
-
-def _beginning(process: int) -> str:
-    """Return when a process began, in units of the system's; "" where it does not say so."""
-    try:
-        fields = (
-            Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
-        )
-    except OSError:
-        return ""
-    state, *others = fields.split()
-    return "ended" if state in "ZX" else others[18]

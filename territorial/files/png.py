@@ -99,25 +99,19 @@ def _rgb(picture: Image.Image) -> Pixels:
         levels = (np.asarray(picture) >> 8).astype(np.uint8)
         return np.repeat(levels[:, :, None], 3, axis=2)
     if picture.mode == "P":
-        palette = picture.palette.palette if picture.palette else b""
-        _check_colors(np.asarray(picture), len(palette) // 3)
+        num_colors = len(picture.palette.palette if picture.palette else b"") // 3
+        most = np.asarray(picture).max()
+        if most >= num_colors:
+            raise PngError(f"it uses colour {most} of a palette (PLTE) of {num_colors}")
     pixels = np.asarray(picture.convert("RGBA"))
-    _check_opaque(pixels[:, :, 3])
-    return np.ascontiguousarray(pixels[:, :, :3])
-
-
-def _check_colors(colors: npt.NDArray[Any], num_colors: int) -> None:
-    if colors.max() >= num_colors:
-        raise PngError(f"it uses colour {colors.max()} of a palette (PLTE) of {num_colors}")
-
-
-def _check_opaque(alpha: Pixels) -> None:
+    alpha = pixels[:, :, 3]
     if alpha.min() < 255:
         row, column = divmod(int((alpha < 255).argmax()), alpha.shape[1])
         raise PngError(
             f"the pixel at row {row}, column {column} is transparent (alpha {alpha[row, column]}); "
             "flatten the picture"
         )
+    return np.ascontiguousarray(pixels[:, :, :3])
 
 
 # ---- writing -----------------------------------------------------------------------------------------

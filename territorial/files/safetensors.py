@@ -29,8 +29,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from territorial.config.validation import is_whole_number, shown
-from territorial.files.mapped import mapped
-from territorial.files.strict_json import Bounds, check_size, parse_object
+from territorial.files.arrays import mapped
+from territorial.files.bounded import Bounds, check_size, parse_object
 from territorial.typing import Array
 
 NUMPY_DTYPES: Mapping[str, str] = {

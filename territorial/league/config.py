@@ -15,7 +15,7 @@ from territorial.config.fields import about, check_values, documents_fields, opt
 from territorial.config.validation import checked_list, hint, shown, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
 from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of, with_bots_of_files
-from territorial.files.strict_json import check_fields
+from territorial.files.bounded import check_fields
 from territorial.league.matchmaking import Opponents, checked_pools
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]

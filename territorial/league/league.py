@@ -17,8 +17,7 @@ from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
 from territorial.evaluation.teams import team_numbers
 from territorial.files.atomic import write_file
-from territorial.files.bounded import open_file
-from territorial.files.strict_json import fits, parse
+from territorial.files.bounded import fits, open_file, parse
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import (
     BOUNDS,

@@ -24,7 +24,7 @@ from territorial.config.validation import finite_number, shown, whole_number, wh
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import TableSpec, layout
 from territorial.evaluation.ratings import Rating
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, parse_object
 from territorial.league.config import LeagueConfig
 from territorial.league.seating import Player
 from territorial.typing import Array

@@ -23,7 +23,7 @@ from territorial.engine.seats import (
     is_same_bot,
     with_bots_of_files,
 )
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, parse_object
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -2,12 +2,11 @@
 
 from territorial.config.map_mix import MapMix
 from territorial.maps.bank import make_maps, map_of
-from territorial.maps.capacity import capacity
 from territorial.maps.files import SUFFIXES, load, save
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.regions import check_connected, largest_region
-from territorial.maps.starts import symmetric_start
+from territorial.maps.starts import capacity, symmetric_start
 from territorial.maps.symmetry import is_symmetric, symmetrize
 
 __all__ = [

@@ -16,11 +16,11 @@ from territorial.config.map_mix import entries_of
 from territorial.config.map_names import MapName, Terrain
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
-from territorial.maps.capacity import capacity
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.noise import random_words
 from territorial.maps.regions import check_connected
+from territorial.maps.starts import capacity
 from territorial.typing import Ints
 
 MAX_ATTEMPTS = 16

@@ -17,8 +17,8 @@ from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE, PngError, png_file, read_png
-from territorial.maps.capacity import capacity
 from territorial.maps.regions import keep_largest, label_regions
+from territorial.maps.starts import capacity
 
 MAX_FILE_BYTES = 16 * 2**20
 """Larger files are not read."""

@@ -12,8 +12,7 @@ from territorial.config import FIELDS
 from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import hint, shown
 from territorial.constants import MAX_PLAYERS
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, parse
+from territorial.files.bounded import Bounds, parse, read_file
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 
 BOUNDS = Bounds(nbytes=2**16, values=1000)

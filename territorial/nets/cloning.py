@@ -18,10 +18,8 @@ from torch.nn import functional
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
-from territorial.files.atomic import write_file
-from territorial.files.bounded import read_file
-from territorial.files.strict_json import Bounds, parse_object
-from territorial.files.writable import check_unused
+from territorial.files.atomic import check_unused, write_file
+from territorial.files.bounded import Bounds, parse_object, read_file
 from territorial.nets.pair_policy import PairPolicy
 from territorial.observation.pair_columns import UNIT
 from territorial.snapshots.checkpoints import Checkpoints

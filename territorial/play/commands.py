@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple
 
-from territorial.config.validation import is_whole_number, shown
+from territorial.config.validation import one_of, shown, true_or_false, whole_number
 from territorial.constants import NUM_FRACTIONS
-from territorial.files.strict_json import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, parse_object
 
 LARGEST_COMMAND = 1024
 """Bytes of a command, at most."""
@@ -49,7 +49,7 @@ class PlayerCommand(NamedTuple):
 
 
 def read_command(text: bytes) -> PlayerCommand:
-    """Return the command that a JSON text is; ValueError says what is wrong with it.
+    """Return the command that a JSON text is; TypeError or ValueError says what is wrong with it.
 
     Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
     ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20, and
@@ -60,35 +60,12 @@ def read_command(text: bytes) -> PlayerCommand:
     if not isinstance(do, str) or do not in _FIELDS:
         raise ValueError(f"do is {shown(do)}; it must be one of {', '.join(_FIELDS)}")
     check_fields(f"the command {do}", fields, _FIELDS[do])
-    if do == "launch":
-        share = _whole("share", fields["share"], 0, NUM_FRACTIONS - 1)
-        return PlayerCommand(do, target=_whole("target", fields["target"], 0, 255), share=share)
-    if do == "pause":
-        return PlayerCommand(do, is_on=_flag("on", fields["on"]))
-    if do == "show":
-        return PlayerCommand(do, is_on=_flag("on", fields["on"]), panel=_panel(fields["panel"]))
-    if do == "pace":
-        is_step = fields["pace"] == STEP
-        return PlayerCommand(do, pace=None if is_step else _whole("pace", fields["pace"], 1, FASTEST))
-    match do:
-        case "hold" | "resign":
-            return PlayerCommand(do)
-    assert_never(do)
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    if not is_whole_number(value, low, high):
-        raise ValueError(f"{name} is {shown(value)}; it must be a whole number from {low} to {high}")
-    return int(value)
-
-
-def _panel(value: Any) -> str:
-    if value not in PANELS:
-        raise ValueError(f"panel is {shown(value)}; it must be {' or '.join(PANELS)}")
-    return str(value)
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} is {shown(value)}; it must be true or false")
-    return value
+    pace, panel = fields.get("pace", STEP), fields.get("panel")
+    return PlayerCommand(
+        do,
+        target=whole_number("target", fields.get("target", 0), 0, 255),
+        share=whole_number("share", fields.get("share", 0), 0, NUM_FRACTIONS - 1),
+        is_on=true_or_false("on", fields.get("on", False)),
+        pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
+        panel="" if panel is None else one_of("panel", panel, PANELS),
+    )

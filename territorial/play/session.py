@@ -20,15 +20,55 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
-from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
-from territorial.play.advice import Choose
-from territorial.play.bulletin import Bulletin
 from territorial.play.commands import STEP, PlayerCommand
+from territorial.play.panels import Choose
 from territorial.play.situation import situation_of, why_not
 from territorial.render.film import FilmWriter, film_header
 from territorial.render.server import Feed
 from territorial.replay import Frame, LiveGame, Recorder
+
+
+class Bulletin:
+    """Holds the newest text alone: a thread that is slow misses those between."""
+
+    class Note(NamedTuple):
+        """A text and its number, 1 for the first."""
+
+        number: int
+        text: bytes
+
+    def __init__(self) -> None:
+        self._note = Bulletin.Note(0, b"")
+        self._is_closed = False
+        self._changed = threading.Condition()
+
+    @property
+    def newest(self) -> Bulletin.Note:
+        """The newest text; number 0 and an empty one before the first."""
+        return self._note
+
+    def post(self, text: bytes) -> None:
+        """Make ``text`` the newest."""
+        with self._changed:
+            self._note = Bulletin.Note(self._note.number + 1, text)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Say that there will be no more."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def after(self, number: int, seconds: float) -> Bulletin.Note | None:
+        """Return the newest text once it is later than ``number``, or as it is after so many seconds.
+
+        None: there is none later than ``number``, and there will be none.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or self._note.number > number, seconds)
+            return None if self._is_closed and self._note.number <= number else self._note
+
 
 BOTS_PACE = 200
 """Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
@@ -110,7 +150,11 @@ class Session:
         self._panels, self._open = dict(panels or {}), dict[str, _PanelContent]()
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
-        self._writer = FilmWriter(_header(game.config, source, title))
+        kind = game.config.map if isinstance(game.config.map, str) else None
+        header = film_header(
+            game.config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams
+        )
+        self._writer = FilmWriter(header)
         self._frames = source.frames(game.config.decision_every)
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._room = threading.Semaphore(MOST_WAITING)
@@ -351,9 +395,3 @@ class Session:
                 pending = self._inbox.get()
                 if pending is not None and pending.answer.set_running_or_notify_cancel():
                     pending.answer.set_exception(RefusedError(ENDED))
-
-
-def _header(config: GameConfig, source: LiveGame, title: str) -> dict[str, Any]:
-    """Return the header of the film of a game."""
-    kind = config.map if isinstance(config.map, str) else None
-    return film_header(config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams)

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from territorial.config import GameConfig
 from territorial.constants import FRACTIONS, NEUTRAL
 from territorial.engine.vec_game import VecGame
 from territorial.game.amounts import amount_sent, wanted_of
@@ -74,17 +73,12 @@ def situation_of(game: VecGame, seat: int) -> Situation:
         place=int(state.place2[0, seat]) / 2 or None,
         land=int(state.land[0, seat]),
         troops=troops,
-        amounts=_amounts(troops, game.config),
+        amounts=[int(amount_sent(wanted_of(troops, one), 0, troops, game.config)) for one in FRACTIONS],
         openings=_openings(game, seat, troops),
         attacks=_largest_first(pools[seat]),
         attackers=_largest_first(pools[:, seat]),
         allies=_allies(game, seat, troops),
     )
-
-
-def _amounts(troops: int, config: GameConfig) -> list[int]:
-    """Return what each fraction of ``troops`` comes to where nothing is needed."""
-    return [int(amount_sent(wanted_of(troops, fraction), 0, troops, config)) for fraction in FRACTIONS]
 
 
 def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:

@@ -2,21 +2,19 @@
 
 from territorial.render.ansi import TextRenderer, color_depth, render_ansi
 from territorial.render.board import render_board
+from territorial.render.colors import owner_colors, player_colors
 from territorial.render.games import (
     RENDER_FPS,
     RENDER_MODES,
     Drawer,
     Drawers,
+    Screen,
     draw_game,
     make_drawer,
     render_game,
 )
-from territorial.render.palette import owner_colors, player_colors
-from territorial.render.panel import beside, standings_panel
-from territorial.render.png import write_png
-from territorial.render.renderer import Renderer
-from territorial.render.screen import Screen
-from territorial.render.video import write_video
+from territorial.render.picture_files import write_png, write_video
+from territorial.render.renderer import Renderer, beside, standings_panel
 
 __all__ = [
     "RENDER_FPS",

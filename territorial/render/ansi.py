@@ -20,10 +20,9 @@ from territorial.config.map_names import Terrain
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
 from territorial.render.board import Owners, check_owner
+from territorial.render.colors import Teams, checked_teams, is_light, owner_colors, xterm_colors
 from territorial.render.figures import Standing, num_living, standings
 from territorial.render.labels import find_places
-from territorial.render.palette import is_light, owner_colors, xterm_colors
-from territorial.render.team_colors import Teams, checked_teams
 from territorial.typing import Ints
 
 ColorDepth = Literal["24bit", "256", "none"]

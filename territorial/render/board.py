@@ -11,8 +11,7 @@ import numpy.typing as npt
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
-from territorial.render.palette import owner_colors
-from territorial.render.team_colors import Colors, Teams, checked_teams
+from territorial.render.colors import Colors, Teams, checked_teams, owner_colors
 
 Owners = npt.NDArray[np.uint8]
 Image = npt.NDArray[np.uint8]

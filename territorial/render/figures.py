@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.render.team_colors import Teams
+from territorial.render.colors import Teams
 from territorial.typing import Ints
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
-from territorial.render.team_colors import Teams, checked_teams
+from territorial.render.colors import Teams, checked_teams
 from territorial.replay import Frame
 from territorial.typing import Ints
 
@@ -40,7 +41,7 @@ def film_header(
     names: Sequence[str],
     title: str,
     *,
-    terrain: str = "water",
+    terrain: Terrain = "water",
     map_kind: str | None = None,
     teams: Sequence[int] | None = None,
 ) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def film_header(
         "names": list(names),
         "max_ticks": config.max_ticks,
         "win_percent": config.win_percent,
-        "colors": _hex_colors(_cell_colors(config.num_players, terrain, allied)),
+        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[_codes(config.num_players)]),
         "border_colors": _hex_colors(_border_colors(config.num_players, terrain, allied)),
     }
     return header if allied is None else header | {"teams": list(allied)}
@@ -77,11 +78,7 @@ def _codes(num_players: int) -> npt.NDArray[np.uint8]:
     return np.array([*range(num_players + 1), BLOCKED], np.uint8)
 
 
-def _cell_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
-    return owner_colors(num_players, terrain, teams)[_codes(num_players)]
-
-
-def _border_colors(num_players: int, terrain: Any, teams: Teams | None) -> npt.NDArray[np.uint8]:
+def _border_colors(num_players: int, terrain: Terrain, teams: Teams | None) -> npt.NDArray[np.uint8]:
     """The colours of borders, read off a picture in which every owner borders on neutral land."""
     codes = _codes(num_players)
     board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
@@ -99,18 +96,15 @@ class FilmWriter:
     """
 
     def __init__(self, header: dict[str, Any]) -> None:
-        self._shape = (header["height"], header["width"])
         self._num_players: int = header["num_players"]
-        self._teams: list[int] | None = header.get("teams")
+        self._has_gifts = "teams" in header
         self._is_code = np.zeros(256, np.bool_)
         self._is_code[_codes(self._num_players)] = True
         self._waiting = _block(json.dumps(header, separators=(",", ":")).encode())
         self._deflate = zlib.compressobj(9)
         self._num_frames = 0
         self._tick = 0
-        self._owner = np.zeros(self._shape, np.uint8)
-        self._land = np.zeros(256, np.int64)
-        self._land[NEUTRAL] = self._owner.size
+        self._owner = np.zeros((header["height"], header["width"]), np.uint8)
         self._troops = np.zeros(self._num_players, np.int64)
         self._alive = np.zeros(self._num_players, np.bool_)
         self._pools = np.zeros(self._num_players * (self._num_players + 1), np.int64)
@@ -118,29 +112,26 @@ class FilmWriter:
     def write(self, frame: Frame) -> bytes:
         """Return the bytes that show ``frame``, those of the header before the first one.
 
-        Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or
-        types, and codes, troops, attacks or gifts out of range. So it does for a tick that does not come
-        after the last, and land that is not the number of cells on the board.
+        Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or types, for
+        codes and troops out of range, and for a tick that does not come after the last.
         """
-        self._check(frame)
-        changed = np.flatnonzero(frame.owner != self._owner)
-        codes = frame.owner.ravel()[changed]
-        land = self._checked_land(frame, changed, codes)
-        pools = self._checked_pools(frame)
-        alive = frame.alive.astype(np.bool_)
-        told = self._deaths(frame, alive)
-        head = np.array([frame.tick - self._tick, len(told)], np.int64)
-        troops = frame.troops.astype(np.int64)
-        runs = _runs(changed, codes, self._shape[1])
-        attacks = _pool_changes(pools - self._pools)
-        parts = [head, told.ravel(), _unsigned(troops - self._troops), runs, attacks]
-        if self._teams is not None:
-            parts.append(self._checked_gifts(frame, self._teams))
-        numbers = np.concatenate(parts)
-        self._tick, self._owner, self._land = int(frame.tick), frame.owner.copy(), land
+        changed = self._changed_cells(frame)
+        alive, troops = frame.alive.astype(np.bool_), frame.troops.astype(np.int64)
+        told, pools = self._deaths(frame, alive), self._pools_of(frame)
+        parts = [
+            np.array([frame.tick - self._tick, len(told)], np.int64),
+            told.ravel(),
+            _unsigned(troops - self._troops),
+            _runs(changed, frame.owner.ravel()[changed], self._owner.shape[1]),
+            _pool_changes(pools - self._pools),
+        ]
+        if self._has_gifts:
+            gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
+            parts += [np.array([len(gifts)]), gifts.ravel()]
+        self._tick, self._owner = int(frame.tick), frame.owner.copy()
         self._troops, self._alive, self._pools = troops, alive, pools
         self._num_frames += 1
-        data, self._waiting = self._waiting + _block(_varints(numbers)), b""
+        data, self._waiting = self._waiting + _block(_varints(np.concatenate(parts))), b""
         return self._deflate.compress(data) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
 
     def close(self) -> bytes:
@@ -159,16 +150,22 @@ class FilmWriter:
             return told
         return _told(frame, seats)
 
-    def _check(self, frame: Frame) -> None:
-        if frame.owner.shape != self._shape or frame.owner.dtype != np.uint8:
+    def _changed_cells(self, frame: Frame) -> Ints:
+        """Return the cells, flat, that have another owner now; ValueError for what cannot be written."""
+        if frame.owner.shape != self._owner.shape or frame.owner.dtype != np.uint8:
             raise ValueError(
                 f"owner of the frame at tick {frame.tick} is a {frame.owner.dtype} array of shape "
-                f"{frame.owner.shape}; this film has uint8, {self._shape}"
+                f"{frame.owner.shape}; this film has uint8, {self._owner.shape}"
             )
-        for name in ("land", "troops", "alive", "death_tick"):
-            values = getattr(frame, name)
-            shape = (self._num_players,) if values is None else values.shape
-            if shape != (self._num_players,):
+        changed = np.flatnonzero(frame.owner != self._owner)
+        codes = frame.owner.ravel()[changed]
+        if not self._is_code[codes].all():
+            raise ValueError(
+                f"owner of the frame at tick {frame.tick} holds the code {codes[~self._is_code[codes]][0]}; "
+                f"it must be from 0 to {self._num_players}, or {BLOCKED}"
+            )
+        for name in ("troops", "alive"):
+            if (shape := getattr(frame, name).shape) != (self._num_players,):
                 raise ValueError(
                     f"{name} of the frame at tick {frame.tick} has shape {shape}; this film has "
                     f"one entry per seat, ({self._num_players},)"
@@ -181,87 +178,23 @@ class FilmWriter:
                 f"troops of the frame at tick {frame.tick} go from {frame.troops.min()} to "
                 f"{frame.troops.max()}; they must be from 0 to {LARGEST_TROOPS}"
             )
+        return changed
 
-    def _checked_land(self, frame: Frame, changed: Ints, codes: npt.NDArray[np.uint8]) -> Ints:
-        """Return the cells of all owner codes, (256,), from those before and what has changed."""
-        if not self._is_code[codes].all():
-            wrong = codes[~self._is_code[codes]][0]
-            raise ValueError(
-                f"owner of the frame at tick {frame.tick} holds the code {wrong}; it must be from 0 to "
-                f"{self._num_players}, or {BLOCKED}"
-            )
-        lost = np.bincount(self._owner.ravel()[changed], minlength=256)
-        land: Ints = self._land + np.bincount(codes, minlength=256) - lost
-        is_wrong = land[1 : self._num_players + 1] != frame.land
-        if is_wrong.any():
-            seat = int(is_wrong.argmax()) + 1
-            raise ValueError(
-                f"land of seat {seat} at tick {frame.tick} is {frame.land[seat - 1]}; the board has "
-                f"{land[seat]} cells of it"
-            )
-        return land
-
-    def _checked_pools(self, frame: Frame) -> Ints:
+    def _pools_of(self, frame: Frame) -> Ints:
         """Return the troops in the field of every seat against every owner code, 0..P, (P * (P + 1),)."""
         pools = np.zeros_like(self._pools)
-        if frame.attacks is None:
-            return pools
-        if frame.attacks.ndim != 2 or frame.attacks.shape[1] != 3:
-            raise ValueError(
-                f"attacks of the frame at tick {frame.tick} has shape {frame.attacks.shape}; "
-                "it must be (N, 3)"
-            )
-        seats, targets, troops = frame.attacks.astype(np.int64).T
-        is_right = (seats >= 1) & (seats <= self._num_players) & (targets >= 0) & (seats != targets)
-        is_right &= (targets <= self._num_players) & (troops >= 1) & (troops <= LARGEST_TROOPS)
-        number = (seats - 1) * (self._num_players + 1) + targets
-        is_right[1:] &= np.diff(number) > 0
-        if not is_right.all():
-            row = int(is_right.argmin())
-            found = frame.attacks[row].tolist()
-            raise ValueError(
-                f"attacks[{row}] of the frame at tick {frame.tick} is {found}; it must be a seat, "
-                f"1 to {self._num_players}, another owner, 0 to {self._num_players}, and troops, "
-                f"1 to {LARGEST_TROOPS}. Attacks are in the order of seats and owners."
-            )
-        pools[number] = troops
+        if frame.attacks is not None:
+            seats, targets, troops = frame.attacks.astype(np.int64).T
+            pools[(seats - 1) * (self._num_players + 1) + targets] = troops
         return pools
-
-    def _checked_gifts(self, frame: Frame, teams: Sequence[int]) -> Ints:
-        """Return the numbers that say who gave how many troops to whom since the frame before."""
-        gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
-        if gifts.ndim != 2 or gifts.shape[1] != 3:
-            raise ValueError(
-                f"gifts of the frame at tick {frame.tick} has shape {gifts.shape}; it must be (N, 3)"
-            )
-        for row, (giver, receiver, troops) in enumerate(gifts.tolist()):
-            is_pair = 1 <= giver <= self._num_players and 1 <= receiver <= self._num_players
-            are_allies = is_pair and giver != receiver and teams[giver - 1] == teams[receiver - 1]
-            if not (are_allies and 1 <= troops <= LARGEST_TROOPS):
-                raise ValueError(
-                    f"gifts[{row}] of the frame at tick {frame.tick} is {[giver, receiver, troops]}; it must "
-                    f"be two allies, and troops, 1 to {LARGEST_TROOPS}"
-                )
-        return np.concatenate([[len(gifts)], gifts.ravel()])
 
 
 def _told(frame: Frame, seats: Ints) -> Ints:
-    """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died."""
-    return np.stack([seats + 1, _ticks_dead(frame, seats)], axis=1)
-
-
-def _ticks_dead(frame: Frame, seats: Ints) -> Ints:
-    """Return how many ticks before ``frame`` those of ``seats``, from 0, have died; 0 of who lives."""
-    if frame.death_tick is None:
-        return np.zeros(len(seats), np.int64)
-    ages: Ints = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])
-    if (ages < 0).any() or (ages > frame.tick).any():
-        seat = int(seats[(ages < 0) | (ages > frame.tick)][0])
-        raise ValueError(
-            f"death_tick of seat {seat + 1} in the frame at tick {frame.tick} is {frame.death_tick[seat]}; "
-            f"it must be from 0 to {frame.tick}"
-        )
-    return ages
+    """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died; 0 of who lives."""
+    ages = np.zeros(len(seats), np.int64)
+    if frame.death_tick is not None:
+        ages[:] = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])
+    return np.stack([seats + 1, ages], axis=1)
 
 
 def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[bytes]:

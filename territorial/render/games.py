@@ -1,21 +1,189 @@
-"""Pictures straight from a game, by the render modes that environments have."""
+"""Games by the render modes that environments have: as pictures, as text, or shown to the user."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import threading
+import time
+import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import numpy.typing as npt
 
 from territorial.config.map_names import Terrain
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.render.ansi import TextRenderer
+from territorial.render.ansi import ColorDepth, TextRenderer, color_depth
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
-from territorial.render.screen import Screen
-from territorial.replay.gifts import givers_and_receivers, teams_in
+from territorial.replay.frames import givers_and_receivers, teams_in
 from territorial.typing import Ints
+
+_HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
+_CLEAR = "\x1b[2J"
+
+
+class Screen:
+    """Shows the pictures of one game as they come, at most ``fps`` a second: it waits where they are more.
+
+    A window is opened for the first picture where there is a display and this is the main thread; closing it
+    ends the show and nothing else. Without a display the game is drawn as text on the terminal that standard
+    output is; where it is none, nothing is shown, and one warning says so. The other arguments are those of
+    ``Renderer``.
+    """
+
+    def __init__(
+        self,
+        num_players: int,
+        *,
+        names: Sequence[str] | None = None,
+        fps: float = 20,
+        teams: Sequence[int] | None = None,
+    ) -> None:
+        self._arguments: dict[str, Any] = {"num_players": num_players, "names": names, "teams": teams}
+        self._pause = 1 / fps
+        self._due = 0.0
+        self._place: _Window | _Terminal | _Nowhere | None = None
+
+    def draw(
+        self,
+        owner: Owners,
+        land: npt.ArrayLike,
+        troops: npt.ArrayLike,
+        *,
+        tick: int | None = None,
+        terrain: Terrain = "water",
+        gifts: Ints | None = None,
+    ) -> None:
+        """Show a picture; the arguments are those of ``Renderer.draw``."""
+        if self._place is None:
+            self._place = _find_place(self._arguments)
+        time.sleep(max(0.0, self._due - time.monotonic()))
+        self._due = time.monotonic() + self._pause
+        self._place.show(owner, land, troops, tick=tick, terrain=terrain, gifts=gifts)
+
+    def close(self) -> None:
+        """End the show; another picture would begin a new one."""
+        if self._place is not None:
+            self._place.close()
+            self._place = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_place": None}  # a copy has a window of its own
+
+
+def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | _Nowhere:
+    if _has_display():
+        try:
+            return _Window(arguments)
+        except (ImportError, RuntimeError):  # a Python without Tk, or a display that does not answer
+            pass
+    if sys.stdout.isatty():
+        return _Terminal(arguments, sys.stdout)
+    return _Nowhere()
+
+
+def _has_display() -> bool:
+    """Tell whether a window may be tried; where there is no display at all that could end the process."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    if sys.platform == "win32":
+        return True
+    if sys.platform == "darwin":
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY"))
+
+
+class _Window:
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        import tkinter  # part of Python, but some systems leave it out
+
+        self._renderer = Renderer(**arguments)
+        try:
+            self._root = tkinter.Tk()
+        except tkinter.TclError as error:
+            raise RuntimeError(str(error)) from None
+        self._tk = tkinter
+        self._root.title("territorial")
+        self._root.protocol("WM_DELETE_WINDOW", self.close)
+        self._sheet = tkinter.Label(self._root, borderwidth=0)
+        self._sheet.pack()
+        self._is_open = True
+
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
+        if not self._is_open:
+            return
+        picture = self._renderer.draw(owner, land, troops, **about)
+        data = b"P6 %d %d 255\n" % (picture.shape[1], picture.shape[0]) + picture.tobytes()
+        self._photo = self._tk.PhotoImage(master=self._root, data=data, format="PPM")
+        self._sheet.configure(image=self._photo)
+        self._root.update()
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._root.destroy()
+
+
+class _Terminal:
+    def __init__(self, arguments: dict[str, Any], stream: TextIO) -> None:
+        self._arguments, self._stream = arguments, stream
+        self._can_move = os.environ.get("TERM") != "dumb"
+        self._colors = _colors_of(stream)
+        self._size = (0, 0)
+
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
+        self._fit()
+        text = self._renderer.draw(owner, land, troops, **about)
+        if self._can_move:
+            text = _HOME + text.replace("\n", f"{_REST_OF_LINE}\n") + _REST_OF_LINE + _REST_OF_SCREEN
+        else:
+            text += "\n"
+        self._stream.write(text)
+        self._stream.flush()
+
+    def _fit(self) -> None:
+        """Begin again on a terminal of another size."""
+        size = shutil.get_terminal_size()
+        if size == self._size:
+            return
+        self._size = size
+        columns, lines = max(20, size.columns), max(8, size.lines)
+        self._renderer = TextRenderer(**self._arguments, columns=columns, lines=lines, colors=self._colors)
+        if self._can_move:
+            self._stream.write(_CLEAR)
+
+    def close(self) -> None:
+        self._stream.write("\n")
+        self._stream.flush()
+
+
+def _colors_of(stream: TextIO) -> ColorDepth:
+    try:
+        "▀■".encode(stream.encoding or "ascii")
+    except UnicodeEncodeError:
+        return "none"
+    return color_depth()
+
+
+class _Nowhere:
+    def __init__(self) -> None:
+        warnings.warn(
+            'render_mode is "human", but there is neither a display nor a terminal, so nothing '
+            'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
+            "territorial.render.write_video makes animations of pictures",
+            stacklevel=2,
+        )
+
+    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
 
 RENDER_MODES = ("ansi", "human", "rgb_array")
 """What the option ``render_mode`` of environments may be, beside None."""

@@ -1,16 +1,69 @@
-"""Text on pictures, as smooth letters of the font that is part of Pillow."""
+"""Text and shapes on pictures; letters are those of the font that is part of Pillow.
+
+Pillow is loaded with the first picture, so that ``import territorial`` stays quick.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.render.board import Image
-from territorial.render.pillow import glyph
+
+if TYPE_CHECKING:
+    from PIL.ImageFont import FreeTypeFont
+
+# ---- shapes --------------------------------------------------------------------------------------------
+
+_FINER = 3
+"""Pixels a side that a shape is drawn with for each of the picture: its edges are smooth."""
+_RIMS = (((255, 255, 255, 255), 5), ((0, 0, 0, 255), 2))
+"""What is around a shape so that it is seen on all colours, and how many pixels wide."""
+
+
+def draw_shape(image: Image, points: npt.NDArray[np.float64], color: tuple[int, ...]) -> None:
+    """Fill the polygon of ``points`` (n, 2), x and y in pixels, on (h, w, 3) ``image``; edges cut it off."""
+    from PIL import Image as Pictures
+    from PIL.ImageDraw import Draw
+
+    margin = _RIMS[0][1]
+    left, top = np.maximum(np.floor(points.min(axis=0)).astype(int) - margin, 0).tolist()
+    right, bottom = (np.ceil(points.max(axis=0)).astype(int) + margin).tolist()
+    area = image[top : max(bottom, 0), left : max(right, 0)]
+    if area.size == 0:
+        return
+    sheet = Pictures.new("RGBA", (_FINER * area.shape[1], _FINER * area.shape[0]))
+    corners = [tuple(corner) for corner in (_FINER * (points - (left, top))).tolist()]
+    for rim, width in _RIMS:
+        Draw(sheet).line([*corners, *corners[:2]], fill=rim, width=_FINER * width, joint="curve")
+    Draw(sheet).polygon(corners, fill=(*color, 255))
+    covered = np.asarray(sheet.reduce(_FINER)).astype(np.uint16)
+    alpha = covered[:, :, 3:]
+    area[:] = (covered[:, :, :3] * alpha + area * (255 - alpha)) // 255
+
+
+# ---- letters -------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def _font(size: int) -> FreeTypeFont:
+    """Return Aileron, the font that is part of Pillow: pictures need no font file of the system."""
+    from PIL import ImageFont
+
+    try:
+        font = ImageFont.load_default(size)
+    except ImportError as error:
+        raise ImportError(
+            f"text on pictures needs a Pillow with FreeType, which its wheels have: {error}; "
+            "pip install --force-reinstall --only-binary :all: pillow"
+        ) from error
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    return font
+
 
 SMALLEST = 11
 """Pixels: the least size at which all letters can be told apart."""
@@ -39,9 +92,6 @@ class _Ink(NamedTuple):
 class _Glyph(NamedTuple):
     mask: Mask
     advance: int
-    top: int
-    """The first row of ink; ``bottom`` is the one after the last."""
-    bottom: int
 
 
 def draw_text(
@@ -79,20 +129,16 @@ def draw_text(
 
 @lru_cache(maxsize=2**10)
 def _ink(text: str, size: int, color: Color) -> _Ink:
-    letters = [_glyph(character, size) for character in text]
-    top, bottom = min(letter.top for letter in letters), max(letter.bottom for letter in letters)
-    covered = text_mask(text, size)[top:bottom]
-    return _Ink(top, _BARE.take(covered, axis=0), _shades(color).take(covered, axis=0))
+    mask = text_mask(text, size)
+    rows = np.flatnonzero(mask.any(axis=1))
+    top, bottom = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    covered = mask[top:bottom]
+    shades = np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
+    return _Ink(top, _BARE.take(covered, axis=0), shades.take(covered, axis=0))
 
 
 _BARE = np.repeat(np.arange(FULL, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)
 """What is left of the ground, by coverage, for each of three channels."""
-
-
-@lru_cache(maxsize=64)
-def _shades(color: Color) -> npt.NDArray[np.uint16]:
-    """Return how much of a colour is added, by coverage."""
-    return np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
 
 
 @lru_cache(maxsize=2**12)
@@ -135,12 +181,17 @@ def text_mask(text: str, size: int) -> Mask:
 
 @lru_cache(maxsize=2**11)
 def _glyph(character: str, size: int) -> _Glyph:
+    """Return a letter on the baseline, row ``size``; those that the font lacks are empty boxes."""
+    from PIL import Image as Pictures
+    from PIL.ImageDraw import Draw
+
     letter = normalize("NFD", character)[0]  # without accents, which the font lacks
-    covered, advance = glyph(letter, size, _height(size), _margin(size))
-    thirds = ((covered.astype(np.uint16) * FULL + 127) // 255).astype(np.uint8)
-    rows = np.flatnonzero(thirds.any(axis=1))
-    top, bottom = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (size - 1, size)
-    return _Glyph(thirds, advance, top, bottom)
+    font, margin = _font(size), _margin(size)
+    advance = round(font.getlength(letter))
+    cell = Pictures.new("L", (advance + 2 * margin, _height(size)))
+    Draw(cell).text((margin, size), letter, fill=255, font=font, anchor="ls")
+    thirds = (np.asarray(cell).astype(np.uint16) * FULL + 127) // 255
+    return _Glyph(thirds.astype(np.uint8), advance)
 
 
 def _height(size: int) -> int:

@@ -1,12 +1,10 @@
 """Replays: games kept as a seed and all launches, in files of a few KB, and played again."""
 
 from territorial.replay.decision_rows import Decisions, decisions
-from territorial.replay.errors import DivergedError, ReplayError
-from territorial.replay.file_format import FORMAT_VERSION, Checkpoint
-from territorial.replay.frames import Frame, FrameSource, LiveGame, frame_of
-from territorial.replay.player import ReplayPlayer
+from territorial.replay.file_format import FORMAT_VERSION, Checkpoint, DivergedError, ReplayError
+from territorial.replay.frames import Frame, LiveGame, frame_of
 from territorial.replay.recorder import Recorder
-from territorial.replay.replay import Replay
+from territorial.replay.replay import Replay, ReplayPlayer
 
 __all__ = [
     "FORMAT_VERSION",
@@ -14,7 +12,6 @@ __all__ = [
     "Decisions",
     "DivergedError",
     "Frame",
-    "FrameSource",
     "LiveGame",
     "Recorder",
     "Replay",

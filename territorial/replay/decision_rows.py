@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -13,17 +12,117 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.actions.encoding import target_of_owner
+from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, target_of_owner
 from territorial.config import GameConfig
-from territorial.config.validation import is_whole_number, whole_number
+from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
+from territorial.engine.seats import EXTERNAL
+from territorial.engine.step import FIRST_GUEST_CODE, StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.game.state import view
 from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES, PAIRS, column
-from territorial.replay.replay import SUFFIX, Replay
-from territorial.replay.steps import ReplaySteps
+from territorial.replay.file_format import DivergedError, ReplayError
+from territorial.replay.replay import SUFFIX, Replay, seated
 from territorial.typing import Bools, Ints
+
+
+class ReplaySteps:
+    """The game of a replay, a batch of one, that plays the recorded launches by whole environment steps.
+
+    ``config`` is the replay's, or one with other rewards.
+    """
+
+    def __init__(self, replay: Replay, config: GameConfig) -> None:
+        _check_single(replay)
+        self._replay, self._ticks = replay, replay.launch_ticks
+        self._every = config.decision_every
+        played = [name if name in bots.NAMES else EXTERNAL for name in replay.seats]
+        self.game = seated(replay, config, played)
+        self._wake, self._interval = self._take_seats()
+        blocks = self.game.blocks  # views, always current: looking them up by name takes longer than a step
+        self._tick, self._over = view(blocks, "tick"), view(blocks, "over")
+        self.alive = view(blocks, "alive")[0, 1:]
+        """(P,) not 0 for the seats that live."""
+
+    @property
+    def tick(self) -> int:
+        """Where the game stands."""
+        return int(self._tick[0])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has come to its end."""
+        return bool(self._over[0])
+
+    @property
+    def has_next(self) -> bool:
+        """Whether another step was recorded as a whole; the last one may end with the game."""
+        now, end = self.tick, self._replay.num_ticks
+        return now < end and (self._replay.is_over or now + self._every <= end)
+
+    def step(self) -> StepResults:
+        """Play the next step; DivergedError if the game is over before its time."""
+        if self.is_over:
+            raise DivergedError(
+                f"the game ends at tick {self.tick}; the recorded game lasted to tick "
+                f"{self._replay.num_ticks}"
+            )
+        now, actions = self.tick, self.game.actions[0]
+        first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
+        launches = self._replay.launches[first:end]
+        actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
+        seats = launches[:, LAUNCH_SEAT] - 1
+        actions[seats, WHAT], actions[seats, HOW_MUCH] = (
+            launches[:, LAUNCH_TARGET],
+            launches[:, LAUNCH_FRACTION],
+        )
+        return self.game.step_unchecked()
+
+    def check_end(self) -> None:
+        """Raise DivergedError unless the game has come to where the recorded one ended."""
+        if self.tick == self._replay.num_ticks and self.game.digest(0) != self._replay.digest:
+            raise DivergedError(
+                f"the game differs at tick {self.tick}: its digest is {self.game.digest(0).hex()}, "
+                f"the recorded digest is {self._replay.digest.hex()}"
+            )
+        if self._replay.is_over and not self.is_over:
+            raise DivergedError(f"the game is not over at tick {self.tick}; the recorded game was over")
+
+    def decides(self) -> Bools:
+        """Return bool (P,), which seats decide now; to be asked for every decision tick in order."""
+        is_awake: Bools = self._wake <= self.tick
+        self._wake = np.where(is_awake, np.maximum(self._wake + self._interval, self.tick + 1), self._wake)
+        return is_awake
+
+    def _take_seats(self) -> tuple[Ints, Ints]:
+        """Let the engine take the launches of all seats from ``actions``, as from bots in Python.
+
+        Those say owner codes and 1024ths; here no such bot is asked. Return from which tick on each seat
+        decides next, (P,), and the ticks between two decisions of a bot, 0 for all others.
+        """
+        blocks = self.game.blocks
+        wake, memory = view(blocks, "wake")[0, 1:], view(blocks, "memory")[0, 1:]
+        found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
+        view(blocks, "seats")[0, 1:] = FIRST_GUEST_CODE
+        wake[:], memory[:, bots.INTERVAL] = 0, 0
+        return found
+
+
+def _check_single(replay: Replay) -> None:
+    """Raise ReplayError if a seat launched more than once at a tick, which no step does."""
+    players = replay.config.num_players + 1
+    keys = replay.launches[:, LAUNCH_TICK].astype(np.int64) * players + replay.launches[:, LAUNCH_SEAT]
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        tick, seat = divmod(int(twice[0]), players)
+        raise ReplayError(
+            f"seat {seat} launched more than once at tick {tick}; a decision is one launch at most, "
+            "so this game, played by tick() or play(), has none"
+        )
+
 
 NOT_SHOWN = -1
 """The action of a launch at an owner that is not among the candidates."""
@@ -83,7 +182,7 @@ class Asked(NamedTuple):
             seats=None if seats is None else _checked_seats(seats),
             every=None if every is None else whole_number("every", every, 1),
             num_candidates=whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES),
-            discount=_checked_discount(discount),
+            discount=finite_number("discount", discount, 0, 1),
             rewards=rewards,
         )
 
@@ -110,7 +209,7 @@ def decisions(
         every: ticks from one row of a seat to its next, a multiple of ``decision_every`` of the game;
             default None: there is a row where the seat decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
-        discount: what a reward counts for one environment step earlier; above 0, at most 1, default 1.
+        discount: what a reward counts for one environment step earlier; 0 to 1, default 1.
         rewards: the parts of rewards by name with their weights, as those of a config; default None: those
             of ``GameConfig()``. Replays do not have them.
 
@@ -203,7 +302,7 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
 
 def _decides(source: ReplaySteps, every: int | None) -> Bools | np.bool_:
     """Return which seats, bool (P,), have a row at the tick of the next step if they live and are chosen."""
-    own = source.waking_times.decides(source.tick)
+    own = source.decides()
     return own if every is None else np.bool_(source.tick % every == 0)
 
 
@@ -279,14 +378,11 @@ def _replays(recorded: Recorded | Iterable[Recorded]) -> Iterator[Replay]:
     if isinstance(recorded, Replay):
         yield recorded
     elif isinstance(recorded, (str, os.PathLike)):
-        yield from map(Replay.load, _files_at(Path(recorded)))
+        path = Path(recorded)
+        yield from map(Replay.load, sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path])
     else:
         for one in recorded:
             yield from _replays(one)
-
-
-def _files_at(path: Path) -> list[Path]:
-    return sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
 
 
 def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
@@ -311,18 +407,8 @@ def check_fits(config: GameConfig, asked: Asked) -> None:
 
 
 def _checked_seats(seats: Any) -> tuple[int | str, ...]:
-    if isinstance(seats, (str, int)) or not isinstance(seats, Iterable):
-        raise TypeError(f"seats is {seats!r}; it must be a sequence of seat numbers and names")
-    checked = tuple(seats)
+    checked = checked_list("seats", seats)
     for seat in checked:
         if not isinstance(seat, str) and not is_whole_number(seat, 1, 250):
             raise ValueError(f"seats has {seat!r}; it must have seat numbers from 1 on, and names")
     return tuple(seat if isinstance(seat, str) else int(seat) for seat in checked)
-
-
-def _checked_discount(discount: Any) -> float:
-    if isinstance(discount, bool) or not isinstance(discount, (int, float)):
-        raise TypeError(f"discount is {discount!r}; it must be a number above 0, at most 1")
-    if not (0 < discount <= 1 and math.isfinite(discount)):
-        raise ValueError(f"discount is {discount!r}; it must be above 0 and at most 1")
-    return float(discount)

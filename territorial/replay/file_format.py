@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.files.bounded import Bounds, parse_object
 from territorial.game.launches import (
     LAUNCH_FRACTION,
     LAUNCH_SEAT,
@@ -25,7 +26,15 @@ from territorial.game.launches import (
     LAUNCH_TICK,
     NUM_LAUNCH_COLUMNS,
 )
-from territorial.replay.errors import ReplayError
+
+
+class ReplayError(ValueError):
+    """What should be a replay is none, or none that can be played here; the message says why."""
+
+
+class DivergedError(ReplayError):
+    """The game, played again, is not the one that was recorded."""
+
 
 MAGIC = b"\x89TGR\r\n\x1a\n"
 """As in PNG files: no text, and damaged by whatever changes the ends of lines."""
@@ -34,6 +43,7 @@ MAX_BODY = 24 * 2**20
 """Most bytes that a body may take: some three million launches."""
 MAX_HEADER = 2**18
 """Most bytes of a header: some six times what 250 seats with the longest names take."""
+_HEADER_BOUNDS = Bounds(nbytes=MAX_HEADER, values=2**16)
 MAX_FILE = MAX_BODY + 2**16
 """What cannot be compressed grows a little."""
 
@@ -87,12 +97,9 @@ def unpack(data: bytes, largest: Largest | None = None) -> Sections:
 
 def _header_of(section: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(section)
-    except (ValueError, RecursionError) as error:
-        raise ReplayError(f"the header of the replay is not JSON: {error}") from None
-    if not isinstance(header, dict):
-        raise ReplayError("the header of the replay is not a JSON object")
-    return header
+        return parse_object(section, _HEADER_BOUNDS)
+    except ValueError as error:
+        raise ReplayError(f"the header of the replay: {error}") from None
 
 
 class _Body:

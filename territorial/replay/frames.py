@@ -1,19 +1,80 @@
-"""A game as a sequence of frames, for whatever draws it: one interface for replays and for live games."""
+"""A game as a sequence of frames, with the donations between them: of a replay and of a live game alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.replay.gifts import GiftLog, teams_in
+from territorial.game.amounts import amount_sent, wanted_of
+from territorial.game.legality import are_allies, may_donate
 from territorial.typing import Ints
+
+
+def teams_in(game: VecGame, k: int = 0) -> tuple[int, ...] | None:
+    """Return the team 1..N of each seat 1..P in game ``k``, which has begun; None if no seat has an ally."""
+    return tuple(game.state.team[k, 1:].tolist()) if game.config.has_allies else None
+
+
+def givers_and_receivers(game: VecGame, k: int = 0) -> Ints:
+    """Return (N, 2), the seats of giver and receiver of the donations that were made in the last step."""
+    last, team = game.launches(), game.state.team[k]
+    seats, targets = np.arange(1, len(team)), np.maximum(last.target[k], 0).astype(np.int64)
+    is_gift = last.legal[k] & are_allies(seats, targets, team[seats], team[targets])
+    pairs: Ints = np.stack([seats, targets], axis=1)[is_gift]
+    return pairs
+
+
+class GiftLog:
+    """Adds up the donations of game ``k`` of a batch until they are taken.
+
+    Amounts are those of the rules, as the balances before a tick give them. Where a seat launches twice in a
+    tick, which no decision does, they are what each gift would come to alone.
+    """
+
+    def __init__(self, game: VecGame, k: int = 0) -> None:
+        self._game, self._k = game, k
+        owners = game.config.num_players + 1
+        self._sums = np.zeros((owners, owners), np.int64)
+        self._troops = self._land = np.zeros(owners, np.int64)
+        self.before_launches()
+
+    def before_launches(self) -> None:
+        """Note the balances and lands that the next launches are made with."""
+        self._troops, self._land = (
+            self._game.state.troops[self._k].copy(),
+            self._game.state.land[self._k].copy(),
+        )
+
+    def add(self, seats: Any, targets: Any, fractions: Any) -> None:
+        """Add those launches, (N,) each, that were legal donations when balances were noted last."""
+        team, config = self._game.state.team[self._k], self._game.config
+        troops = self._troops[seats]
+        is_gift = are_allies(seats, targets, team[seats], team[targets])
+        is_gift &= may_donate(troops, self._troops[targets], self._land[targets], config)
+        amounts = amount_sent(wanted_of(troops, fractions), 1, troops, config)
+        np.add.at(self._sums, (seats[is_gift], targets[is_gift]), amounts[is_gift])
+
+    def add_last_step(self) -> None:
+        """Add the donations of the last step of the batch, whose balances were noted before it."""
+        last, seats = self._game.launches(), np.arange(1, len(self._sums))
+        launched = last.legal[self._k]
+        targets, fractions = (table[self._k, launched].astype(np.int64) for table in last[:2])
+        self.add(seats[launched], targets, fractions)
+
+    def take(self) -> Ints:
+        """Return (N, 3), giver, receiver and troops without the tax, by seats; and begin with none again."""
+        givers, receivers = np.nonzero(self._sums)
+        gifts = np.stack([givers, receivers, self._sums[givers, receivers]], axis=1)
+        self._sums[:] = 0
+        return gifts
 
 
 class Frame(NamedTuple):
@@ -34,37 +95,6 @@ class Frame(NamedTuple):
     """(N, 3) troops in the field: seat, owner code of its target, troops, by seat and target. None: none."""
     gifts: Ints | None = None
     """(N, 3) donations since the frame before: giver, receiver, troops, by seats. None: no allies."""
-
-
-class FrameSource(Protocol):
-    """What can be drawn: a ``Replay`` or a ``LiveGame``."""
-
-    @property
-    def config(self) -> GameConfig:
-        """Rules, size and number of seats."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the P seats are called."""
-
-    @property
-    def teams(self) -> tuple[int, ...] | None:
-        """The team 1..N of each seat; None if no seat has an ally."""
-
-    @property
-    def terrain(self) -> str:
-        """What blocked cells are: "water" or "mountains"."""
-
-    @property
-    def num_land(self) -> int:
-        """Land cells of the map, M in the rules."""
-
-    @property
-    def num_ticks(self) -> int | None:
-        """Ticks from beginning to end; None while it is unknown."""
-
-    def frames(self, every: int = ...) -> Iterator[Frame]:
-        """Yield the game from its first tick on, ``every`` so many ticks, and as it ends."""
 
 
 def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
@@ -125,7 +155,7 @@ class LiveGame:
         return teams_in(self._game, self._k)
 
     @property
-    def terrain(self) -> str:
+    def terrain(self) -> Terrain:
         """What blocked cells are: "water" or "mountains"."""
         return self._game.terrain_name(self._k)
 

@@ -19,11 +19,10 @@ from territorial.config.validation import whole_number
 from territorial.engine.launch_log import LOG_STEPS, last_position
 from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
-from territorial.files.writable import check_folder
+from territorial.files.atomic import check_folder
 from territorial.game.launches import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
-from territorial.replay.errors import ReplayError
-from territorial.replay.file_format import Checkpoint
+from territorial.replay.file_format import Checkpoint, ReplayError
 from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
 
 CHECKPOINT_EVERY = 5_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +19,18 @@ from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
+from territorial.engine.saved_game import SavedGame
+from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
-from territorial.game.launches import LAUNCH_TICK
+from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.game.legality import are_allies
 from territorial.observation.layout import OBS_VERSION
-from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.file_format import (
     MAX_FILE,
     Checkpoint,
+    DivergedError,
+    ReplayError,
     Sections,
     checkpoints_bytes,
     launches_bytes,
@@ -37,9 +41,97 @@ from territorial.replay.file_format import (
     unpack_checkpoints,
     unpack_launches,
 )
-from territorial.replay.frames import Frame, frame_of
-from territorial.replay.gifts import GiftLog, play_and_log
-from territorial.replay.player import ReplayPlayer, begin, play_to
+from territorial.replay.frames import Frame, GiftLog, frame_of
+
+SNAPSHOT_EVERY = 256
+"""Ticks between two positions that a Player keeps, at least."""
+SNAPSHOT_BYTES = 2**28
+"""Memory that the positions of one Player may take."""
+
+
+def begin(replay: Replay) -> VecGame:
+    """Return the game of a replay at tick 0: a batch of one, every seat driven by the caller."""
+    return seated(replay, replay.config, [EXTERNAL] * replay.config.num_players)
+
+
+def seated(replay: Replay, config: GameConfig, seats: Sequence[str]) -> VecGame:
+    """Return the game of a replay at tick 0 under ``config``, with ``seats`` instead of its own."""
+    try:
+        game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    except ValueError as error:  # such as a map that has no room for all spawns
+        raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
+    game.set_seats(0, seats, troops_of=replay.seats)
+    if replay.starting_troops is not None:
+        game.state.next_troops[0, 1:] = replay.starting_troops
+    game.reset(seeds=[replay.seed])
+    return game
+
+
+def play_to(game: VecGame, replay: Replay, tick: int) -> None:
+    """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
+    now, ticks = int(game.state.tick[0]), replay.launch_ticks
+    if now == tick:
+        return
+    if not game.state.over[0]:
+        # Of one type, or all ticks would be copied.
+        first, end = np.searchsorted(ticks, np.array((now, tick), ticks.dtype))
+        game.play(0, replay.launches[first:end], tick)
+    if game.state.tick[0] != tick:
+        raise DivergedError(
+            f"the game ends at tick {game.state.tick[0]}; the recorded game lasted to tick {replay.num_ticks}"
+        )
+
+
+def _play_and_log(game: VecGame, replay: Replay, tick: int, log: GiftLog) -> None:
+    """Play the game of a replay on to ``tick`` and let ``log`` have the donations on the way."""
+    team, now = game.state.team[0], int(game.state.tick[0])
+    first, end = np.searchsorted(replay.launch_ticks, np.array((now, tick), replay.launch_ticks.dtype))
+    rows = replay.launches[first:end].astype(np.int64)
+    seats, targets = rows[:, LAUNCH_SEAT], rows[:, LAUNCH_TARGET]
+    is_gift = are_allies(seats, targets, team[seats], team[targets])
+    rows, ticks = rows[is_gift], replay.launch_ticks[first:end][is_gift]
+    for at in np.unique(ticks).tolist():
+        play_to(game, replay, at)
+        log.before_launches()
+        given = rows[ticks == at]
+        log.add(given[:, LAUNCH_SEAT], given[:, LAUNCH_TARGET], given[:, LAUNCH_FRACTION])
+    play_to(game, replay, tick)
+
+
+class ReplayPlayer:
+    """Takes the game of a replay to any tick, back and forth.
+
+    Positions are kept on the way, every SNAPSHOT_EVERY ticks or as many as fit into ``snapshot_bytes``,
+    so that no later call plays more ticks than lie between two of them.
+    """
+
+    def __init__(self, replay: Replay, snapshot_bytes: int = SNAPSHOT_BYTES) -> None:
+        self._replay = replay
+        self.game = begin(replay)
+        """The game as it stands; the same object all the time, to be looked at and not to be changed."""
+        start = self.game.save(0)
+        room = max(1, snapshot_bytes // sum(block.nbytes for block in start.blocks))
+        self._spacing = max(SNAPSHOT_EVERY, -(-replay.num_ticks // room))
+        self._kept: dict[int, SavedGame] = {0: start}
+
+    @property
+    def tick(self) -> int:
+        """Where the game stands."""
+        return int(self.game.state.tick[0])
+
+    def seek(self, tick: int) -> VecGame:
+        """Return the game at ``tick``, from 0 to the replay's ``num_ticks``."""
+        tick = whole_number("tick", tick, 0, self._replay.num_ticks)
+        nearest = max(kept for kept in self._kept if kept <= tick)
+        if not nearest <= self.tick <= tick:
+            self.game.restore(0, self._kept[nearest])
+        while self.tick < tick:
+            corner = (self.tick // self._spacing + 1) * self._spacing
+            play_to(self.game, self._replay, min(corner, tick))
+            if self.tick == corner and corner not in self._kept:
+                self._kept[corner] = self.game.save(0)
+        return self.game
+
 
 SUFFIX = ".replay"
 LONGEST_NAME = 64
@@ -160,7 +252,7 @@ class Replay(ShownInNotebooks):
             "library": self.library_version,
             "rules": RULES_VERSION,
             "observations": self.obs_version,
-            "config": _config_fields(config),
+            "config": {name: one for name, one in config.to_dict().items() if name not in LEFT_OUT},
             "map_kind": self.map_kind,
             "terrain": self.terrain,
             "seed": self.seed,
@@ -251,7 +343,7 @@ class Replay(ShownInNotebooks):
             if gifts is None:
                 play_to(game, self, tick)
             else:
-                play_and_log(game, self, tick, gifts)
+                _play_and_log(game, self, tick, gifts)
             yield frame_of(game, 0, gifts)
 
     def verify(self) -> None:
@@ -273,11 +365,6 @@ class Replay(ShownInNotebooks):
 
 
 # ---- reading and checking --------------------------------------------------------------------------
-
-
-def _config_fields(config: GameConfig) -> dict[str, Any]:
-    """Return the fields that the game depends on, but the map, which stands elsewhere."""
-    return {name: value for name, value in config.to_dict().items() if name not in LEFT_OUT}
 
 
 def _fields_of(sections: Sections) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from territorial.config.validation import is_whole_number, shown, whole_number
-from territorial.files.bounded import read_file
-from territorial.files.locks import sync_folder
-from territorial.files.strict_json import Bounds, parse_object
+from territorial.files.atomic import sync_folder
+from territorial.files.bounded import Bounds, parse_object, read_file
 
 CONTENTS = "contents.json"
 """Lists the files of a checkpoint, with their lengths and their digests (SHA-256)."""

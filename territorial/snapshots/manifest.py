@@ -8,7 +8,7 @@ from typing import Any
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
-from territorial.files.strict_json import check_fields
+from territorial.files.bounded import check_fields
 from territorial.observation.layout import OBS_VERSION, RANGES
 
 

@@ -21,11 +21,10 @@ import numpy.typing as npt
 from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
-from territorial.files.bounded import open_file, read_file
-from territorial.files.locks import InUseError, locked, one_writer, sync_folder
-from territorial.files.mapped import mapped
-from territorial.files.strict_json import Bounds, check_fields, parse_object
-from territorial.files.writable import naming
+from territorial.files.arrays import mapped
+from territorial.files.atomic import naming, sync_folder
+from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
+from territorial.files.locks import InUseError, locked, one_writer
 from territorial.observation.layout import OBS_VERSION
 from territorial.snapshots.manifest import (
     DamagedSnapshotError,

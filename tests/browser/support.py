@@ -71,6 +71,19 @@ def place_of(tab, row, column):
     )
 
 
+def box_of(tab, element="page.view.box"):
+    """Where an element lies in the window."""
+    return tab.evaluate(f"JSON.parse(JSON.stringify({element}.getBoundingClientRect()))")
+
+
+def assert_in_the_middle(tab, seat):
+    """Assert that the land of a seat is in the middle of the view, on a board 256 cells wide."""
+    middle, box = tab.evaluate(f"centerOf(page.board, 256, {seat})"), box_of(tab)
+    x, y = place_of(tab, middle["row"] - 0.5, middle["column"] - 0.5)
+    assert abs(x - box["left"] - box["width"] / 2) < 5
+    assert abs(y - box["top"] - box["height"] / 2) < 5
+
+
 def middle_of(owner, seat):
     """Some cell well within a seat's land."""
     cells = np.argwhere(owner == seat)

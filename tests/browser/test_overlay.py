@@ -12,7 +12,7 @@ import territorial
 from territorial.render import owner_colors
 from tests.browser.chromium import SECONDS, soon
 from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
-from tests.browser.support import middle_of, place_of, settle, stop_clock, text_of
+from tests.browser.support import box_of, middle_of, place_of, settle, stop_clock, text_of
 
 pytestmark = pytest.mark.browser
 
@@ -180,7 +180,7 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     settle(tab)
     assert tab.evaluate("page.view.area") == {"top": 29, "left": 59, "bottom": 63, "right": 111}
     (x, y), (right, bottom) = place_of(tab, 29, 59), place_of(tab, 62, 110)
-    box = tab.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
+    box = box_of(tab)
     assert box["left"] <= x < right <= box["right"]
     assert box["top"] <= y < bottom <= box["bottom"]
     assert max((right - x) / box["width"], (bottom - y) / box["height"]) > 0.9

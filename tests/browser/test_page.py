@@ -29,9 +29,12 @@ from tests.browser.games import (
     small_game,
 )
 from tests.browser.support import (
+    assert_in_the_middle,
     assert_soon,
     board_of,
+    box_of,
     middle_of,
+    middle_of_element,
     pixels_of,
     place_of,
     rows_of,
@@ -169,9 +172,7 @@ def test_a_share_is_rounded_as_python_does_it(small):
 def test_charts_show_everybodys_land_and_troops(full):
     frames, _ = full_game()
     settle(full, "page.seek(3000)")
-    box = full.evaluate(
-        "JSON.parse(JSON.stringify(element('land').querySelector('canvas').getBoundingClientRect()))"
-    )
+    box = box_of(full, "element('land').querySelector('canvas')")
     colors = {tuple(color) for color in owner_colors(32)[:33].tolist()}
     column = full.evaluate(
         "[canvas = page.charts[0].canvas] && [...canvas.getContext('2d').getImageData("
@@ -213,49 +214,49 @@ def test_it_begins_to_play_by_itself(open_page, tmp_path):
     assert tab.evaluate("document.body.classList.contains('is-playing')")
 
 
+KEYS = [
+    ("Space", "page.isPlaying && page.tick > 0"),
+    ("Space", "!page.isPlaying"),
+    ("End", "page.frame === page.film.length - 1"),
+    ("ArrowLeft", "page.frame === page.film.length - 2"),
+    ("Shift+ArrowLeft", "page.frame === page.film.length - 12"),
+    ("ArrowRight", "page.frame === page.film.length - 11"),
+    ("Home", "page.frame === 0"),
+    ("]", "page.speed === 400 && element('speed').value === '400'"),
+    ("[", "page.speed === 200"),
+    ("[", "page.speed === 100"),
+    ("l", "page.followed === Number(document.querySelectorAll('.rows .row')[0].dataset.seat)"),
+    ("ArrowDown", "page.followed === Number(document.querySelectorAll('.rows .row')[1].dataset.seat)"),
+    ("ArrowUp", "page.followed === Number(document.querySelectorAll('.rows .row')[0].dataset.seat)"),
+    ("Escape", "page.followed === 0"),
+    ("+", "page.view.scale > fitted"),
+    ("-", "page.view.scale === fitted && page.view.isFitted"),
+    ("+", "page.view.scale > fitted"),
+    ("0", "page.view.scale === fitted"),
+    ("t", "document.documentElement.dataset.theme !== theme"),
+    ("?", "element('manual').open"),
+]
+BUTTONS = [
+    ("#forth", "page.frame === 1"),
+    ("#back", "page.frame === 0"),
+    ("#play", "page.isPlaying && page.frame > 0"),
+    ("#play", "!page.isPlaying"),
+    ("#seek", "Math.abs(page.tick - page.film.lastTick / 2) < 100"),
+    ("#zoom [value=in]", "page.view.scale > fitted"),
+    ("#zoom [value=fit]", "page.view.scale === fitted"),
+    (".rows .row", "page.followed"),
+    ("#followed button", "!page.followed && element('followed').hidden"),
+    ("#help", "element('manual').open"),
+]
+REMEMBER = "window.fitted = page.view.scale, window.theme = document.documentElement.dataset.theme"
+
+
 @pytest.mark.quick
 def test_keys(full):
-    full.keyboard.press("Space")
-    soon(full, "page.isPlaying && page.tick > 0")
-    full.keyboard.press("Space")
-    soon(full, "!page.isPlaying")
-    full.keyboard.press("End")
-    soon(full, "page.frame === page.film.length - 1")
-    full.keyboard.press("ArrowLeft")
-    soon(full, "page.frame === page.film.length - 2")
-    full.keyboard.press("Shift+ArrowLeft")
-    soon(full, "page.frame === page.film.length - 12")
-    full.keyboard.press("ArrowRight")
-    soon(full, "page.frame === page.film.length - 11")
-    full.keyboard.press("Home")
-    soon(full, "page.frame === 0")
-    full.keyboard.press("]")
-    assert soon(full, "page.speed === 400 && element('speed').value") == "400"
-    full.keyboard.press("[")
-    full.keyboard.press("[")
-    soon(full, "page.speed === 100")
-    full.keyboard.press("l")
-    leader = soon(full, "page.followed")
-    assert rows_of(full)[0][0] == leader
-    full.keyboard.press("ArrowDown")
-    assert soon(full, f"page.followed !== {leader} && page.followed") == rows_of(full)[1][0]
-    full.keyboard.press("ArrowUp")
-    soon(full, f"page.followed === {leader}")
-    full.keyboard.press("Escape")
-    soon(full, "page.followed === 0")
-    scale = full.evaluate("page.view.scale")
-    full.keyboard.press("+")
-    soon(full, f"page.view.scale > {scale}")
-    full.keyboard.press("-")
-    soon(full, f"page.view.scale === {scale} && page.view.isFitted")
-    full.keyboard.press("+")
-    full.keyboard.press("0")
-    soon(full, f"page.view.scale === {scale}")
-    theme = full.evaluate("document.documentElement.dataset.theme")
-    full.keyboard.press("t")
-    soon(full, f"document.documentElement.dataset.theme !== {theme!r}")
-    full.keyboard.press("?")
-    soon(full, "element('manual').open")
+    full.evaluate(REMEMBER)
+    for key, is_done in KEYS:
+        full.keyboard.press(key)
+        soon(full, is_done)
     full.keyboard.press("End")  # belongs to the dialog
     full.keyboard.press("Escape")
     soon(full, "!element('manual').open")
@@ -263,34 +264,10 @@ def test_keys(full):
 
 
 def test_buttons(full):
-    def press(selector):
-        x, y = full.evaluate(
-            f"[box = document.querySelector({selector!r}).getBoundingClientRect()] && "
-            "[box.left + box.width / 2, box.top + box.height / 2]"
-        )
-        full.mouse.click(x, y)
-
-    press("#forth")
-    soon(full, "page.frame === 1")
-    press("#back")
-    soon(full, "page.frame === 0")
-    press("#play")
-    soon(full, "page.isPlaying && page.frame > 0")
-    press("#play")
-    soon(full, "!page.isPlaying")
-    press("#seek")
-    soon(full, "Math.abs(page.tick - page.film.lastTick / 2) < 100")
-    scale = full.evaluate("page.view.scale")
-    press("#zoom [value=in]")
-    soon(full, f"page.view.scale > {scale}")
-    press("#zoom [value=fit]")
-    soon(full, f"page.view.scale === {scale}")
-    press(".rows .row")
-    soon(full, "page.followed")
-    press("#followed button")
-    soon(full, "!page.followed && element('followed').hidden")
-    press("#help")
-    soon(full, "element('manual').open")
+    full.evaluate(REMEMBER)
+    for selector, is_done in BUTTONS:
+        full.mouse.click(*middle_of_element(full, selector))
+        soon(full, is_done)
     full.evaluate("element('manual').close()")
     full.evaluate("element('speed').value = '3200', element('speed').dispatchEvent(new Event('change'))")
     assert full.evaluate("page.speed") == 3200
@@ -384,11 +361,7 @@ def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):
 def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
     settle(full, "page.seek(2000), page.view.zoom(4), page.follow(7)")
     settle(full, "page.seek(4000)")
-    middle = full.evaluate("centerOf(page.board, 256, 7)")
-    x, y = place_of(full, middle["row"] - 0.5, middle["column"] - 0.5)
-    box = full.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
-    assert abs(x - box["left"] - box["width"] / 2) < 5
-    assert abs(y - box["top"] - box["height"] / 2) < 5
+    assert_in_the_middle(full, 7)
     before = full.evaluate("[page.view.x, page.view.y]")
     full.evaluate("page.setSpeed(1600), page.play(true)")
     soon(full, "page.tick > 5500")

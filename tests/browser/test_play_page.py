@@ -170,14 +170,14 @@ def test_small_land_has_a_ring_around_it(play):
 
 def test_who_clicks_goes_on_with_the_keys_of_the_game(play):
     tab, game = play()
-    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#hold")))
+    pass_tick(tab, lambda: press(tab, "#hold"))
     tick = tab.evaluate("page.game.now.tick")
     pause(tab, game.session, is_paused=True)
     pause(tab, game.session, is_paused=False)
     assert len(game.posts) == 3  # space has not held once more
     assert tab.evaluate("page.game.now.tick") == tick
     choose = "pace.value = 'step', pace.dispatchEvent(new Event('change', { bubbles: true }))"
-    tab.mouse.click(*middle_of_element(tab, "#pace"))
+    press(tab, "#pace")
     assert tab.evaluate("document.activeElement === element('pace')")
     tab.evaluate(f"[pace = element('pace')] && ({choose})")
     assert tab.evaluate("document.activeElement === document.body")
@@ -209,11 +209,16 @@ def test_titles_name_keys_that_there_are(play):
 def test_a_picture_is_copied_and_that_is_said(play):
     tab, _ = play()
     tab.evaluate("navigator.clipboard.write = async (items) => { window.copied = items.length; }; 0")
-    tab.mouse.click(*middle_of_element(tab, "#picture"))
+    press(tab, "#picture")
     soon(tab, "window.copied === 1 && element('said').textContent === 'The picture has been copied.'")
     assert tab.evaluate(
         "element('link').offsetParent === null"
     )  # whose moments a game that is played has not
+
+
+def press(tab, selector):
+    """Click on an element of the page."""
+    tab.mouse.click(*middle_of_element(tab, selector))
 
 
 def test_the_buttons_do_what_their_keys_do(play, replay_of):
@@ -223,15 +228,15 @@ def test_the_buttons_do_what_their_keys_do(play, replay_of):
     (free,) = now(game.session)["openings"]
     assert free["least"] > 16  # raised to what a launch needs
     assert text_of(tab, "#send") == f"send {free['least']} to free land"
-    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#send")))
-    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#hold")))
-    tab.mouse.click(*middle_of_element(tab, "#pause"))
+    pass_tick(tab, lambda: press(tab, "#send"))
+    pass_tick(tab, lambda: press(tab, "#hold"))
+    press(tab, "#pause")
     soon(tab, "element('pause').textContent === 'go on'")
-    tab.mouse.click(*middle_of_element(tab, "#pause"))
+    press(tab, "#pause")
     soon(tab, "element('pause').textContent === 'pause'")
     hold_until_legal(tab)
     tick = now(game.session)["tick"]
-    pass_tick(tab, lambda: tab.mouse.click(*middle_of_element(tab, "#openings button[data-owner='0']")))
+    pass_tick(tab, lambda: press(tab, "#openings button[data-owner='0']"))
     assert launches_of(replay_of(game)) == [(0, FREE, 32), (tick, FREE, 32)]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.browser.chromium import PHONE, soon
 from tests.browser.games import SMALL_SEATS, full_game, small_game
-from tests.browser.support import middle_of, place_of, rows_of, settle
+from tests.browser.support import assert_in_the_middle, box_of, middle_of, place_of, rows_of, settle
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,7 @@ def test_the_tip_tells_of_the_moment_that_is_shown(small):
 
 
 def test_the_tip_tells_of_what_lies_under_a_resting_pointer_after_a_zoom(small):
-    box = small.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
+    box = box_of(small)
     x, y = box["left"] + box["width"] / 4, box["top"] + box["height"] / 2
     small.mouse.move(x, y)
     soon(small, "!element('tip').hidden")
@@ -46,11 +46,7 @@ def test_a_followed_seat_stays_in_the_middle_when_a_paused_game_is_zoomed(full):
     for _ in range(4):
         full.keyboard.press("+")
     settle(full)
-    middle = full.evaluate("centerOf(page.board, 256, 7)")
-    x, y = place_of(full, middle["row"] - 0.5, middle["column"] - 0.5)
-    box = full.evaluate("JSON.parse(JSON.stringify(page.view.box.getBoundingClientRect()))")
-    assert abs(x - box["left"] - box["width"] / 2) < 5
-    assert abs(y - box["top"] - box["height"] / 2) < 5
+    assert_in_the_middle(full, 7)
 
 
 @pytest.mark.parametrize(("width", "height"), [(844, 390), (1280, 560), (390, 844), (1440, 900)])

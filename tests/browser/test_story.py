@@ -16,7 +16,7 @@ from tests.browser.games import (
     full_game,
     small_game,
 )
-from tests.browser.support import serving, settle, stop_clock, text_of
+from tests.browser.support import box_of, serving, settle, stop_clock, text_of
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +49,7 @@ def test_deaths_and_changes_of_leader_are_marked(full):
     assert [(mark["tick"], mark["seat"]) for mark in marks if mark["isLead"]] == leads_of(frames)
     assert len(leads_of(frames)) > 1
     tick, seat = died[-1]
-    box = full.evaluate("JSON.parse(JSON.stringify(element('marks').getBoundingClientRect()))")
+    box = box_of(full, "element('marks')")
     x, y = box["left"] + 8 + (box["width"] - 16) * tick / last.tick, box["top"] + 8
     full.mouse.move(x, y)
     soon(full, f"element('tip').textContent === 'tick {tick:,}: {name(seat)} is out'")

@@ -11,7 +11,7 @@ from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, replay
 from territorial.evaluation import pool
 from territorial.evaluation.setting import Setting
-from territorial.files import writable
+from territorial.files import atomic
 from tests.replay.support import BOTS, SMALL, small_replay
 
 LITTLE = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
@@ -57,7 +57,7 @@ def read_only(monkeypatch):
     def refuse(*, dir):  # noqa: A002  # the name it has there
         raise OSError(errno.EROFS, "Read-only file system", os.path.join(dir, "tmp123"))
 
-    monkeypatch.setattr(writable.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(atomic.tempfile, "TemporaryFile", refuse)
 
 
 @pytest.mark.parametrize(("command", "argument", "name"), FILES)
@@ -104,10 +104,10 @@ def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkey
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is a folder in which not even root can write")
 def test_folders_are_really_tried_out(tmp_path):
     with pytest.raises(OSError) as refused:
-        writable.check_file("/proc/a.png")
+        atomic.check_file("/proc/a.png")
     assert refused.value.filename == "/proc"
-    writable.check_file(tmp_path / "a.png")
-    writable.check_file("/dev/null")
+    atomic.check_file(tmp_path / "a.png")
+    atomic.check_file("/dev/null")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -126,4 +126,4 @@ def test_a_file_that_is_not_to_be_changed_is_named(capsys, tmp_path, nothing_beg
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_pipe_is_not_opened_only_to_see_whether_it_can_be(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    writable.check_file(tmp_path / "pipe")  # opening it would wait for a reader
+    atomic.check_file(tmp_path / "pipe")  # opening it would wait for a reader

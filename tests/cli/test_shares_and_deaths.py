@@ -125,19 +125,3 @@ def test_a_film_that_begins_in_the_middle_knows_who_died_before(told):
 
 
 # ---- films -------------------------------------------------------------------------------------------
-
-
-def test_a_death_that_cannot_be_is_refused():
-    frame = next(LiveGame(game_of()).frames())
-    header = film_header(CONFIG, SEATS, "")
-    dead = frame._replace(tick=20, alive=np.zeros(8, bool))
-    for tick in (-1, 21):
-        late = dead._replace(death_tick=np.full(8, tick))
-        with pytest.raises(
-            ValueError, match=f"death_tick of seat 1 in the frame at tick 20 is {tick}; it must be"
-        ):
-            list(write_film(header, [frame, late]))
-    with pytest.raises(ValueError, match=r"death_tick of the frame at tick 0 has shape \(7,\)"):
-        list(write_film(header, [frame._replace(death_tick=np.zeros(7, np.int64))]))
-    unknown = b"".join(write_film(header, [frame, dead._replace(death_tick=None)]))
-    assert read_film(unknown)[1][-1]["died"] == [20] * 8

@@ -29,7 +29,7 @@ def test_one_seat_passes_the_checks_of_gymnasium_without_a_warning(obs, action_f
 
 @pytest.mark.parametrize("render_mode", ["rgb_array", "ansi", "human"])
 def test_one_seat_passes_the_checks_of_gymnasium_with_pictures_too(render_mode, warned, monkeypatch):
-    monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
+    monkeypatch.setattr("territorial.render.games._has_display", lambda: False)  # nobody wants windows here
     made = gymnasium.make(ENV_ID, obs="features", render_mode=render_mode, **SMALL_GAME)
     assert made.render_mode == render_mode
     check_env(made.unwrapped)

@@ -117,7 +117,7 @@ def test_states_and_cycles_pass_without_a_warning(modes, warned):
 
 @every(96)
 def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, warned, monkeypatch):
-    monkeypatch.setattr("territorial.render.screen._has_display", lambda: False)  # nobody wants windows here
+    monkeypatch.setattr("territorial.render.games._has_display", lambda: False)  # nobody wants windows here
     render_test(functools.partial(env, **GAME, **modes))
     about = {str(warning.message).partition(", so ")[0] for warning in warned}
     assert about <= {'render_mode is "human", but there is neither a display nor a terminal'}

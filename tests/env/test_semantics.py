@@ -252,7 +252,7 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
         def close(self):
             drawn.append("closed")
 
-    monkeypatch.setattr("territorial.render.screen._find_place", lambda arguments: Shown())
+    monkeypatch.setattr("territorial.render.games._find_place", lambda arguments: Shown())
     env = small_env(render_mode="human", max_cycles=3)
     env.reset(seed=0)
     for _ in range(3):

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from territorial.files.bounded import read_file, whole_lines
-from territorial.files.strict_json import Bounds, check_fields, fits, parse, parse_object
+from territorial.files.bounded import Bounds, check_fields, fits, parse, parse_object, read_file, whole_lines
 from tests.hostile.support import nested
 
 BOUNDS = Bounds(nbytes=10_000, values=1000)

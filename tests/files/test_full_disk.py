@@ -1,7 +1,8 @@
-"""A full disk is an error that names the file, whoever writes it."""
+"""A full disk is an error that names the file; a link in the place of a file with a fixed name is refused."""
 
 import errno
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,16 @@ from territorial.bots import make as bot
 from territorial.cli.options import UsageError
 from territorial.datasets import make
 from territorial.datasets.shards import shard_name, write_shard
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.charts import save_plots
+from territorial.evaluation.results import ResultsError, playing_into
+from territorial.evolution import Evolution, EvolutionSettings
+from territorial.evolution.saved import write
 from territorial.files import locks
 from territorial.files.atomic import write_file
 from territorial.files.locks import one_writer
 from territorial.league import SnapshotStore
 from territorial.replay import Decisions
+from territorial.snapshots.store import only_writer
 from tests.files.test_atomic import FULL, MISSING, WRITERS, failing, no_room, posix
 from tests.league.support import manifest
 
@@ -65,3 +70,49 @@ def test_a_file_that_cannot_be_locked_is_named(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
         one_writer(tmp_path / "lock").__enter__()
     assert caught.value.filename == str(tmp_path / "lock")
+
+
+FOUR_SEATS = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
+EVOLUTION = Evolution.begun(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
+ROW = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
+PICTURE = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
+PLOTS = SimpleNamespace(close=lambda _: None)
+
+
+def begun(folder):
+    make(folder, FOUR_SEATS, ["banker"] * 4, games=1, play=lambda *_: ())
+
+
+def held(context):
+    with context:
+        pass
+
+
+WRITERS_OF_FIXED_NAMES = {
+    "of a store": (".writer", lambda folder: held(only_writer(folder))),
+    "in a store": (".lock", lambda folder: held(SnapshotStore(folder)._changing())),
+    "of an evolution": ("lock", lambda folder: held(one_writer(folder / "lock"))),
+    "evolution": ("evolution.json", lambda folder: write(folder, EVOLUTION)),
+    "style": ("style.json", lambda folder: write(folder, EVOLUTION)),
+    "of games": ("games.jsonl.lock", lambda folder: held(playing_into(folder / "games.jsonl"))),
+    "of a data set": (".writer", begun),
+    "manifest": ("manifest.json", begun),
+    "shard": (shard_name(0), lambda folder: write_shard(folder, 0, 0, [ROW])),
+    "plot": ("land.png", lambda folder: save_plots(PLOTS, {"land": lambda: PICTURE}, folder)),
+}
+
+
+@posix
+@pytest.mark.parametrize("writer", WRITERS_OF_FIXED_NAMES)
+def test_a_link_in_the_place_of_a_file_with_a_fixed_name_is_refused(writer, tmp_path):
+    name, writes = WRITERS_OF_FIXED_NAMES[writer]
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    folder.mkdir()
+    writes(folder)
+    (folder / name).rename(outside)
+    before = outside.stat().st_ino, outside.read_bytes()
+    (folder / name).symlink_to(outside)
+    with pytest.raises(OSError, match="it is a link; remove it") as caught:
+        writes(folder)
+    assert caught.value.filename == str(folder / name)
+    assert (outside.stat().st_ino, outside.read_bytes()) == before

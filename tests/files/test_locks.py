@@ -1,21 +1,30 @@
-"""What locks leave in their files, on Windows too, and errors that come from other processes."""
+"""Locks: what they leave in their files, on Windows too, and file systems that have none."""
 
 import errno
 import os
 import pickle
 import runpy
+import socket
 import sys
+import threading
+import time
 import types
 from pathlib import Path
 from urllib.error import URLError
 
+import numpy as np
 import pytest
 
 from territorial import GameConfig, match
 from territorial.evaluation.play import StoppedError
+from territorial.evaluation.results import ResultsError
+from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
-from territorial.files.locks import InUseError, one_writer
-from territorial.files.writable import naming
+from territorial.files.atomic import naming, sync_folder
+from territorial.files.locks import InUseError, locked, one_writer
+from territorial.jit.cache import KernelCache
+from territorial.league import SnapshotStore
+from tests.league.support import manifest
 
 
 @pytest.fixture
@@ -87,3 +96,106 @@ def test_every_error_of_a_file_can_be_named(error, kind, number):
         raise error
     assert type(caught.value) is kind
     assert (caught.value.errno, caught.value.filename) == (number, "here")
+
+
+fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
+SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
+FEW = EvolutionSettings(
+    config=SMALL.replace(num_players=4), population=6, games_per_style=1, style_seats=2, opponents=("novice",)
+)
+NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
+
+
+@pytest.fixture(params=NUMBERS, ids=errno.errorcode.get)
+def without_locks(request, monkeypatch):
+    def refuse(file, how):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
+    file = tmp_path / "lock.held"
+    for _ in range(2):
+        with one_writer(tmp_path / "lock"):
+            assert file.read_text() == f"process {os.getpid()} on {socket.gethostname()}"
+            with pytest.raises(InUseError) as caught:
+                one_writer(tmp_path / "lock").__enter__()
+        assert not file.exists()
+    assert f"process {os.getpid()} on {socket.gethostname()}" in caught.value.holder
+    assert caught.value.holder.endswith(f"if it is gone, remove {str(file)!r}")
+
+
+def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
+    for games in (1, 2):
+        ranking = match(["banker"], SMALL, games, out=tmp_path / "m", processes=1, progress=False)
+        assert len(ranking.records) == games
+    SnapshotStore(tmp_path / "store").add("main", {"w": np.zeros(3)}, manifest())
+    evolve(tmp_path / "e", FEW, generations=1)
+    assert not list(tmp_path.rglob("*.held"))
+    with one_writer(tmp_path / "m.lock"), pytest.raises(ResultsError, match=r"remove '.*m\.lock\.held'"):
+        match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)
+
+
+def test_what_a_killed_process_left_is_named(without_locks, tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "PATIENCE_S", 0)
+    file = tmp_path / "lock.held"
+    file.write_text("process 7 on another")
+    with pytest.raises(InUseError, match=r"remove '.*lock\.held'"):
+        one_writer(tmp_path / "lock").__enter__()
+    with pytest.raises(
+        BlockingIOError, match=r"process 7 on another.*if it is gone, remove this file: '.*lock\.held'"
+    ):
+        locked(tmp_path / "lock").__enter__()
+    file.unlink()
+    with locked(tmp_path / "lock"):
+        pass
+
+
+def test_a_file_that_could_not_be_written_keeps_nobody_out(without_locks, tmp_path, monkeypatch):
+    with monkeypatch.context() as failing:
+        failing.setattr(locks, "_this_process", lambda: "\ud800")  # cannot be encoded
+        with pytest.raises(UnicodeError):
+            locked(tmp_path / "lock").__enter__()
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+def test_threads_wait_for_each_other(without_locks, tmp_path):
+    inside: list[int] = []
+    entered: list[bool] = []
+
+    def enter():
+        with locked(tmp_path / "lock"):
+            inside.append(1)
+            time.sleep(0.01)
+            entered.append(len(inside) == 1)
+            inside.pop()
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered == [True] * 4
+    assert not list(tmp_path.glob("*.held"))
+
+
+def test_kernels_are_compiled_without_waiting_for_a_process_elsewhere(without_locks, tmp_path):
+    """A file that another host has left would be waited for, each time that something is compiled."""
+    cache = KernelCache(len_of, tmp_path)
+    with pytest.raises(OSError, match="lock"), cache.locked():
+        pass
+    assert not list(tmp_path.glob("*.held"))
+
+
+def len_of(text):
+    return len(text)
+
+
+def test_a_file_system_may_not_write_folders_to_the_disk(tmp_path, monkeypatch):
+    def refuse(number):
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    sync_folder(tmp_path)

@@ -1,4 +1,4 @@
-"""Generated maps: connected, the same everywhere, of the promised shares; and maps of one's own."""
+"""Generated maps: connected, the same everywhere, of the promised shares; and what options of kinds do."""
 
 import re
 import sys
@@ -8,12 +8,13 @@ import pytest
 
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.config.land_mask import LandMask
+from territorial.config.map_names import KINDS
 from territorial.constants import STREAM_MAP_GENERATOR
-from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of, relief
-from territorial.maps.generate import GENERATORS
+from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of
+from territorial.maps.generate import GENERATORS, MIN_LAND_PERCENT, MIN_MAIN_PERCENT
 from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise
+from territorial.maps.pieces import UNIT, cut, from_border, from_edge, spacing_of, walls
 from territorial.maps.regions import drop_small, label_regions
-from territorial.maps.relief import MIN_LAND_PERCENT, MIN_MAIN_PERCENT
 from tests.maps.support import flood
 from tests.twin import H
 
@@ -154,7 +155,7 @@ def test_what_cannot_be_is_refused_before_any_work(function, arguments, error, m
 
 
 def test_hopeless_draws_end_in_open_land(monkeypatch):
-    monkeypatch.setattr(relief, "_is_good", lambda *_: False)
+    monkeypatch.setattr(sys.modules[generate.__module__], "_is_good", lambda *_: False)
     assert generate("mountains", 16, 16, 0).num_land == 256
 
 
@@ -232,3 +233,77 @@ def test_maps_of_ones_own_must_be_one_region():
 def test_a_bank_counts_its_seeds_up_and_round():
     config = GameConfig(height=32, width=40, num_players=4, map_seed=WORD - 1, num_maps=3)
     assert make_maps(config) == [generate("lakes", 32, 40, seed) for seed in (WORD - 1, 0, 1)]
+
+
+def num_regions(land):
+    return int(label_regions(land).max())
+
+
+def test_an_option_at_its_default_changes_nothing():
+    for kind, description in KINDS.items():
+        options = ",".join(f"{o.name}={o.shown(o.default)}" for o in description.options)
+        assert generate(f"{kind}:{options}", 48, 48, 3) == generate(kind, 48, 48, 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"),
+    [(kind, option) for kind, one in KINDS.items() for option in one.options if not option.words],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_every_option_at_both_ends_gives_a_map_of_its_own(kind, option):
+    low, high = (generate(f"{kind}:{option.name}={end}", 96, 96, 1) for end in (option.low, option.high))
+    assert low != high
+    for mask in (low, high):
+        assert num_regions(mask.to_array()) == 1
+        assert mask.num_land < 96 * 96, "no draw was good enough"
+
+
+def test_an_archipelago_has_one_island_in_play_and_others_for_boats():
+    for seed in range(4):
+        played = generate("archipelago", 256, 256, seed)
+        whole = generate("archipelago", 256, 256, seed, connected=False)
+        regions = flood(whole.to_array())
+        assert len(regions) >= 4
+        assert played.num_land == max(size for size, _ in regions)
+        assert not (played.to_array() & ~whole.to_array()).any()
+        assert capacity(played, 250) == 250
+
+
+# ---- pieces ------------------------------------------------------------------------------------------
+
+
+def test_pieces_that_do_not_wind_are_the_cells_nearest_to_their_centres():
+    pieces = cut(40, 60, 7, 3, 0, wind=0)
+    cells = UNIT * np.stack(np.indices((40, 60)), axis=-1)
+    squares = ((cells[:, :, None] - pieces.centres) ** 2).sum(axis=3)
+    np.testing.assert_array_equal(pieces.owner, squares.argmin(axis=2))
+    np.testing.assert_array_equal(pieces.nearest, squares.min(axis=2))
+    apart = np.sqrt(((pieces.centres[:, None] - pieces.centres) ** 2).sum(axis=2))
+    gaps = (squares - squares.min(axis=2)[:, :, None]) / np.maximum(1, 2 * apart[pieces.owner])
+    gaps[pieces.owner[:, :, None] == np.arange(7)] = np.inf
+    np.testing.assert_allclose(from_border(pieces), gaps.min(axis=2), atol=1.5)
+    assert from_edge(pieces)[5, 30] == 5 * UNIT
+    assert from_edge(pieces)[20, 57] == 2 * UNIT
+
+
+@pytest.mark.parametrize("size", [(16, 1024), (1024, 16), (256, 256), (16, 16)])
+@pytest.mark.parametrize("count", [2, 9, 64])
+def test_windows_hold_all_that_is_near(size, count):
+    if size[0] * size[1] < 100 * count:
+        count = 2
+    for seed in range(3):
+        pieces = cut(*size, count, seed, 0, wind=min(spacing_of(*size, count) // 2, min(size) // 4))
+        squares = np.stack([(pieces.rows - r) ** 2 + (pieces.columns - c) ** 2 for r, c in pieces.centres])
+        np.testing.assert_array_equal(pieces.nearest, squares.min(axis=0))
+
+
+@pytest.mark.parametrize("thickness", [1, 2, 3, 4, 7, 16])
+def test_walls_separate_pieces_and_are_as_thick_as_asked(thickness):
+    owner = np.zeros((60, 60), np.int64)
+    owner[:, 30:] = 1
+    np.testing.assert_array_equal(walls(owner, thickness).sum(axis=1), thickness)
+    pieces = cut(80, 90, 6, 1, 0, wind=10)
+    open_land = ~walls(pieces.owner, thickness)
+    labels = label_regions(open_land)
+    for region in range(1, labels.max() + 1):
+        assert np.unique(pieces.owner[labels == region]).size == 1

@@ -10,8 +10,8 @@ import pytest
 from territorial import GameConfig
 from territorial.config.map_names import LANDS
 from territorial.maps import capacity, check_connected, land, lands, largest_region, make_maps
+from territorial.maps.lands import resized
 from territorial.maps.regions import label_regions
-from territorial.maps.resizing import resized
 
 FOLDER = Path(lands.__file__).parent / "lands"
 

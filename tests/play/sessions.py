@@ -13,11 +13,10 @@ from typing import Any
 
 import territorial
 from territorial.play import session as session_module
-from territorial.play.advice import advice_of
 from territorial.play.commands import STEP, PlayerCommand
+from territorial.play.panels import advice_of, sight_of
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
-from territorial.play.sight import sight_of
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
 SEATS = ("agent", "novice", "turtle", "banker")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,13 @@ import numpy.typing as npt
 from PIL import Image as Pictures
 from PIL import ImageSequence
 
+from territorial.render.colors import seen
 from territorial.render.labels import RIM
-from territorial.render.panel import PAPER
+from territorial.render.renderer import PAPER
 from territorial.render.text import draw_text, text_width
 
 Image = npt.NDArray[np.uint8]
+Floats = npt.NDArray[np.float64]
 
 BOARD = np.array([[0, 0, 0, 0], [0, 1, 1, 2], [0, 1, 1, 2], [255, 255, 2, 2]], np.uint8)
 
@@ -70,20 +70,6 @@ def _packed(image: Image) -> npt.NDArray[np.int64]:
     return packed
 
 
-def png_chunks(data: bytes) -> list[tuple[bytes, bytes]]:
-    """The chunks of a PNG file; every length and checksum is verified."""
-    assert data[:8] == bytes([137, 80, 78, 71, 13, 10, 26, 10])
-    chunks, at = [], 8
-    while at < len(data):
-        (length,) = struct.unpack_from(">I", data, at)
-        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
-        assert struct.unpack_from(">I", data, at + 8 + length)[0] == zlib.crc32(kind + body)
-        chunks.append((kind, body))
-        at += 12 + length
-    assert at == len(data)
-    return chunks
-
-
 def decode_png(data: bytes) -> Image:
     """The picture in an RGB file of 8 bits."""
     with Pictures.open(io.BytesIO(data), formats=["PNG"]) as picture:
@@ -102,3 +88,43 @@ def decode_animation(data: bytes, form: str) -> tuple[list[Image], list[float]]:
             pictures.append(shown[:, :, :3])
             seconds.append(picture.info["duration"] / 1000)
     return pictures, seconds
+
+
+def ciede2000(one: Floats, other: Floats) -> Floats:
+    """Return the distance CIEDE2000 of CIELAB colours (..., 3): 1 can just be seen, side by side.
+
+    G. Sharma, W. Wu and E. N. Dalal, "The CIEDE2000 Color-Difference Formula: Implementation Notes,
+    Supplementary Test Data, and Mathematical Observations", 2005; the numbers are theirs.
+    """
+    (l1, a1, b1), (l2, a2, b2) = np.moveaxis(one, -1, 0), np.moveaxis(other, -1, 0)
+    mean_c7 = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
+    stretch = 1.5 - 0.5 * np.sqrt(mean_c7 / (mean_c7 + 25.0**7))
+    a1, a2 = a1 * stretch, a2 * stretch
+    c1, c2 = np.hypot(a1, b1), np.hypot(a2, b2)
+    h1, h2 = np.degrees(np.arctan2(b1, a1)) % 360, np.degrees(np.arctan2(b2, a2)) % 360
+    is_grey, turn, total = c1 * c2 == 0, h2 - h1, h1 + h2
+    dh = np.where(is_grey, 0, turn - 360 * (turn > 180) + 360 * (turn < -180))
+    far = np.where(total < 360, (total + 360) / 2, (total - 360) / 2)
+    h = np.where(is_grey, total, np.where(np.abs(turn) <= 180, total / 2, far))
+    lightness, c = (l1 + l2) / 2, (c1 + c2) / 2
+    t = 1 - 0.17 * _cos(h - 30) + 0.24 * _cos(2 * h) + 0.32 * _cos(3 * h + 6) - 0.20 * _cos(4 * h - 63)
+    rotation = (
+        -2 * np.sqrt(c**7 / (c**7 + 25.0**7)) * np.sin(np.radians(60 * np.exp(-(((h - 275) / 25) ** 2))))
+    )
+    dl = (l2 - l1) / (1 + 0.015 * (lightness - 50) ** 2 / np.sqrt(20 + (lightness - 50) ** 2))
+    dc = (c2 - c1) / (1 + 0.045 * c)
+    dh = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(dh / 2)) / (1 + 0.015 * c * t)
+    distance: Floats = np.sqrt(dl**2 + dc**2 + dh**2 + rotation * dc * dh)
+    return distance
+
+
+def _cos(degrees: Floats) -> Floats:
+    cosine: Floats = np.cos(np.radians(degrees))
+    return cosine
+
+
+def least_distance(rgb: npt.ArrayLike, view: str = "all cones") -> float:
+    """Return the CIEDE2000 of the two of (n, 3) sRGB colours that are nearest to each other in a view."""
+    lab = seen(rgb, view)
+    i, j = np.triu_indices(len(lab), 1)
+    return float(ciede2000(lab[i], lab[j]).min())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from territorial.render import Renderer, player_colors, render_board
+from territorial.render.colors import NEUTRAL_COLOR
 from territorial.render.labels import find_places
-from territorial.render.palette import NEUTRAL_COLOR
 from tests.render.support import contains, land_of, random_board
 
 WHITE, BLACK = (255, 255, 255), (0, 0, 0)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from territorial.render import Renderer, Screen, TextRenderer
-from territorial.render import screen as screen_module
+from territorial.render import games as screen_module
 from tests.render.support import land_of, random_board
 
 OWNER = random_board(30, 40, 3)

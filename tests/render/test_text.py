@@ -99,11 +99,9 @@ def test_text_is_shortened_to_a_width():
 
 
 def test_a_pillow_without_freetype_is_an_error_that_says_what_to_install(monkeypatch):
-    from territorial.render import pillow
-
     def fail(size):
         raise ImportError("The _imagingft C module is not installed")
 
     monkeypatch.setattr(ImageFont, "load_default", fail)
     with pytest.raises(ImportError, match="needs a Pillow with FreeType, which its wheels have"):
-        pillow.glyph("a", 4321, 4400, 9)
+        text_width("a", 4321)

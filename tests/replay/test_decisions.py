@@ -196,9 +196,9 @@ def test_a_folder_a_file_and_a_list_are_read_in_order_one_at_a_time(tmp_path: An
     [
         ({"every": 0}, ValueError, "every is 0"),
         ({"num_candidates": 251}, ValueError, "num_candidates is 251"),
-        ({"discount": 1.5}, ValueError, r"discount is 1\.5; it must be above 0 and at most 1"),
+        ({"discount": 1.5}, ValueError, r"discount is 1\.5; it must be a finite number from 0 to 1"),
         ({"discount": "1"}, TypeError, "discount is '1'"),
-        ({"seats": "banker"}, TypeError, "seats is 'banker'; it must be a sequence"),
+        ({"seats": "banker"}, TypeError, "seats is 'banker'; it must be a list"),
         ({"seats": [0]}, ValueError, "seats has 0"),
         ({"rewards": {"money": 1}}, ValueError, "rewards has the part 'money'"),
     ],

@@ -1,8 +1,10 @@
 """Files of replays: what is written is read; what is damaged, hostile or of another version is refused."""
 
 import pickle
+import re
 import struct
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,14 +161,14 @@ def many_launches(section):
 LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
     "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
-    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "not a JSON object"),
+    "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "must be a JSON object"),
     "a header that is nested deeply": (
         lambda r: file_of(struct.pack("<I", 200_000) + b"[" * 200_000 + bytes(12)),
-        "not JSON",
+        "header of the replay: it has up to 200,001 values",
     ),
     "a header with a number that takes forever": (
         lambda r: file_of(struct.pack("<I", 10_000) + b"9" * 10_000 + bytes(12)),
-        "not JSON",
+        "header of the replay: .*digits",
     ),
     "no seats": (lambda r: with_header(r, seats=...), "no 'seats'"),
     "a seat too few": (lambda r: with_header(r, seats=["agent"] * 3), "4 strings"),
@@ -291,3 +293,23 @@ def test_teams_are_kept(replay, fields):
     kept = Replay.from_bytes(replace(replay, config=config).to_bytes())
     assert kept.config == config
     assert (kept.to_bytes() == replay.to_bytes()) == (config.teams is None)
+
+
+PAGE = Path(__file__).parents[2] / "docs/replays.md"
+TEXT = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.checkout
+def test_the_parser_on_the_page_reads_a_file():
+    replay = small_replay()
+    (source,) = [block for block in BLOCKS if "def parse(" in block]
+    names: dict = {}
+    exec(source, names)
+    header, land, launches, checkpoints = names["parse"](replay.to_bytes())
+    assert (header["seats"], header["seed"]) == (list(replay.seats), replay.seed)
+    assert np.array_equal(land, replay.land.to_array())
+    assert launches == [tuple(row) for row in replay.launches.tolist()]
+    assert checkpoints == list(replay.checkpoints)
+    assert len(launches) > 20
+    assert len(checkpoints) == 3

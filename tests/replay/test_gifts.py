@@ -5,7 +5,7 @@ import pytest
 
 import territorial
 from territorial.replay import LiveGame, Recorder
-from territorial.replay.gifts import GiftLog, givers_and_receivers, teams_in
+from territorial.replay.frames import GiftLog, givers_and_receivers, teams_in
 from tests.replay.team_games import CONFIG, TEAMS, begin, played
 
 

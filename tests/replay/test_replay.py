@@ -8,7 +8,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer, frame_of
-from territorial.replay.player import SNAPSHOT_EVERY
+from territorial.replay.replay import SNAPSHOT_EVERY
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 
 LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100)

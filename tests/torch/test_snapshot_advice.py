@@ -16,7 +16,7 @@ from territorial.game.state import State
 from territorial.league import SnapshotStore
 from territorial.nets import BoardPolicy, SnapshotPolicy
 from territorial.observation.layout import ObsLayout
-from territorial.play.advice import HOLDS, advice_of
+from territorial.play.panels import HOLDS, advice_of
 from tests.torch.support import SMALL, MeanTrunk, keep
 
 CONFIG = SMALL.replace(max_ticks=300)

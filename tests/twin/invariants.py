@@ -85,7 +85,8 @@ def nothing_is_negative(game: VecGame, k: int) -> str:
 
 def teams_are_dealt(game: VecGame, k: int) -> str:
     """The teams are those that the config and the seed of the game deal."""
-    return _differing("team of seat", game.state.team[k], [0, *game.config.team_of(int(game.state.seed[k]))])
+    dealt = np.array([0, *game.config.team_of(int(game.state.seed[k]))])
+    return _differing("team of seat", game.state.team[k], dealt)
 
 
 def places_are_those_of_teams(game: VecGame, k: int) -> str:

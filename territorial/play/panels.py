@@ -1,24 +1,54 @@
-"""Advice: what another player would do on a seat, as it stands."""
+"""What the page shows beside a game: the advice of another player, and what an agent on the seat observes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import base64
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, owner_of_target
+from territorial.actions.encoding import HOW_MUCH, WHAT, num_flat_actions, owner_of_target
 from territorial.actions.encoding import NO_TARGET as HOLDS
 from territorial.bots import Network
 from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_rows
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
+from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Stochastic
-from territorial.play.mirror import Mirror
+from territorial.game.legality import are_allies
+from territorial.game.state import SEATING, State
+from territorial.observation.pair_columns import OWN, pair_columns
+
+
+class Mirror:
+    """Shows the position of a game with other players on its seats, who have not played before.
+
+    Args:
+        game: a game of the same rules and seed, which has begun.
+        seats: who sits there, as in ``VecGame``; bots decide at once.
+        is_observed: whether what agents observe is there, too.
+
+    """
+
+    def __init__(self, game: VecGame, seats: Sequence[Seat], *, is_observed: bool = False) -> None:
+        self._game = VecGame(game.config, 1, seats=seats, autoreset="disabled", observe=is_observed)
+        self._game.reset(seeds=[int(game.state.seed[0])])
+        self._begun = self._game.save(0)
+        self._sitting = State(*self._begun.blocks)
+        self._sitting.seating[SEATING["wake"]] = 0
+
+    def of(self, game: VecGame) -> VecGame:
+        """Return a game in the position of game 0 of ``game``; the next call puts the same one elsewhere."""
+        position = State(*game.save(0).blocks)
+        blocks = position._replace(seating=self._sitting.seating, memory=self._sitting.memory)
+        self._game.restore(0, self._begun._replace(blocks=blocks))
+        return self._game
+
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
 """Of the logits of a network: at temperature 1, what has one that is higher by this is twice as likely."""
@@ -110,20 +140,73 @@ def _advice_of_network(network: Network, seat: int) -> Advise:
         numbers, chosen = np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.int64)
         choose_for_rows(network.row(), scratch, rows, numbers, chosen, logits)
         owners = owner_of_target(targets, seat, game.config.num_players)
-        return _options(owners, logits[0, : 1 + len(targets)])
+        legal = logits[0, : 1 + len(targets)]  # of holding, and of launches at these owners
+        parts = np.exp2((legal[:, 0] - legal[:, 0].max()) / LOGIT_UNIT)
+        fractions = [0, *(FRACTIONS[best] for best in legal[1:, 1:].argmax(1))]
+        return _likeliest_first(np.concatenate([[HOLDS], owners]), parts / parts.sum(), fractions)
 
     return advise
-
-
-def _options(owners: Any, logits: npt.NDArray[np.int64]) -> list[Option]:
-    """Return what the logits say of holding, and of launches at ``owners``; not what is illegal."""
-    parts = np.exp2((logits[:, 0] - logits[:, 0].max()) / LOGIT_UNIT)
-    parts /= parts.sum()
-    fractions = [0, *(FRACTIONS[best] for best in logits[1:, 1:].argmax(1))]
-    return _likeliest_first(np.concatenate([[HOLDS], owners]), parts, fractions)
 
 
 def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[Option]:
     """Return what has the owner codes ``owners`` and the probabilities ``parts``; not what has none."""
     found = [Option(*one) for one in zip(owners.tolist(), parts.tolist(), fractions, strict=True)]
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
+
+
+KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")
+"""The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
+DIGITS = 3
+
+Look = Callable[[VecGame], dict[str, Any]]
+
+
+def sight_of(game: VecGame, seat: int) -> Look:
+    """Return what shows what an agent on ``seat`` of game 0 of ``game`` observes; ``game`` is not changed.
+
+    Values that JSON has: ``legal``, owner codes of legal targets; ``num_legal`` and ``num_actions``, of
+    actions given as one number; ``owners``, the C candidates of "pairs", with the ``fronts`` in cells and
+    ``needs`` in troops of each; ``own`` and ``pairs``, rows of a name and its number, or C numbers;
+    ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
+    base64 each.
+    """
+    mirror = Mirror(game, [EXTERNAL] * game.config.num_players, is_observed=True)
+
+    def look(game: VecGame) -> dict[str, Any]:
+        sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
+        seen = game.pairs([0], [seat])
+        is_there = seen.targets[0] > 0
+        owners = owner_of_target(seen.targets[0, is_there], seat, game.config.num_players)
+        team = game.state.team[0]
+        allies = are_allies(seat, np.arange(len(team)), team[seat], team)
+        legal = np.flatnonzero(is_legal & ((sizes > 0) | allies))
+        return {
+            "legal": legal.tolist(),
+            "num_legal": 1 + NUM_FRACTIONS * len(legal),
+            "num_actions": num_flat_actions(game.config.num_players),
+            "owners": owners.tolist(),
+            "fronts": sizes[owners].tolist(),
+            "needs": needs[owners].tolist(),
+            "own": _named(OWN, seen.own[0]),
+            "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
+            "planes": _planes(mirror.of(game), seat),
+        }
+
+    return look
+
+
+def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
+    rounded = np.round(numbers.astype(np.float64), DIGITS).tolist()
+    return [(column.name, number) for column, number in zip(columns, rounded, strict=True)]
+
+
+def _planes(game: VecGame, seat: int) -> dict[str, Any]:
+    seen = game.observations
+    pooled = NumpyDecoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
+    levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
+    return {
+        "names": (*KINDS, *(("allies",) if game.layout.teams else ()), *FIELDS),
+        "height": levels.shape[1],
+        "width": levels.shape[2],
+        "data": [base64.b64encode(level.tobytes()).decode() for level in levels],
+    }

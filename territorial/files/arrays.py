@@ -1,4 +1,4 @@
-"""A file as an array that lives in the page cache: one copy for all processes of the machine."""
+"""Arrays in memory of others: files that all processes share by mapping them, and what was unpickled."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import mmap
 import os
 import sys
 import weakref
+from collections.abc import Iterable
 from typing import IO, Any
 
 import numpy as np
@@ -45,3 +46,26 @@ else:
         # Not at exit: arrays may still be looked at by then, and the system unmaps everything anyway.
         weakref.finalize(buffer, _libc.munmap, address, size).atexit = False
         return buffer
+
+
+def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return ``array``, or a copy of it if it lies in memory of another object that cannot be written to.
+
+    From protocol 5 on, numpy unpickles arrays without a copy, and buffers out of band belong to the sender.
+    """
+    return array if array.flags.writeable and array.flags.aligned else array.copy()
+
+
+def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """Return each of ``arrays`` as :func:`writable` does."""
+    return [writable(array) for array in arrays]
+
+
+class WritableArrays:
+    """A base of classes that write to arrays of their own: a copy that was unpickled can do so, too."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(
+            (name, writable(value) if isinstance(value, np.ndarray) else value)
+            for name, value in state.items()
+        )

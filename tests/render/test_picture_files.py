@@ -1,4 +1,4 @@
-"""Animations: complete or not at all, one picture at a time, read back by Pillow or by ffmpeg."""
+"""Pictures and animations as files: complete or not at all, read back by Pillow or by ffmpeg."""
 
 import builtins
 import subprocess
@@ -8,9 +8,38 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from territorial.render import write_video
-from territorial.render.video import check_video
-from tests.render.support import decode_animation
+from territorial.maps import generate
+from territorial.render import render_board, write_png, write_video
+from territorial.render.picture_files import check_video
+from tests.render.support import decode_animation, decode_png
+
+
+def test_png_files_hold_the_picture(tmp_path):
+    land = generate("lakes", 40, 57, 1).to_array()
+    image = render_board(np.where(land, 1, 255).astype(np.uint8), 1, 3)
+    for picture in (image, image[::2, 5:6], np.full((1, 1, 3), 9, np.uint8)):
+        write_png(tmp_path / "board.png", picture)
+        np.testing.assert_array_equal(decode_png((tmp_path / "board.png").read_bytes()), picture)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (4, 4, 4), (0, 4, 3)])
+def test_only_rgb_pictures_become_files(tmp_path, shape):
+    with pytest.raises(ValueError, match="shape"):
+        write_png(tmp_path / "no.png", np.zeros(shape, np.uint8))
+    assert not (tmp_path / "no.png").exists()
+
+
+def test_pictures_may_share_one_array(tmp_path):
+    def growing():
+        canvas = np.zeros((5, 5, 3), np.uint8)
+        for i in range(5):
+            canvas[i] = 200
+            yield canvas
+
+    write_video(growing(), tmp_path / "a.apng")
+    pictures, _ = decode_animation((tmp_path / "a.apng").read_bytes(), "PNG")
+    assert [int((picture == 200).all(axis=2).sum()) for picture in pictures] == [5, 10, 15, 20, 25]
+
 
 SHAPE = (31, 45, 3)  # odd, as H.264 does not like it
 
@@ -93,11 +122,13 @@ def test_a_gif_file_lasts_as_long_as_its_pictures_though_its_clock_is_coarse(tmp
     assert sum(seconds) == pytest.approx(1)
 
 
-def test_what_does_not_change_takes_next_to_nothing_in_a_gif_file(tmp_path):
+@pytest.mark.parametrize("suffix", ["apng", "gif"])
+def test_what_does_not_change_takes_next_to_nothing(suffix, tmp_path):
     still = np.random.default_rng(1).integers(0, 2, (200, 200, 3)).astype(np.uint8) * 255
-    write_video([still], tmp_path / "one.gif")
-    write_video([still] * 50, tmp_path / "still.gif")
-    assert (tmp_path / "still.gif").stat().st_size < (tmp_path / "one.gif").stat().st_size + 49 * 40
+    one, many = tmp_path / f"one.{suffix}", tmp_path / f"still.{suffix}"
+    write_video([still], one)
+    write_video([still] * 50, many)
+    assert many.stat().st_size < one.stat().st_size + 49 * 112
 
 
 def test_mp4_files_hold_every_picture_nearly_and_play_everywhere(ffmpeg, tmp_path):
@@ -154,7 +185,7 @@ def test_a_failure_leaves_what_was_there(suffix, tmp_path, request):
 @pytest.mark.usefixtures("ffmpeg")
 @pytest.mark.parametrize("count", [1, 200])  # it ends after it was given the only picture, or before
 def test_an_encoder_that_fails_says_why(count, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("territorial.render.video._MP4", "-c:v no_such_encoder -f mp4")
+    monkeypatch.setattr("territorial.render.picture_files._MP4", "-c:v no_such_encoder -f mp4")
     with pytest.raises(RuntimeError, match=r"mp4 was not written: .*, kept 0 of \d+ pictures"):
         write_video(pictures(count, (20, 20, 3)), tmp_path / "a.mp4")
     assert "no_such_encoder" in capfd.readouterr().err

@@ -1,0 +1,294 @@
+"""Files of pictures: PNG, and as animations APNG, GIF, and MP4 with the encoder of the extra "video"."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import chain
+from itertools import count as counting
+from math import isfinite
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.files.atomic import draft_of, write_file
+from territorial.files.png import SIGNATURE, png_file
+from territorial.render.board import Image
+
+
+def check_picture(rgb: Image, name: str = "a picture") -> None:
+    """Raise ValueError unless ``rgb`` is uint8 (h, w, 3) and not empty."""
+    if not isinstance(rgb, np.ndarray):
+        raise ValueError(f"{name} is a uint8 array of shape (H, W, 3); got {type(rgb).__name__}")
+    if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or rgb.size == 0:
+        raise ValueError(f"{name} is a uint8 array of shape (H, W, 3); got {rgb.dtype}, {rgb.shape}")
+
+
+def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
+    """Write an (H, W, 3) uint8 RGB picture to ``path`` as an 8-bit PNG file."""
+    check_picture(rgb)
+    write_file(path, png_file(rgb))
+
+
+class Layer(NamedTuple):
+    """What is laid over the picture before to show the next."""
+
+    top: int
+    left: int
+    pixels: Image
+    """uint8 (h, w, 3)"""
+    is_new: npt.NDArray[np.bool_]
+    """(h, w): which of the pixels changed; the others stay as they were."""
+
+
+def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
+    """Yield what each of the pictures of an animation changes: the first one everything; one is kept."""
+    last: Image | None = None
+    for rgb in pictures:
+        if last is None:
+            yield Layer(0, 0, rgb, np.ones(rgb.shape[:2], np.bool_))
+        else:
+            differs = rgb != last
+            is_new = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
+            rows, columns = np.flatnonzero(is_new.any(axis=1)), np.flatnonzero(is_new.any(axis=0))
+            if len(rows) == 0:  # no file format has empty layers: one pixel as it was
+                rows = columns = np.zeros(1, np.int64)
+            top, left = int(rows[0]), int(columns[0])
+            area = np.s_[top : rows[-1] + 1, left : columns[-1] + 1]
+            yield Layer(top, left, rgb[area], is_new[area])
+        last = rgb.copy()
+
+
+# ---- APNG ----------------------------------------------------------------------------------------------
+
+_RGBA = 6
+_KEEP, _OVER = 0, 1  # after a frame nothing is erased; a frame is laid over what stands there
+_FOREVER = 0
+_DELAY_UNIT = 1000
+
+
+def _write_apng(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
+    """Write an animation that browsers play, and of which other programs show the first picture.
+
+    Of every picture only the rectangle that changed is written, and in it what stayed is transparent, which
+    takes next to nothing. Pillow's own writer of animations keeps all pictures until the last one has come,
+    and writes whole rectangles, which makes files three times as large.
+    """
+    numbers = counting()  # control and data of all frames are numbered in one sequence
+    frames = control_at = 0
+    how = struct.pack(">HHBB", max(1, round(_DELAY_UNIT / fps)), _DELAY_UNIT, _KEEP, _OVER)
+    for frames, layer in enumerate(_layers(pictures), start=1):
+        height, width = layer.is_new.shape
+        if frames == 1:
+            file.write(SIGNATURE)
+            _write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0))
+            control_at = file.tell()
+            _write_chunk(file, b"acTL", struct.pack(">II", 1, _FOREVER))
+        place = struct.pack(">IIIII", next(numbers), width, height, layer.left, layer.top)
+        _write_chunk(file, b"fcTL", place + how)
+        if frames == 1:
+            _write_chunk(file, b"IDAT", _packed_rows(layer))
+        else:
+            _write_chunk(file, b"fdAT", struct.pack(">I", next(numbers)) + _packed_rows(layer))
+    _write_chunk(file, b"IEND", b"")
+    file.seek(control_at)  # how many there are is known only now
+    _write_chunk(file, b"acTL", struct.pack(">II", frames, _FOREVER))
+    return frames
+
+
+def _write_chunk(file: BinaryIO, kind: bytes, body: bytes) -> None:
+    """Append a chunk: length, name, body, checksum."""
+    chunk = kind + body
+    file.write(struct.pack(">I", len(body)) + chunk + struct.pack(">I", zlib.crc32(chunk)))
+
+
+def _packed_rows(layer: Layer) -> bytes:
+    """Return the rows of RGBA pixels, zeros where nothing is new, each after a byte 0: it has no filter.
+
+    Filters make what changed in a board, most of it transparent, a third larger.
+    """
+    height, width = layer.is_new.shape
+    rows = np.zeros((height, 1 + 4 * width), np.uint8)
+    pixels = rows[:, 1:].reshape(height, width, 4)
+    np.multiply(layer.pixels, layer.is_new[:, :, None], out=pixels[:, :, :3])
+    np.multiply(layer.is_new, np.uint8(255), out=pixels[:, :, 3])
+    return zlib.compress(rows.tobytes())
+
+
+# ---- GIF -----------------------------------------------------------------------------------------------
+
+_CLOCK = 10
+"""Milliseconds: the clock of a GIF file counts hundredths of a second."""
+_MOST_COLORS = 255
+"""Of the 256 colours of a GIF picture one stands for "as before"."""
+_GIF_END = b";"
+
+
+def _write_gif(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
+    """Write an animation in the GIF format; Pillow encodes each picture.
+
+    Of every picture only the rectangle that changed is written, with a palette of its own. Up to 255 colours
+    among the pixels that changed are exact, of more the nearest of 255 are taken. Pillow's own writer of
+    animations would keep all pictures until the last one has come.
+    """
+    frames = 0
+    for frames, layer in enumerate(_layers(pictures), start=1):
+        # Rounded so that all together last as long as they should.
+        begin, end = (round(1000 / _CLOCK * number / fps) for number in (frames - 1, frames))
+        shown_for = _CLOCK * (end - begin)
+        file.write(_gif_beginning(layer, shown_for) if frames == 1 else _gif_layer(layer, shown_for))
+    file.write(_GIF_END)
+    return frames
+
+
+def _gif_beginning(layer: Layer, milliseconds: int) -> bytes:
+    """Return a GIF file of one picture that plays without end, without its last byte: more may follow."""
+    file = io.BytesIO()
+    _with_palette(layer.pixels).save(file, "GIF", loop=0, duration=milliseconds, interlace=0)
+    return file.getvalue()[: -len(_GIF_END)]
+
+
+def _gif_layer(layer: Layer, milliseconds: int) -> bytes:
+    """Return the part of a GIF file that is laid over the picture, where it is new."""
+    from PIL import Image as Pictures
+    from PIL.GifImagePlugin import getdata
+
+    rgb, is_new = layer.pixels, layer.is_new
+    filler = rgb[is_new][:1] if is_new.any() else rgb[0, 0]  # adds no colour to those that are shown
+    picture = _with_palette(np.where(is_new[:, :, None], rgb, filler))
+    palette = picture.getpalette() or []
+    transparent = len(palette) // 3
+    shown = Pictures.fromarray(np.where(is_new, np.asarray(picture), np.uint8(transparent)))
+    shown.putpalette([*palette, 0, 0, 0])
+    options: dict[str, Any] = {"transparency": transparent, "include_color_table": True}
+    parts = getdata(shown, (layer.left, layer.top), duration=milliseconds, **options)
+    data = b"".join(parts)
+    parts.clear()  # Pillow makes a class for each call, which keeps them until garbage is collected
+    return data
+
+
+def _with_palette(rgb: Image) -> Any:
+    """Return a picture of at most 255 colours: its own where it has no more, else the nearest of a choice."""
+    from PIL import Image as Pictures
+
+    picture = Pictures.fromarray(rgb)
+    return picture.quantize(_MOST_COLORS, Pictures.Quantize.MEDIANCUT, dither=Pictures.Dither.NONE)
+
+
+# ---- any animation -------------------------------------------------------------------------------------
+
+SUFFIXES = (".apng", ".png", ".gif", ".mp4")
+LOWEST_FPS, HIGHEST_FPS = 0.1, 100
+_HIGHEST_GIF_FPS = 50  # its clock counts hundredths of a second, and players take 1 for 10
+
+# Players that know only the commonest form of H.264 want even sides and 4:2:0; those that are not told the
+# colour space guess one.
+_MP4 = (
+    "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709 -colorspace bt709 -color_primaries bt709 "
+    "-color_trc bt709 -preset veryfast -crf 18 -movflags +faststart -f mp4"
+)
+
+
+def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: float = 20) -> int:
+    """Write pictures to ``path`` as an animation and return how many there were.
+
+    ``frames`` are uint8 (h, w, 3), all of one size; they are taken one by one, and no more than two are
+    held, so that memory does not grow with the length. ``fps``, 0.1 to 100, are pictures a second. What is
+    written follows from the end of the name: ``.apng`` or ``.png`` without loss; ``.gif`` (at most 50 a
+    second), without loss where no more than 255 colours change at a time; ``.mp4`` (H.264) with ffmpeg.
+
+    The file appears when it is complete; if anything fails, one that was there before is untouched. Raises
+    ValueError for what cannot be an animation, ImportError for ``.mp4`` without the extra "video", and
+    RuntimeError if ffmpeg fails.
+    """
+    target = Path(path)
+    suffix = check_video(target, fps)
+    pictures = _checked(frames)
+    with draft_of(target) as part:
+        if suffix == ".mp4":
+            return _write_mp4(part, target, pictures, fps)
+        with open(part, "wb") as file:
+            return (_write_gif if suffix == ".gif" else _write_apng)(file, pictures, fps)
+
+
+def check_video(path: str | os.PathLike[str], fps: float) -> str:
+    """Return the end of the name of ``path``, in small letters, if ``write_video`` can write there.
+
+    Raises what it would raise: a caller can know before it makes the pictures.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"path is {os.fspath(path)!r}; it must end in {', '.join(SUFFIXES)}")
+    highest = _HIGHEST_GIF_FPS if suffix == ".gif" else HIGHEST_FPS
+    is_number = isinstance(fps, (int, float)) and not isinstance(fps, bool) and isfinite(fps)
+    if not is_number or not LOWEST_FPS <= fps <= highest:
+        raise ValueError(f"fps is {fps!r}; it must be a number from {LOWEST_FPS} to {highest} for {suffix}")
+    if suffix == ".mp4":
+        _imageio_ffmpeg()
+    return suffix
+
+
+def _checked(frames: Iterable[Image]) -> Iterator[Image]:
+    """Yield the pictures, all of the size of the first."""
+    first = None
+    for i, rgb in enumerate(frames):
+        check_picture(rgb, f"frames[{i}]")
+        first = rgb.shape if first is None else first
+        if rgb.shape != first:
+            raise ValueError(f"frames[{i}] has shape {rgb.shape}; the first picture has {first}")
+        yield rgb
+    if first is None:
+        raise ValueError("frames is empty; an animation needs at least one picture")
+
+
+# ---- ffmpeg ----------------------------------------------------------------------------------------
+
+
+def _imageio_ffmpeg() -> Any:
+    """Return the package that brings an encoder along."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise ImportError(
+            "writing .mp4 files needs imageio-ffmpeg: pip install 'territorial-env[video]' "
+            "(.apng and .gif files do not)"
+        ) from None
+    return imageio_ffmpeg
+
+
+def _write_mp4(path: Path, target: Path, pictures: Iterator[Image], fps: float) -> int:
+    """Encode pictures into ``path``, the draft of ``target``, and return how many there were."""
+    library, count, first = _imageio_ffmpeg(), 0, next(pictures)
+    writer = library.write_frames(
+        str(path),
+        (first.shape[1], first.shape[0]),
+        fps=fps,
+        codec="libx264",
+        quality=None,
+        macro_block_size=1,
+        ffmpeg_log_level="error",
+        output_params=_MP4.split(),
+    )
+    with closing(writer):
+        writer.send(None)
+        for rgb in chain([first], pictures):
+            count += 1
+            try:
+                writer.send(np.ascontiguousarray(rgb))
+            except OSError:  # ffmpeg has ended, and the file is not whole
+                break
+    try:
+        written, _ = library.count_frames_and_secs(str(path))
+    except RuntimeError:
+        written = 0
+    if written != count:
+        raise RuntimeError(
+            f"{target} was not written: ffmpeg, which says why on stderr, kept {written} of {count} pictures"
+        )
+    return count
