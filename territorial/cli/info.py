@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import Field, fields
+from dataclasses import fields
 from typing import Any
 
 from territorial import bots
 from territorial.cli import maps, memory, observation, options
 from territorial.cli.machine import machine, versions
-from territorial.config import MAP_KINDS, GameConfig
+from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
@@ -99,15 +99,17 @@ def _lines(rows: Mapping[str, Any]) -> str:
 
 
 def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:
-    return {name: f"{value!s:<24} {options.describe_field(name)}" for name, value in config.items()}
+    return {name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in config.items()}
 
 
 def _describe_options() -> dict[str, str]:
-    return {spec.name: f"{spec.default!s:<24} {describe(spec)}{_none(spec)}" for spec in fields(EnvOptions)}
-
-
-def _none(spec: Field[Any]) -> str:
-    return f"; None: {spec.metadata['none']}" if spec.default is None else ""
+    none = {
+        spec.name: f"; None: {spec.metadata['none']}" for spec in fields(EnvOptions) if spec.default is None
+    }
+    return {
+        spec.name: f"{spec.default!s:<24} {describe(spec)}{none.get(spec.name, '')}"
+        for spec in fields(EnvOptions)
+    }
 
 
 def _count(seats: list[str]) -> str:

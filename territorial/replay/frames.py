@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
@@ -52,7 +53,7 @@ class FrameSource(Protocol):
         """The team 1..N of each seat; None if no seat has an ally."""
 
     @property
-    def terrain(self) -> str:
+    def terrain(self) -> Terrain:
         """What blocked cells are: "water" or "mountains"."""
 
     @property
@@ -125,7 +126,7 @@ class LiveGame:
         return teams_in(self._game, self._k)
 
     @property
-    def terrain(self) -> str:
+    def terrain(self) -> Terrain:
         """What blocked cells are: "water" or "mountains"."""
         return self._game.terrain_name(self._k)
 

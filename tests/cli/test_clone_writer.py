@@ -20,7 +20,7 @@ def refused(folder, message):
 
 def test_a_folder_that_another_process_clones_in_is_refused(tmp_path):
     with one_writer(tmp_path / ".writer"):
-        refused(tmp_path, r"another process clones there \(process \d+ on ")
+        refused(tmp_path, r"another process writes there \(process \d+ on ")
 
 
 @pytest.mark.parametrize("name", [".writer", "settings.json", "weights.safetensors", "network.safetensors"])
