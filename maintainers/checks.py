@@ -27,7 +27,7 @@ QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
 TRAINED = (
-    "tests/integrations tests/render/test_video.py tests/test_pages.py tests/cli/test_clone_writer.py "
+    "tests/integrations tests/render/test_video.py tests/test_pages.py tests/cli/test_clone.py "
     "tests/league/test_tensor_file.py tests/env/test_api.py"
 )
 FLOORS = (

@@ -27,7 +27,7 @@ from rllib_adapters.learning.optimizers import FusedAdam
 from rllib_adapters.learning.weighted_loss import weighted_loss
 from rllib_adapters.learning.whole_states import WholeStates
 from rllib_adapters.observations.connector import ModuleFrames
-from territorial.memory.heap import give_back
+from territorial.memory.measure import give_back
 
 
 class OwnUpdates(WeightAverages, FusedAdam):

@@ -11,7 +11,7 @@ from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.learning.only_trained import drop_untrained
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames
-from territorial.memory.heap import give_back
+from territorial.memory.measure import give_back
 
 
 class StockEnvRunner(MultiAgentEnvRunner):

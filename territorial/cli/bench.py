@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -217,20 +216,15 @@ def _text(result: Mapping[str, Any]) -> str:
 
 def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
     """Compile, and say how long it took and where the result lies."""
-    files_before, _ = _cache_content()
     started = time.perf_counter()
     with warmup.progress("territorial: compiling"):
         compile_everything(config)
     seconds = time.perf_counter() - started
-    files, size = _cache_content()
     result = {
         "seconds": seconds,
-        "was_compiled": files == files_before,
         "compile_s": warmup.compile_seconds(),
         "compiles": JIT_ENABLED,
         "cache_dir": str(CACHE_DIR),
-        "cache_files": files,
-        "cache_bytes": size,
     }
     options.report(parsed, _warm_text(result), result)
     return 0
@@ -240,12 +234,10 @@ def _warm_text(result: dict[str, Any]) -> str:
     if not result["compiles"]:
         return "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
     # Blanks at the end: progress may have left a line on the terminal.
-    what = "loaded from the cache" if result["was_compiled"] else "compiled what was missing"
     return "\n".join(
         (
-            f"{what} in {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()),
-            f"cache: {result['cache_dir']} ({result['cache_files']} files, "
-            f"{result['cache_bytes'] / 1e6:.1f} MB)",
+            f"all is compiled, which took {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()),
+            f"cache: {result['cache_dir']}",
             "It is made anew when the sources or the processor change, and is safe to delete.",
         )
     )
@@ -260,9 +252,3 @@ def compile_everything(config: GameConfig) -> None:
     game.digest(0)
     game.fronts(0)
     game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
-
-
-def _cache_content() -> tuple[int, int]:
-    """Return how many files the cache holds, and their bytes together."""
-    sizes = [path.stat().st_size for path in Path(CACHE_DIR).rglob("*.nb?")]
-    return len(sizes), sum(sizes)

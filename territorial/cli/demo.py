@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import live_show
-from territorial.cli.pictures import ANIMATION_KINDS, Album, check_animation, draw_poster, write_animation
+from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
 from territorial.cli.standings import (
     SeatStanding,
     TeamStanding,
@@ -45,7 +45,7 @@ EXAMPLES = """\
 """
 
 BOARDS = 128
-"""Boards that are kept of a game, at most, for what shall be made of them; half as many at least."""
+"""Boards that pictures and animations are made of, at most."""
 ANIMATION_FPS = 12
 
 
@@ -95,20 +95,24 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)
-        album = Album(BOARDS)
-        match = _play(game, album)
-    lineup, source = options.lineup_name(seats), LiveGame(game)
+        match = _play(game)
+        lineup = options.lineup_name(seats)
+        result = _result(match, game, parsed.seed, lineup) | files
+        if recorder is not None and files["replay"] is not None:
+            with options.blamed_on("--replay"):
+                recorder.replay().save(files["replay"])
+        if files["picture"] is not None or files["animation"] is not None:
+            # The game is played again, as its length is known then.
+            game.reset(seeds=[parsed.seed])
+            source = LiveGame(game)
+            frames = list(source.frames(rhythm(config, match.ticks, BOARDS)))
     if files["picture"] is not None:
         title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
         with options.blamed_on("--picture"):
-            write_png(files["picture"], draw_poster(title, source, album, match.standings))
+            write_png(files["picture"], draw_poster(title, source, frames, match.standings))
     if files["animation"] is not None:
-        write_animation(files["animation"], source, album.boards(), ANIMATION_FPS)
-    if recorder is not None and files["replay"] is not None:
-        with options.blamed_on("--replay"):
-            recorder.replay().save(files["replay"])
-    result = _result(match, game, parsed.seed, lineup) | files
-    if files["page"] is not None:  # the game is played again, so that filming it costs no time above
+        write_animation(files["animation"], source, frames, ANIMATION_FPS)
+    if files["page"] is not None:
         game.reset(seeds=[parsed.seed])
         with options.blamed_on("--page"):
             write_page(files["page"], b"".join(write_film(*live_show(game, parsed.seed))))
@@ -186,19 +190,17 @@ def begin(
     return game
 
 
-def _play(game: VecGame, album: Album) -> Match:
-    """Play the one game of ``game`` to its end, and let ``album`` keep what it needs."""
+def _play(game: VecGame) -> Match:
+    """Play the one game of ``game`` to its end."""
     progress = GameProgress(game, sys.stderr)
     steps, spent, is_over = 0, 0.0, False
     while not is_over:
-        album.look(game, steps)
         started = time.perf_counter()
         info = game.step()[-1]
         spent += time.perf_counter() - started
         steps += 1
         is_over = bool(info["ended"][0])
         progress.show()
-    album.close(game)
     ticks = int(game.state.tick[0])
     standings = standings_of(game, shown_names(game.seats_of(0)))
     return Match(ticks, steps, spent, standings, team_standings_of(game, standings))

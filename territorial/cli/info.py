@@ -90,12 +90,8 @@ def _text(result: Mapping[str, Any]) -> str:
         "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
         "maps": {"kinds": ", ".join(result["map_kinds"]), "lands": ", ".join(result["lands"])},
     }
-    return "\n\n".join(f"{title}\n{_lines(rows)}" for title, rows in parts.items())
-
-
-def _lines(rows: Mapping[str, Any]) -> str:
-    width = max(len(name) for name in rows)
-    return "\n".join(f"  {name:{width}}  {value}" for name, value in rows.items())
+    tables = {title: [(name, str(value)) for name, value in rows.items()] for title, rows in parts.items()}
+    return "\n\n".join(f"{title}\n{options.aligned(rows)}" for title, rows in tables.items())
 
 
 def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.cli.options import ANIMATION, FILM, blamed_on, check_writable
 from territorial.cli.standings import SeatStanding
+from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
-from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
 from territorial.render import Renderer, owner_colors, standings_panel, write_video
 from territorial.render.figures import num_living
@@ -21,7 +20,7 @@ from territorial.render.panel import FAINT, INK, beside, blank
 from territorial.render.renderer import fitting_scale
 from territorial.render.text import Align, Color, capital_height, draw_text, text_width
 from territorial.render.video import check_video
-from territorial.replay import Frame, FrameSource, frame_of
+from territorial.replay import Frame, FrameSource
 
 ANIMATION_KINDS = "it must end in .apng or .gif, or in .mp4 with the extra video"
 """The kinds of files, for the help of the verbs."""
@@ -33,7 +32,6 @@ MOMENTS = (0.05, 0.2, 0.45)
 """Parts of the game at which boards are shown, beside its end."""
 
 Image = npt.NDArray[np.uint8]
-T = TypeVar("T")
 
 _SIZE = 18  # of letters, in pixels, as all that follow
 _CAPITAL = capital_height(_SIZE)
@@ -83,68 +81,24 @@ def _drawn(renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: 
             yield picture
 
 
-# ---- what is kept of a game while it is played -------------------------------------------------------
-
-
-class Thinned(Generic[T]):
-    """At most ``capacity`` samples, evenly spaced over all steps so far, of however long a game."""
-
-    def __init__(self, capacity: int) -> None:
-        self.samples: list[T] = []
-        self._capacity, self._stride = capacity, 1
-
-    def offer(self, step: int, take: Callable[[], T]) -> None:
-        """Take a sample if ``step`` is due; the steps are 0, 1, 2 ..."""
-        if len(self.samples) == self._capacity and step % self._stride == 0:
-            del self.samples[1::2]
-            self._stride *= 2
-        if step % self._stride == 0:
-            self.samples.append(take())
-
-
-class Album:
-    """What is kept of a game while it is played: some boards, and the land of all players over time.
-
-    How long a game lasts is known only at its end, so boards are kept at even distances and thinned
-    out; that costs some milliseconds a game.
-    """
-
-    def __init__(self, num_boards: int) -> None:
-        self._boards, self._land = Thinned[Frame](num_boards), Thinned[npt.NDArray[np.int64]](256)
-
-    def look(self, game: VecGame, step: int) -> None:
-        """Keep what is due before environment step ``step``."""
-        self._boards.offer(step, lambda: frame_of(game))
-        self._land.offer(step, lambda: game.state.land[0].copy())
-
-    def close(self, game: VecGame) -> None:
-        """Keep the end, whenever it came."""
-        self._boards.samples.append(frame_of(game))
-        self._land.samples.append(game.state.land[0].copy())
-
-    def boards(self) -> list[Frame]:
-        """Return all boards that were kept, the last one included."""
-        return self._boards.samples
-
-    def moments(self) -> list[Frame]:
-        """Return the boards nearest to MOMENTS, then the last one."""
-        boards = self.boards()
-        wanted = [part * boards[-1].tick for part in MOMENTS]
-        return [*(min(boards, key=lambda b: abs(b.tick - tick)) for tick in wanted), boards[-1]]
-
-    def land(self) -> npt.NDArray[np.int64]:
-        """Return int64 (samples, P+1): the land of every owner code, evenly spaced in time."""
-        return np.array(self._land.samples)
+def rhythm(config: GameConfig, ticks: int, most: int) -> int:
+    """Return the ticks from one picture to the next, whole decisions, of a game with ``most`` pictures."""
+    decision = config.decision_every
+    return decision * -(-ticks // (decision * most)) or decision
 
 
 # ---- four boards, the standings, land over time ------------------------------------------------------
 
 
-def draw_poster(title: str, game: FrameSource, album: Album, standings: Sequence[SeatStanding]) -> Image:
-    """Return the picture of a game as uint8 (height, width, 3)."""
-    tiles = [_tile(board, game) for board in album.moments()]
+def draw_poster(
+    title: str, game: FrameSource, frames: Sequence[Frame], standings: Sequence[SeatStanding]
+) -> Image:
+    """Return the picture of a game as uint8 (height, width, 3), from frames at even distances and its end."""
+    last = frames[-1]
+    moments = [min(frames, key=lambda one: abs(one.tick - part * last.tick)) for part in MOMENTS]
+    tiles = [_tile(frame, game) for frame in (*moments, last)]
     boards = np.vstack([np.hstack(tiles[:2]), np.hstack(tiles[2:])])
-    last, lines = album.boards()[-1], len(standings) + max(game.teams or (0,)) + _NUM_OTHER_LINES
+    lines = len(standings) + max(game.teams or (0,)) + _NUM_OTHER_LINES
     height = min(lines * _PANEL_LINE, max(len(boards) - _CHART_HEIGHT, _LEAST_LINES * _PANEL_LINE))
     panel = standings_panel(
         height, last.land, last.troops, game.num_land, title=title, names=game.names, teams=game.teams
@@ -152,7 +106,7 @@ def draw_poster(title: str, game: FrameSource, album: Album, standings: Sequence
     chart = blank(max(len(boards) - height, _CHART_HEIGHT), panel.shape[1])
     _write(chart, 0, _GAP, f"{game.config.height} x {game.config.width}  {game.config.map_name}", FAINT)
     _write(chart, _LINE, _GAP, "share of land over ticks", FAINT)
-    _draw_chart(chart[2 * _LINE : -_GAP // 2, _GAP:-_GAP], album, standings, game.teams)
+    _draw_chart(chart[2 * _LINE : -_GAP // 2, _GAP:-_GAP], game, frames, standings)
     return beside(boards, np.vstack([panel, chart]))
 
 
@@ -170,18 +124,18 @@ def _tile(board: Frame, game: FrameSource) -> Image:
 
 
 def _draw_chart(
-    area: Image, album: Album, standings: Sequence[SeatStanding], teams: tuple[int, ...] | None
+    area: Image, game: FrameSource, frames: Sequence[Frame], standings: Sequence[SeatStanding]
 ) -> None:
     """Draw all players' land over time, with shares on its left and ticks below."""
     left, below = text_width("100%", _SIZE) + 2 * _MARK, _LINE + _MARK
     height, width = area.shape[0] - below, area.shape[1] - left
-    area[:height, left:] = _bands(album.land(), standings, teams, height, width)
+    area[:height, left:] = _bands(game, frames, standings, height, width)
     for share in (0, 50, 100):
         row = (height - 1) * (100 - share) // 100
         area[row, left - _MARK : left] = FAINT
         text = min(max(row - _CAPITAL // 2, 0), height - _CAPITAL)
         _write(area, text, left - 2 * _MARK, f"{share}%", FAINT, "right")
-    last = album.boards()[-1].tick
+    last = frames[-1].tick
     for tick in range(0, last + 1, round_step(last, 4)):
         column, label = left + (width - 1) * tick // max(last, 1), str(tick)
         area[height : height + _MARK, column] = FAINT
@@ -198,20 +152,17 @@ def round_step(last: int, most: int) -> int:
 
 
 def _bands(
-    land: npt.NDArray[np.int64],
-    standings: Sequence[SeatStanding],
-    teams: tuple[int, ...] | None,
-    height: int,
-    width: int,
+    game: FrameSource, frames: Sequence[Frame], standings: Sequence[SeatStanding], height: int, width: int
 ) -> Image:
     """Bands as wide as each player's share of the land, the winner at the bottom, free land on top."""
+    land = np.array([[game.num_land - frame.land.sum(), *frame.land] for frame in frames])
     order = [0, *(row.seat for row in reversed(standings))]
-    tops = land[:, order].cumsum(axis=1) / land[0].sum()
+    tops = land[:, order].cumsum(axis=1) / game.num_land
     place = np.linspace(0, len(land) - 1, width)
     columns = np.array([np.interp(place, np.arange(len(land)), top) for top in tops.T])
     y = (np.arange(height) + 0.5) / height
     band = [columns.T[x].searchsorted(y).clip(max=len(order) - 1) for x in range(width)]
-    bands: Image = owner_colors(len(standings), teams=teams)[np.array(order)[np.transpose(band)]]
+    bands: Image = owner_colors(len(standings), teams=game.teams)[np.array(order)[np.transpose(band)]]
     return bands
 
 

@@ -6,13 +6,13 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from territorial.cli import options
-from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.cli.pictures import ANIMATION_KINDS, check_animation, write_animation
+from territorial.cli.options import UsageError, aligned, blamed_on, explained
+from territorial.cli.pictures import ANIMATION_KINDS, check_animation, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
@@ -177,7 +177,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
         "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "
         f"observations {replay.obs_version}",
     }
-    return Section(result, _lines(rows))
+    return Section(result, aligned(list(rows.items()), indent=0))
 
 
 def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
@@ -233,7 +233,7 @@ def draw(replay: Replay, frame: Frame) -> Any:
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
-    path, every = parsed.animation, parsed.every or _rhythm(replay)
+    path, every = parsed.animation, parsed.every or rhythm(replay.config, replay.num_ticks, VIDEO_PICTURES)
     pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
     result = {"video": path, "video_pictures": pictures, "video_every": every}
     return Section(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
@@ -250,12 +250,6 @@ def _leaves_picture(parsed: argparse.Namespace) -> bool:
     return parsed.at is not None and not parsed.no_picture
 
 
-def _rhythm(replay: Replay) -> int:
-    """Return the ticks from one picture to the next, whole decisions of them."""
-    decision = replay.config.decision_every
-    return decision * -(-replay.num_ticks // (decision * VIDEO_PICTURES)) or decision
-
-
 def _differences(config: GameConfig) -> str:
     """Return the fields of rules that are not the defaults; size and map stand elsewhere."""
     default = GameConfig().to_dict()
@@ -264,8 +258,3 @@ def _differences(config: GameConfig) -> str:
     return ", ".join(
         f"{name}={values[name]}" for name in values if name not in shown and values[name] != default[name]
     )
-
-
-def _lines(rows: Mapping[str, str]) -> str:
-    width = max(len(name) for name in rows)
-    return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())

@@ -52,4 +52,4 @@ def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
     code, _, err = run("dataset", folder, "--games", "1", "--seed", "5", *SMALL)
     assert code == 2
     assert "argument FOLDER" in err
-    assert "seed = 0; this one has 5" in err
+    assert "its recipe['seed'] is 0, here it is 5" in err

@@ -11,7 +11,7 @@ import pytest
 from territorial.bots import Style
 from territorial.cli import evolve as verb
 from territorial.cli import main
-from territorial.evolution.saved import FILE, STYLE
+from territorial.evolution.evolve import FILE, STYLE
 from territorial.files.locks import locked
 
 SMALL = (
@@ -101,7 +101,7 @@ def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, tmp_path: Path)
     code, _, err = run("evolve", str(tmp_path), *SMALL, "--seed", "5")
     assert code == 2
     assert "argument FOLDER" in err
-    assert "it has seed 0; 5 is asked for. Choose another folder" in err
+    assert "its settings['seed'] is 0, here it is 5. Choose another folder" in err
     with locked(tmp_path / "lock"):
         code, _, err = run("evolve", str(tmp_path), *SMALL)
     assert code == 2

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame, cli
-from territorial.cli.pictures import Album, draw_poster
+from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import standings_of, standings_table
 from territorial.render import TextRenderer, draw_game, player_colors
 from territorial.render.figures import percent, standings
 from territorial.render.film import film_header, write_film
-from territorial.replay import LiveGame
+from territorial.replay import LiveGame, frame_of
 from tests.render.film_reader import read_film
 from tests.render.support import contains
 
@@ -70,10 +70,7 @@ def test_tables_pictures_and_text_have_the_same_shares(told):
     shown = standings(state.land[0, 1:], state.troops[0, 1:], int(state.num_land[0]))
     assert {row.seat: row.share for row in rows} == {row.seat: row.share for row in shown}
     table, text = standings_table(rows), draw_game(TextRenderer(8, columns=120, colors="none"), game)
-    album = Album(8)
-    album.look(game, 0)
-    album.close(game)
-    poster = draw_poster("a game", LiveGame(game), album, rows)
+    poster = draw_poster("a game", LiveGame(game), [frame_of(game)], rows)
     living = [row for row in rows if row.death_tick is None]
     assert living
     for row in living:

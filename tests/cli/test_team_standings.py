@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
-from territorial.cli.pictures import Album, draw_poster
+from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.render import player_colors
-from territorial.replay import LiveGame, Replay
+from territorial.replay import LiveGame, Replay, frame_of
 from tests.replay.team_games import CONFIG, TEAMS, begin, played
 
 ARGUMENTS = ["--height", "40", "--width", "40", "--num-players", "6", "--max-ticks", "300"]
@@ -66,13 +66,12 @@ def test_without_teams_nothing_speaks_of_them():
 
 def test_the_poster_has_teams():
     game = begin()
-    album = Album(16)
-    for step in range(40):
-        album.look(game, step)
+    frames = [frame_of(game)]
+    for _ in range(40):
         game.step()
-    album.close(game)
+        frames.append(frame_of(game))
     rows = standings_of(game, ["x"] * 6)
-    picture = draw_poster("teams", LiveGame(game), album, rows)
+    picture = draw_poster("teams", LiveGame(game), frames, rows)
     for color in player_colors(6, TEAMS):
         assert (picture == color).all(axis=2).sum() > 100
 

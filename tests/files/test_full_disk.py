@@ -10,7 +10,7 @@ from territorial import GameConfig, Setting, evaluate
 from territorial.bots import make as bot
 from territorial.cli.options import UsageError
 from territorial.datasets import make
-from territorial.datasets.shards import shard_name, write_shard
+from territorial.datasets.dataset import shard_name, write_shard
 from territorial.evaluation.results import ResultsError
 from territorial.files import locks
 from territorial.files.atomic import write_file

@@ -8,11 +8,11 @@ import pytest
 
 from territorial import GameConfig
 from territorial.datasets import make
-from territorial.datasets.shards import shard_name, write_shard
+from territorial.datasets.dataset import shard_name, write_shard
 from territorial.evaluation.charts import save_plots
 from territorial.evaluation.results import playing_into
 from territorial.evolution import Evolution, EvolutionSettings
-from territorial.evolution.saved import write
+from territorial.evolution.evolve import write
 from territorial.files.locks import one_writer
 from territorial.league import SnapshotStore
 from territorial.league.writer import only_writer

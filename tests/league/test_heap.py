@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from territorial.memory import heap
+from territorial.memory import measure as heap
 
 HAS_GLIBC = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim")
 
