@@ -17,7 +17,7 @@ from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.config.map_names import KINDS, LANDS, MapKind, MapName, Terrain, parse_map_name
+from territorial.config.map_names import KINDS, LANDS, MapKind, Terrain, parse_map_name
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.evaluation.progress import ProgressLine
 from territorial.maps.lands import LAND_SIDE
@@ -192,12 +192,9 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
             yield Shown(str(name), None, whole, land, name.kind.terrain)
             return
         for i in range(parsed.num_maps):
-            yield _generated(name, size, (parsed.map_seed + i) % options.SEED_LIMIT)
-
-
-def _generated(name: MapName, size: tuple[int, int], seed: int) -> Shown:
-    whole = maps.generate(str(name), *size, seed, connected=False)
-    return Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
+            seed = (parsed.map_seed + i) % options.SEED_LIMIT
+            whole = maps.generate(str(name), *size, seed, connected=False)
+            yield Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
 
 
 def _check_room(num_players: int | None, one: Shown) -> None:

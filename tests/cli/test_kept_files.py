@@ -115,12 +115,13 @@ def test_a_file_of_another_kind_is_not_replaced(
         b'{\n "height": 96\n}\n',
         b'{\n  "format": 1,\n  "name": "main-0"\n}\n',
         b'{\n  "name": "my-style"\n}\n',
+        b"a replay, say",
     ],
-    ids=["records", "options of a run", "manifest", "style"],
+    ids=["records", "options of a run", "manifest", "style", "replay"],
 )
 def test_a_result_does_not_replace_files_of_the_library(capsys: Any, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
-    assert "is a file that is not a result as JSON" in refused(
+    assert "is a file that is not a result as JSON, and would be replaced" in refused(
         capsys, path, content, "info", "--json", str(path)
     )
 

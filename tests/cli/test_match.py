@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from territorial import LINEUPS, GameConfig, match
+from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
 
@@ -70,12 +70,6 @@ def test_a_player_alone_has_standings_and_no_rating(run, tmp_path):
     assert standing["rating"] is None
     drawn = {path.stem for path in plots.iterdir()}
     assert drawn == {"places", "beats", "survival", "land", "lengths"}
-
-
-def test_match_takes_a_line_up_for_any_number_of_seats(result_of):
-    found = result_of("match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
-    seats = LINEUPS["levels-1"].seats
-    assert found["contest"]["players"] == [seats[0], seats[8], seats[16], seats[24]]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")

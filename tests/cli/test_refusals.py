@@ -88,6 +88,7 @@ REFUSED = [
     (["watch", *SMALL, "--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),
     (["watch", *SMALL, "--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
     (["watch", *SMALL, "--host", ""], ["--host", "''"]),
+    (["watch", "none.replay"], ["argument FILE_OR_LIVE: 'none.replay': No such file"]),
     (["watch", *SMALL, "--every", "0"], ["--every", "'0' is not a whole number from 1"]),
     (["watch", *SMALL, "--page", "no/such/folder.html"], ["--page", "there is no such folder"]),
     (["watch", *SMALL, "--page", "."], ["--page", "is a folder"]),

@@ -145,11 +145,6 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
         assert "'bad.replay'" in err
 
 
-def test_a_place_for_the_replay_is_looked_for_before_the_game(run):
-    code, _, err = run("demo", "--replay", "/no/such/folder/a.replay", *SMALL)
-    assert (code, "--replay" in err, "no such folder" in err) == (2, True, True)
-
-
 # ---- animations ------------------------------------------------------------------------------------
 
 

@@ -117,13 +117,6 @@ def test_a_replay_that_turns_out_differently_is_no_show(run, tmp_path, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["game.replay"]
 
 
-def test_a_file_that_is_not_there_is_an_error(run, tmp_path):
-    code, _, err = run("watch", str(tmp_path / "none.replay"))
-    assert code == 2
-    assert "argument FILE_OR_LIVE: " in err
-    assert "none.replay': No such file" in err
-
-
 @pytest.mark.parametrize(
     "option", [["--seed", "1"], ["--seats", "banker"], ["--height", "32"], ["--set", "deaths=false"]]
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Setting, VecGame, bots, evaluate, match
+from territorial import GameConfig, Setting, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
@@ -66,23 +66,6 @@ class Takes:
 
 def quietly(*args, **options):
     return match(*args, **{"progress": False, "processes": 1} | options)
-
-
-def test_a_match_is_the_games_of_its_seeds():
-    ranking = quietly(["banker", "turtle"], SMALL, 3, seed=5)
-    game = VecGame(SMALL, 3, seats=["banker", "turtle"] * 2, autoreset="disabled", observe=False)
-    game.reset(seeds=[5, 6, 7])
-    while not game.state.over.all():
-        game.step()
-    assert [record.places for record in ranking.records] == [
-        tuple(row / 2) for row in game.state.place2[:, 1:]
-    ]
-    assert ranking.is_complete
-    assert ranking.players == ("banker-1", "turtle-1")
-    places = dict(
-        zip(("banker-1", "turtle-1"), (game.state.place2[:, i::2].mean() / 2 for i in (1, 2)), strict=True)
-    )
-    assert {line.player: line.place.value for line in ranking.standings} == pytest.approx(places)
 
 
 def test_all_kinds_of_players_meet_in_one_match():

@@ -248,11 +248,6 @@ def test_a_match_of_whole_teams(tmp_path):
     assert again.records == ranking.records
     with pytest.raises(ResultsError, match=r"\['players'\]\[1\] is 'turtle-1', here it is 'novice-1'"):
         match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
-    game = VecGame(SMALL, 1, seats=list(ranking.records[0].seats), autoreset="disabled", observe=False)
-    game.reset(seeds=[0])
-    while not game.state.over[0]:
-        game.step()
-    assert (game.state.place2[0, 1:] / 2).tolist() == list(ranking.records[0].places)
 
 
 def test_a_match_of_mixed_teams_says_so():
