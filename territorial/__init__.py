@@ -17,7 +17,7 @@ from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
 from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.match import match
 from territorial.evaluation.ranking import Ranking
-from territorial.evaluation.setting import Setting
+from territorial.evaluation.schedule import Setting
 from territorial.observation.layout import OBS_VERSION
 from territorial.render.web import show_in_notebooks
 from territorial.replay import Recorder, Replay

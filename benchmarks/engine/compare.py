@@ -41,8 +41,8 @@ SLOWER = 1.3
 """The ratio of times, new over old, from which on a part is called slower: less may be noise."""
 COMPILE = """
 import territorial
-from territorial.cli import warm
-warm.compile_everything(territorial.GameConfig())
+from territorial.cli import bench
+bench.compile_everything(territorial.GameConfig())
 """
 FIRST_STEP = """
 import json, time, territorial

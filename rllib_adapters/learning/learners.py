@@ -24,7 +24,7 @@ from rllib_adapters.learning.advantages import Advantages, BootstrapRows, Episod
 from rllib_adapters.learning.losses import heads_of, weighted_loss
 from rllib_adapters.learning.rows import ROW_WEIGHTS, DrawnRows, WithoutHeldRows
 from rllib_adapters.observations.connector import ModuleFrames
-from territorial.memory.heap import give_back
+from territorial.memory.measure import give_back
 
 FUSED_ON = ("cpu", "cuda")
 _log = logging.getLogger(__name__)

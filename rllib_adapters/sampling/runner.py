@@ -41,7 +41,7 @@ from rllib_adapters.observations.connector import ModuleFrames, frames_for_runne
 from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.observation_source import ObservationSources
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
-from territorial.memory.heap import give_back
+from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
-from territorial.cli import cluster, options
+from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.config.fields import describe
@@ -43,7 +43,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="resume the run in RUN from its newest complete checkpoint"
     )
-    cluster.add_option(parser)
+    options.add_address_option(parser)
     parser.add_argument(
         "--preset",
         choices=tuple(PRESETS),

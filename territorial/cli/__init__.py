@@ -18,31 +18,35 @@ behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of s
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from territorial._interrupts import INTERRUPTED, give_back
 from territorial._version import __version__
 from territorial.cli import (
     bench,
     clone,
     dataset,
     demo,
-    ending,
     evolve,
     info,
     league,
     match,
     play,
     replay,
-    unavailable,
     watch,
 )
-from territorial.cli.completion import SHELLS, PrintCompletion
-from territorial.cli.options import Parser
-from territorial.cli.root_help import RootParser
+from territorial.cli.options import Parser, UsageError
+from territorial.cli.root import SHELLS, PrintCompletion, RootParser, add_unavailable
 
+FAILED = 1
+WRONG = 2
+NO_READER = 141
+"""128 and the number of SIGPIPE, as shells have it: the reader of stdout, such as ``head``, has closed it."""
 ENTRY_POINTS = "territorial.cli"
 """The group in which other packages register verbs."""
 TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
@@ -79,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments[:1] if arguments and not arguments[0].startswith("-") else []
-    return ending.exit_code_of(lambda: _do(arguments), " ".join(["territorial", *verb]))
+    return _exit_code_of(lambda: _do(arguments), " ".join(["territorial", *verb]))
 
 
 def _do(arguments: list[str]) -> int:
@@ -121,4 +125,55 @@ def _add_plugins(verbs: Any) -> None:
         try:
             point.load().add_parser(verbs)
         except Exception as error:
-            unavailable.add_parser(verbs, name, point.value, error)
+            add_unavailable(verbs, name, point.value, error)
+
+
+# ---- how a command ends: with an exit code and, where it could not be done, one line on stderr -----------
+
+
+def _exit_code_of(command: Callable[[], int], name: str) -> int:
+    """Do what a command does and return its exit code; errors are written to stderr, after ``name``."""
+    try:
+        give_back()
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+        if sys.stdout is None:
+            return _told(name, "error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+        code = command()
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _told(name, f"error: {error}", WRONG)
+    except KeyboardInterrupt:
+        return _told(f"\n{name}", "interrupted", INTERRUPTED)
+    except OSError as error:
+        return _told(name, *_reason(error))
+
+
+def _reason(error: OSError) -> tuple[str, int]:
+    """Return the line and the exit code for an error that no command expected: mostly that of stdout."""
+    broken = _error_of_stdout("\n")  # what failed may be lost: one more line tells
+    if broken is None:
+        return f"error: {error}", FAILED
+    if isinstance(broken, BrokenPipeError):
+        return "whoever read stdout has left", NO_READER
+    return f"error: stdout cannot be written: {broken.strerror}", FAILED
+
+
+def _error_of_stdout(text: str = "") -> OSError | None:
+    """Write all that waits for stdout, and ``text``; return what hinders that; prevent another attempt."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would, as it exits
+        return error
+    return None
+
+
+def _told(name: str, text: str, code: int) -> int:
+    if sys.stdout is not None:
+        _error_of_stdout()
+    with suppress(OSError):  # there is no reader
+        print(f"{name}: {text}", file=sys.stderr, flush=True)
+    return code

@@ -20,15 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from territorial.cli import options, warm
-from territorial.cli.machine import machine, revision, versions
-from territorial.cli.option_names import explained
-from territorial.cli.options import SEED_LIMIT, UsageError
+from territorial.cli import options
+from territorial.cli.machine import provenance
+from territorial.cli.options import SEED_LIMIT, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame
 from territorial.jit import warmup
+from territorial.jit.cache import CACHE_DIR
+from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import MAX_FRAMES
 
 EXAMPLES = """\
@@ -57,7 +58,7 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--seconds",
-        type=options.seconds,
+        type=options.number_of("seconds", 0.1, 3600),
         default=16.0,
         metavar="S",
         help="seconds of measuring; starting up adds a few; 0.1 to 3600 (default 16)",
@@ -94,7 +95,7 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     options.check_json(parsed)
     if parsed.warmup:
-        return warm.run(parsed)
+        return _warm_up(parsed, config)
     seats = options.seats_of(parsed, config)
     frames = parsed.frames if parsed.observe else None
     setting = BenchSetting(config, seats, parsed.num_games, parsed.threads, parsed.seed, frames)
@@ -120,7 +121,7 @@ class BenchSetting:
 
     def game(self) -> VecGame:
         """Return a batch that replaces ended games, at the beginning."""
-        try:
+        with blamed_on("", ValueError):  # such as a map that has no room for all spawns
             game = VecGame(
                 self.config,
                 num_games=self.num_games,
@@ -130,8 +131,6 @@ class BenchSetting:
                 observe=self.frames is not None,
                 frames=self.frames or 0,
             )
-        except ValueError as error:  # such as a map that has no room for all spawns
-            raise UsageError(str(error)) from None
         game.reset(seeds=[(self.seed + k) % SEED_LIMIT for k in range(self.num_games)])
         return game
 
@@ -143,11 +142,8 @@ def measure(setting: BenchSetting, seconds: float) -> dict[str, Any]:
     game = spread_out(setting.game())
     chunks = [_rates(game, seconds / CHUNKS, chunk + 1) for chunk in range(CHUNKS)]
     samples = {name: [chunk[name] for chunk in chunks] for name in RATES}
-    return {
-        "revision": revision(),
-        "versions": versions(),
+    return provenance() | {
         "rules_version": RULES_VERSION,
-        "machine": machine(),
         "config": setting.config.to_dict(),
         "config_digest": setting.config.hexdigest,
         "line_up": options.lineup_name(setting.seats),
@@ -213,3 +209,46 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append(f"{title + ' a second':24}{result[name]:>14,.0f}  ({spread})")
     lines.append(f"{'memory of a game':24}{result['bytes_per_game'] / 1024:>14,.0f} KB")
     return "\n".join(lines)
+
+
+# ---- compiling ahead -------------------------------------------------------------------------------
+
+
+def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
+    """Compile, and say how long it took and where the result lies."""
+    started = time.perf_counter()
+    with warmup.progress("territorial: compiling"):
+        compile_everything(config)
+    seconds = time.perf_counter() - started
+    result = {
+        "seconds": seconds,
+        "compile_s": warmup.compile_seconds(),
+        "compiles": JIT_ENABLED,
+        "cache_dir": str(CACHE_DIR),
+    }
+    options.report(parsed, _warm_text(result), result)
+    return 0
+
+
+def _warm_text(result: dict[str, Any]) -> str:
+    if not result["compiles"]:
+        return "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
+    # Blanks at the end: progress may have left a line on the terminal.
+    return "\n".join(
+        (
+            f"all is compiled, which took {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()),
+            f"cache: {result['cache_dir']}",
+            "It is made anew when the sources or the processor change, and is safe to delete.",
+        )
+    )
+
+
+def compile_everything(config: GameConfig) -> None:
+    """Call every compiled function once, in the form in which the engine calls it."""
+    game = VecGame(config, 1, seats=["champion-1", *["agent"] * (config.num_players - 1)])
+    game.reset()
+    game.step(np.zeros((1, config.num_players, 2), np.int64))
+    game.tick(0)
+    game.digest(0)
+    game.fronts(0)
+    game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())

@@ -7,14 +7,14 @@ import sys
 import time
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from territorial.cli import options
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.datasets import Dataset
+from territorial.evaluation.progress import ProgressLine
 from territorial.files.atomic import check_unused, own_file
-from territorial.files.locks import InUseError, one_writer
+from territorial.files.locks import one_writer
 from territorial.jit.warmup import progress
 
 EXAMPLES = """\
@@ -103,16 +103,21 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
     torch.set_num_threads(1)
     given = vars(parsed) | {"size": parsed.network_size}
     started = time.process_time()
-    shown = CloneProgress(parsed.epochs, data.manifest.rows, sys.stderr)
+    line = ProgressLine(sys.stderr)
+
+    def show(epoch: int, rows: int, loss: float) -> None:
+        of_rows = f"{rows:,} of some {data.manifest.rows:,} rows"
+        line.show(f"epoch {epoch} of {parsed.epochs}, {of_rows}, loss {loss:.3f}")
+
     folder, recipe = Path(parsed.folder), data.manifest.recipe
     try:
-        with one_writer(folder / WRITER):
+        with blamed_on("", ValueError), blamed_on("CLONE"), one_writer(folder / WRITER):
             for name in (SETTINGS, WEIGHTS, NETWORK):
                 own_file(folder / name)
             check_unused(folder, (WEIGHTS, NETWORK, CHECKPOINTS), SETTINGS)
             settings = CloneSettings(**{field.name: given[field.name] for field in fields(CloneSettings)})
             cloning = Cloning(data, settings, folder)
-            agreement = cloning.run(shown.show)
+            agreement = cloning.run(show)
             cloning.policy.save(folder / WEIGHTS)
             report = cloning.policy.export(
                 folder / NETWORK,
@@ -120,16 +125,8 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
                 num_candidates=recipe.num_candidates,
                 least_equal=0.0,
             )
-    except InUseError as error:
-        raise UsageError(
-            f"argument CLONE: {parsed.folder!r}: another process clones there ({error.holder})"
-        ) from None
-    except OSError as error:
-        raise UsageError(f"argument CLONE: {error.filename!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     finally:
-        shown.close()
+        line.close()
     result = {
         "folder": parsed.folder,
         "settings": asdict(settings),
@@ -143,32 +140,5 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
 
 def dataset_in(folder: str) -> Dataset:
     """Return a data set; UsageError for a folder without one."""
-    try:
+    with blamed_on("DATASET", ValueError):
         return Dataset(folder)
-    except OSError as error:
-        raise UsageError(f"argument DATASET: {folder!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"argument DATASET: {error}") from None
-
-
-class CloneProgress:
-    """The line that says how far ``epochs`` over so many ``rows`` are."""
-
-    def __init__(self, epochs: int, rows: int, stream: TextIO) -> None:
-        self._epochs, self._rows, self._stream = epochs, rows, stream
-        self._is_terminal = stream.isatty()
-        self._shown, self._is_open = time.monotonic(), False
-
-    def show(self, epoch: int, rows: int, loss: float) -> None:
-        """Print the line if it is time to."""
-        now = time.monotonic()
-        if now - self._shown < (0.2 if self._is_terminal else 2.0):
-            return
-        self._shown, self._is_open = now, self._is_terminal
-        text = f"epoch {epoch} of {self._epochs}, {rows:,} of some {self._rows:,} rows, loss {loss:.3f}"
-        print(f"{text:78}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
-
-    def close(self) -> None:
-        """End the line."""
-        if self._is_open:
-            print(file=self._stream)

@@ -7,12 +7,11 @@ import sys
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.options import blamed_on, explained
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.datasets.manifest import DatasetManifest
-from territorial.evaluation.pool import PlayingError
+from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
 from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
@@ -41,7 +40,12 @@ def add_parser(verbs: Any) -> None:
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
     _add_row_options(parser)
-    options.add_processes_option(parser)
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, MOST_PROCESSES),
+        metavar="N",
+        help="worker processes that play the games; 1 to 1024 (default: the usable cores)",
+    )
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
@@ -99,7 +103,11 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_folder("FOLDER", parsed.folder)
     progress = Progress(parsed.games, None, sys.stderr)
     try:
-        with options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"):
+        with (
+            options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"),
+            blamed_on("", ValueError),
+            blamed_on("FOLDER", DatasetError),
+        ):
             manifest = make(
                 parsed.folder,
                 config,
@@ -117,12 +125,6 @@ def run(parsed: argparse.Namespace) -> int:
     except PlayingError as error:
         print(f"territorial dataset: {error}\nthe same command resumes", file=sys.stderr)
         return 1
-    except DatasetError as error:
-        raise UsageError(f"argument FOLDER: {error}") from None
-    except OSError as error:
-        raise UsageError(f"argument FOLDER: {error.filename!r}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     finally:
         progress.close()
     _report(parsed, manifest)

@@ -12,18 +12,14 @@ from typing import Any, TextIO
 
 from territorial._interrupts import INTERRUPTED
 from territorial.cli import options
-from territorial.cli.machine import machine, revision, versions
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.machine import provenance
+from territorial.cli.options import blamed_on, explained
 from territorial.config.fields import describe
-from territorial.config.land_mask import LandMask
-from territorial.evaluation.time_left import time_left
+from territorial.evaluation.progress import time_left
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
-from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS
-from territorial.evolution.saved import STYLE, settings_values
+from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
 from territorial.evolution.settings import MAPS, TRAINING_MAPS
 from territorial.files.cores import usable_cores
-from territorial.files.locks import InUseError
 
 EXAMPLES = """\
   territorial evolve upstart
@@ -55,7 +51,7 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--minutes",
-        type=_minutes,
+        type=options.number_of("minutes", 0.001, 100_000),
         default=math.inf,
         metavar="X",
         help=explained(
@@ -104,17 +100,6 @@ def _add_population_options(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _minutes(text: str) -> float:
-    """Return a time from 0.001 to 100000 minutes."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0.001 <= number <= 100_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes from 0.001 to 100000")
-    return number
-
-
 def run(parsed: argparse.Namespace) -> int:
     """Evolve, and report the style; exit code 130 if it was interrupted."""
     options.check_json(parsed)
@@ -122,7 +107,10 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_folder("FOLDER", parsed.folder)
     progress = EvolutionProgress(parsed.generations, parsed.minutes, sys.stderr)
     try:
-        with options.enough_memory("--height, --width, --num-players", options.size_of(settings.config)):
+        with (
+            options.enough_memory("--height, --width, --num-players", options.size_of(settings.config)),
+            blamed_on("FOLDER", ValueError),
+        ):
             evolution = evolve(
                 parsed.folder,
                 settings,
@@ -130,14 +118,6 @@ def run(parsed: argparse.Namespace) -> int:
                 threads=parsed.threads or usable_cores(),
                 on_generation=progress.show,
             )
-    except InUseError as error:
-        raise UsageError(
-            f"argument FOLDER: {parsed.folder!r}: another process evolves there ({error.holder})"
-        ) from None
-    except ValueError as error:
-        raise UsageError(f"argument FOLDER: {error}") from None
-    except OSError as error:
-        raise UsageError(f"argument FOLDER: {error.filename!r}: {error.strerror}") from None
     except KeyboardInterrupt:
         print(f"\nterritorial evolve: interrupted\n{progress.kept}", file=sys.stderr)
         return INTERRUPTED
@@ -147,12 +127,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _settings(parsed: argparse.Namespace) -> EvolutionSettings:
     """Return what the options ask for; UsageError if that cannot be."""
-    config = options.config_of(parsed)
-    if "num_maps" not in dict(parsed.assignments) and not isinstance(parsed.map, LandMask):
-        config = config.replace(num_maps=MAPS)
+    config = options.config_of(parsed, MAPS)
     if parsed.map_seed is None:
         config = config.replace(map_seed=TRAINING_MAPS)
-    try:
+    with blamed_on("", ValueError):
         return EvolutionSettings(
             config=config,
             opponents=parsed.opponents,
@@ -160,8 +138,6 @@ def _settings(parsed: argparse.Namespace) -> EvolutionSettings:
             seed=parsed.seed,
             **{field: getattr(parsed, field) for field in POPULATION},
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
@@ -179,10 +155,7 @@ def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
 
 def _result(evolution: Evolution, processor_seconds: float) -> dict[str, Any]:
     """Return all that was found as values that JSON has, with the code and the machine that it is of."""
-    return {
-        "revision": revision(),
-        "versions": versions(),
-        "machine": machine(),
+    return provenance() | {
         "processor_seconds": processor_seconds,
         "settings": settings_values(evolution.settings),
         "style": evolution.best.to_dict(),

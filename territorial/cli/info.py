@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import Field, fields
+from dataclasses import fields
 from typing import Any
 
 from territorial import bots
 from territorial.cli import maps, memory, observation, options
 from territorial.cli.machine import machine, versions
-from territorial.config import MAP_KINDS, GameConfig
+from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
@@ -75,6 +75,8 @@ def gather(config: GameConfig) -> dict[str, Any]:
 
 
 def _text(result: Mapping[str, Any]) -> str:
+    specs = fields(EnvOptions)
+    none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
     compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
     parts = {
         "versions": {
@@ -84,30 +86,18 @@ def _text(result: Mapping[str, Any]) -> str:
         },
         "machine": result["machine"],
         "compiled code": {result["cache_dir"]: compiled},
-        f"config {result['config_digest']}": _describe_config(result["config"]),
-        "options of environments": _describe_options(),
+        f"config {result['config_digest']}": {
+            name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
+        },
+        "options of environments": {
+            spec.name: f"{spec.default!s:<24} {describe(spec)}{none.get(spec.name, '')}" for spec in specs
+        },
         "bots": result["bots"],
         "line-ups": {name: _count(seats) for name, seats in result["line_ups"].items()},
         "maps": {"kinds": ", ".join(result["map_kinds"]), "lands": ", ".join(result["lands"])},
     }
-    return "\n\n".join(f"{title}\n{_lines(rows)}" for title, rows in parts.items())
-
-
-def _lines(rows: Mapping[str, Any]) -> str:
-    width = max(len(name) for name in rows)
-    return "\n".join(f"  {name:{width}}  {value}" for name, value in rows.items())
-
-
-def _describe_config(config: Mapping[str, Any]) -> dict[str, str]:
-    return {name: f"{value!s:<24} {options.describe_field(name)}" for name, value in config.items()}
-
-
-def _describe_options() -> dict[str, str]:
-    return {spec.name: f"{spec.default!s:<24} {describe(spec)}{_none(spec)}" for spec in fields(EnvOptions)}
-
-
-def _none(spec: Field[Any]) -> str:
-    return f"; None: {spec.metadata['none']}" if spec.default is None else ""
+    tables = {title: [(name, str(value)) for name, value in rows.items()] for title, rows in parts.items()}
+    return "\n\n".join(f"{title}\n{options.aligned(rows)}" for title, rows in tables.items())
 
 
 def _count(seats: list[str]) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.league.charts import draw_league, label, order_of
 from territorial.league.league import League, named
 from territorial.snapshots.checkpoints import Checkpoints, DamagedCheckpointsError
@@ -49,7 +48,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.plots:
         options.check_folder("--plots", parsed.plots)
     league, where = league_of(Path(parsed.path))
-    plots = _draw(league, parsed.plots) if parsed.plots else []
+    with blamed_on("--plots", ImportError):
+        plots = draw_league(league, Path(parsed.plots)) if parsed.plots else []
     lines = [text_of(league, where, parsed.top), *(f"plot: {path}" for path in plots)]
     if parsed.plots and not plots:
         lines.append("no plots: no game has ended yet")
@@ -60,19 +60,13 @@ def run(parsed: argparse.Namespace) -> int:
 def league_of(path: Path) -> tuple[League, Path]:
     """Return the league of a run as of its newest complete checkpoint, or of a file, and where it was."""
     if path.is_dir():
-        try:
+        with blamed_on("RUN", DamagedCheckpointsError):
             latest = Checkpoints(path / "checkpoints").latest() if (path / "checkpoints").is_dir() else None
-        except DamagedCheckpointsError as error:
-            raise UsageError(f"argument RUN: {error}") from None
         if latest is None:
             raise UsageError(f"argument RUN: there is no complete checkpoint in {str(path)!r}")
         path = latest / FILE
-    try:
+    with blamed_on("RUN", ValueError, ImportError):
         return League.load(path), path
-    except OSError as error:
-        raise UsageError(f"argument RUN: {str(path)!r}: {error.strerror}") from None
-    except (ValueError, ImportError) as error:
-        raise UsageError(f"argument RUN: {error}") from None
 
 
 def text_of(league: League, where: Path, most: int = 30) -> str:
@@ -126,12 +120,3 @@ def result_of(league: League) -> dict[str, Any]:
         "snapshots": [vars(one) for one in league.snapshots.values()],
         "history": league.history,
     }
-
-
-def _draw(league: League, folder: str) -> list[Path]:
-    try:
-        return draw_league(league, Path(folder))
-    except ImportError as error:
-        raise UsageError(f"argument --plots: {error}") from None
-    except OSError as error:
-        raise UsageError(f"argument --plots: {error.filename!r}: {error.strerror}") from None

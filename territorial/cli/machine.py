@@ -42,6 +42,11 @@ def revision() -> dict[str, Any] | None:
     return {"commit": commit, "date": date, "clean": not changed}
 
 
+def provenance() -> dict[str, Any]:
+    """Return the code and the machine that a result is of, as values that JSON has."""
+    return {"revision": revision(), "versions": versions(), "machine": machine()}
+
+
 def _git(*arguments: str) -> str:
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

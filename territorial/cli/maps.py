@@ -5,23 +5,27 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from math import isqrt
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from territorial import maps
 from territorial.cli import options
-from territorial.cli.map_catalogue import catalogue, catalogue_text
-from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.config.map_names import KINDS, LANDS, MapName, Terrain, parse_map_name
+from territorial.config.map_names import KINDS, LANDS, MapKind, Terrain, parse_map_name
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.evaluation.progress import ProgressLine
+from territorial.maps.lands import LAND_SIDE, resized
 from territorial.maps.regions import label_regions
-from territorial.render import write_png
+from territorial.render import owner_colors, write_png
 from territorial.render.figures import percent
+from territorial.render.text import capital_height, text_width
+from territorial.render.text import draw_text as write_text
 
 EXAMPLES = """\
   territorial info maps                     list all kinds, options and lands
@@ -36,10 +40,17 @@ EXAMPLES = """\
 MAX_COUNT = 100
 PREVIEW_COLUMNS = 100
 """At most; a narrower terminal gets a smaller preview."""
+TILE_PIXELS = 256
+"""About the longer side of a map in a picture."""
+_PAPER, _INK, _FAINT = (24, 28, 36), (226, 228, 232), (150, 156, 166)
+_OUT_OF_PLAY = (122, 118, 106)
+_GAP = 12
+_SIZE = 20  # of letters, in pixels: they are read where five maps are as wide as a page
+_LINE = 24
+_HALF_BLOCKS = " ▀▄█"
+_SIGNS = "#."
 
-
-PROGRESS_SECONDS = 2.0
-"""From one line of progress to the next."""
+Image = npt.NDArray[np.uint8]
 
 
 class Shown(NamedTuple):
@@ -137,9 +148,7 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
     """Refuse what cannot be done before time is spent on it."""
     options.check_json(parsed)
     if parsed.picture is not None:
-        if not parsed.picture.lower().endswith(".png"):
-            raise UsageError(f"argument --picture: {parsed.picture!r} must end in .png")
-        options.check_writable("--picture", parsed.picture, options.PICTURE)
+        options.check_picture("--picture", parsed.picture)
     if parsed.export is not None:
         if (count := len(parsed.maps) * parsed.num_maps) != 1:
             raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
@@ -155,46 +164,36 @@ def _check_arguments(parsed: argparse.Namespace) -> None:
 
 def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     """Return the maps that were asked for; one of every kind and land if none is named."""
-    shown, due = list[Shown](), time.perf_counter() + PROGRESS_SECONDS
+    shown, line = list[Shown](), ProgressLine(sys.stderr)
     for text in parsed.maps or [*KINDS, *LANDS]:
         for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
             _check_room(parsed.num_players, one)
             shown.append(one)
-            if time.perf_counter() > due:
-                due = time.perf_counter() + PROGRESS_SECONDS
-                print(f"{len(shown)} maps made, now making {one.name}", file=sys.stderr, flush=True)
+            line.show(f"{len(shown)} maps made, now making {one.name}")
+    line.close()
     return shown
 
 
 def _file(parsed: argparse.Namespace, path: str) -> Shown:
     unreachable: Literal["block", "refuse"] = "block" if parsed.block_unreachable else "refuse"
-    try:
+    with blamed_on("MAP", ValueError):
         land = maps.load(path, threshold=parsed.threshold, unreachable=unreachable)
-    except OSError as error:
-        raise UsageError(f"argument MAP: {path!r} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"argument MAP: {error}") from None
     return Shown(path, None, land, land, "water")
 
 
 def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
     """Yield ``--num-maps`` maps of a kind, or the one of a land."""
     size = parsed.height or GameConfig().height, parsed.width or GameConfig().width
-    try:
+    with blamed_on("MAP", ValueError):
         name = parse_map_name(text)
         if not name.kind.is_generated:
             whole, land = (maps.land(text, *size, connected=connected) for connected in (False, True))
             yield Shown(str(name), None, whole, land, name.kind.terrain)
             return
         for i in range(parsed.num_maps):
-            yield _generated(name, size, (parsed.map_seed + i) % options.SEED_LIMIT)
-    except ValueError as error:
-        raise UsageError(f"argument MAP: {error}") from None
-
-
-def _generated(name: MapName, size: tuple[int, int], seed: int) -> Shown:
-    whole = maps.generate(str(name), *size, seed, connected=False)
-    return Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
+            seed = (parsed.map_seed + i) % options.SEED_LIMIT
+            whole = maps.generate(str(name), *size, seed, connected=False)
+            yield Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
 
 
 def _check_room(num_players: int | None, one: Shown) -> None:
@@ -224,19 +223,12 @@ def _facts(one: Shown) -> dict[str, Any]:
 
 
 def _write_files(parsed: argparse.Namespace, shown: Sequence[Shown]) -> None:
-    try:
-        if parsed.picture is not None:
-            write_png(parsed.picture, draw_sheet([_tile(one) for one in shown]))
-        if parsed.export is not None:
+    if parsed.picture is not None:
+        with blamed_on("--picture"):
+            write_png(parsed.picture, draw_sheet(shown))
+    if parsed.export is not None:
+        with blamed_on("--export"):
             maps.save(shown[0].land, parsed.export)
-    except OSError as error:
-        raise UsageError(f"{error.filename!r} cannot be written: {error.strerror}") from None
-
-
-def _tile(one: Shown) -> MapTile:
-    facts = _facts(one)
-    seed = "" if one.seed is None else f"seed {one.seed}, "
-    return MapTile(one.whole, one.land, one.terrain, (one.name, f"{seed}{facts['land_percent']}% in play"))
 
 
 def _text(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> str:
@@ -257,3 +249,128 @@ def _facts_text(facts: Mapping[str, Any]) -> str:
         f"{facts['name']}{seed}: {facts['height']} x {facts['width']}, {facts['land_cells']:,} cells of land "
         f"({facts['land_percent']} %){lost}, room for {facts['spawns']:,} spawns, digest {facts['digest']}"
     )
+
+
+# ---- the list of all maps ------------------------------------------------------------------------------
+
+
+def catalogue() -> dict[str, Any]:
+    """Return all kinds and lands, as values that JSON has."""
+    return {
+        "kinds": [
+            {"name": name, "idea": kind.idea, "terrain": kind.terrain, "options": _options_of(kind)}
+            for name, kind in KINDS.items()
+        ],
+        "lands": [
+            {"name": name, "idea": kind.idea, "options": _options_of(kind)} | _land_facts(name)
+            for name, kind in LANDS.items()
+        ],
+    }
+
+
+def _options_of(kind: MapKind) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": option.name,
+            "default": option.shown(option.default),
+            "allowed": option.allowed,
+            "meaning": option.meaning,
+        }
+        for option in kind.options
+    ]
+
+
+def _land_facts(name: str) -> dict[str, float]:
+    whole, land = maps.land(name, connected=False).num_land, maps.land(name).num_land
+    return {
+        "land_percent": float(percent(whole, LAND_SIDE**2)[:-1]),
+        "in_play_percent": float(percent(land, LAND_SIDE**2)[:-1]),
+        "in_play_percent_of_land": float(percent(land, whole)[:-1]),
+    }
+
+
+def catalogue_text(result: Mapping[str, Any]) -> str:
+    """Return what :func:`catalogue` says as lines to read."""
+    kinds = [
+        f"  {kind['name']:13} {kind['idea']}" + "".join(_option_text(option) for option in kind["options"])
+        for kind in result["kinds"]
+    ]
+    lands = [
+        f"  {land['name']:13} {land['in_play_percent']:5.1f} %  {land['in_play_percent_of_land']:5.1f} %   "
+        f"{land['idea']}"
+        for land in result["lands"]
+    ]
+    return "\n".join(
+        [
+            "kinds, generated from a seed in any size; options follow with their defaults (islands:count=6)",
+            *kinds,
+            "",
+            "lands of the real world, kept at 256 x 256. Nobody has boats, so only the largest region is in",
+            "play: the figures say how much that is of the map, and of its land",
+            *lands,
+            f"  {'all of them':13} have an option" + _option_text(result["lands"][0]["options"][0]),
+            "",
+            "mixes: in 3*lakes + europe, three games of four are on lakes; files: white pixels are land.",
+            "`territorial info maps NAME` shows one; docs/maps.md explains all of it.",
+        ]
+    )
+
+
+def _option_text(option: Mapping[str, Any]) -> str:
+    """Return the line about an option, and the end of the line before it."""
+    default = f"{option['name']}={option['default']}"
+    return f"\n  {'':13}   {default:13}  {option['meaning']}; {option['allowed']}"
+
+
+# ---- pictures, in pixels and in letters ----------------------------------------------------------------
+
+
+def draw_sheet(tiles: Sequence[Shown]) -> Image:
+    """Return an RGB picture, uint8 (h, w, 3), of maps in rows; land out of play is darker."""
+    pictures = [_draw_tile(tile) for tile in tiles]
+    height, width = (max(picture.shape[axis] for picture in pictures) for axis in (0, 1))
+    columns = max(1, isqrt(3 * len(tiles) // 2))
+    rows = -(-len(tiles) // columns)
+    sheet = _paper(rows * (height + _GAP) + _GAP, columns * (width + _GAP) + _GAP)
+    for i, picture in enumerate(pictures):
+        top, left = _GAP + i // columns * (height + _GAP), _GAP + i % columns * (width + _GAP)
+        sheet[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+    return sheet
+
+
+def _draw_tile(tile: Shown) -> Image:
+    scale = max(1, TILE_PIXELS // max(tile.land.height, tile.land.width))
+    neutral, blocked = owner_colors(0, tile.terrain)[[0, 255]]
+    cells = np.where(tile.land.to_array(), 2, tile.whole.to_array())
+    colors = np.array([blocked, _OUT_OF_PLAY, neutral], np.uint8)
+    board = colors[cells].repeat(scale, axis=0).repeat(scale, axis=1)
+    seed = "" if tile.seed is None else f"seed {tile.seed}, "
+    lines = tile.name, f"{seed}{percent(tile.land.num_land, tile.land.height * tile.land.width)} in play"
+    width = max(board.shape[1], *(text_width(line, _SIZE) for line in lines))
+    picture = _paper(board.shape[0] + len(lines) * _LINE + _GAP // 2, width)
+    picture[: board.shape[0], : board.shape[1]] = board
+    for i, line in enumerate(lines):
+        baseline = board.shape[0] + _GAP // 2 + i * _LINE + capital_height(_SIZE)
+        write_text(picture, baseline, 0, line, _INK if i == 0 else _FAINT, _SIZE)
+    return picture
+
+
+def _paper(height: int, width: int) -> Image:
+    return np.full((height, width, 3), _PAPER, np.uint8)
+
+
+def draw_text(land: LandMask, columns: int, encoding: str | None) -> str:
+    """Return the map as text at most ``columns`` wide: two cells a character, or one where that cannot be.
+
+    A cell that stands for several is land if half of them are.
+    """
+    width = min(columns, land.width)
+    height = max(1, land.height * width // land.width)
+    try:
+        _HALF_BLOCKS.encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        cells = resized(land.to_array(), max(1, height // 2), width)
+        return "\n".join("".join(_SIGNS[cell] for cell in row) for row in cells.astype(int).tolist())
+    cells = resized(land.to_array(), height + height % 2, width).astype(np.int64)
+    halves = cells[::2] + 2 * cells[1::2]
+    return "\n".join("".join(_HALF_BLOCKS[half] for half in row).rstrip() for row in halves.tolist())

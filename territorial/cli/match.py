@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import EntryPoint
 from typing import Any
 
-from territorial.cli import cluster, options, snapshots
-from territorial.cli.machine import machine, revision, versions
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli import options, snapshots
+from territorial.cli.machine import provenance
+from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
-from territorial.evaluation.pool import MOST_PROCESSES
+from territorial.evaluation.pool import MOST_PROCESSES, Play
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
-from territorial.league import SnapshotError
+from territorial.league import SnapshotError, SnapshotStore
 
+JOINED = EntryPoint("joined", "rllib_adapters.league.evaluation:joined", "territorial.cli")
+"""What joins a cluster; it needs the extra "rllib", and is loaded where ``--address`` is given."""
 EXAMPLES = """\
   territorial match
   territorial match --seats levels-1 --games 200 --set handicap=true
@@ -74,24 +76,11 @@ def add_parser(verbs: Any) -> None:
         help="worker processes that play the games; 1 to 1024 (default: the usable cores, or with --address "
         "all of the cluster)",
     )
-    cluster.add_option(parser)
+    options.add_address_option(parser)
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
     parser.set_defaults(run=run)
-
-
-def config_of(parsed: argparse.Namespace) -> GameConfig:
-    """Return the config that the options describe, with MAPS maps if they leave that open."""
-    if "num_maps" not in dict(parsed.assignments):
-        try:
-            several = argparse.Namespace(
-                **{**vars(parsed), "assignments": [*parsed.assignments, ("num_maps", MAPS)]}
-            )
-            return options.config_of(several)
-        except UsageError:  # a custom map is the only one
-            pass
-    return options.config_of(parsed)
 
 
 # ---- a match, from options to report ---------------------------------------------------------------
@@ -103,8 +92,10 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.records is not None:
         options.check_writable("--records", parsed.records)
     if parsed.plots is not None:
-        _check_plots(parsed.plots)
-    config = config_of(parsed)
+        with blamed_on("--plots", ImportError):
+            check_matplotlib()
+        options.check_folder("--plots", parsed.plots)
+    config = options.config_of(parsed, MAPS)
     try:
         ranking = _ranking(parsed, config)
     except StoppedError as stopped:
@@ -117,28 +108,46 @@ def _ranking(parsed: argparse.Namespace, config: GameConfig) -> Ranking:
     size = f"games of {options.size_of(config)}"
     is_lineup = parsed.seats is None or parsed.seats in LINEUPS
     names = [] if is_lineup else [name.strip() for name in parsed.seats.split(",")]
+    with (
+        options.enough_memory("--height, --width, --num-players", size),
+        blamed_on("", ValueError, SnapshotError),
+        blamed_on("--records", ResultsError),
+        _where_games_play(parsed) as (play, open_store),
+    ):
+        return match(
+            parsed.seats if is_lineup else snapshots.players_of(parsed, names, open_store),
+            config,
+            games=parsed.games,
+            deal=parsed.deal,
+            code=snapshots.code_of(parsed, names),
+            seed=parsed.seed,
+            out=parsed.records,
+            processes=parsed.processes,
+            play=play,
+        )
+
+
+@contextmanager
+def _where_games_play(
+    parsed: argparse.Namespace,
+) -> Iterator[tuple[Play | None, Callable[[str], SnapshotStore]]]:
+    """Within the block, games can be played where ``--address`` says, and stores be opened for that.
+
+    None stands for processes of this machine. UsageError if there is no cluster.
+    """
+    if parsed.address is None:
+        yield None, SnapshotStore
+        return
     try:
-        with (
-            options.enough_memory("--height, --width, --num-players", size),
-            cluster.games_of(parsed) as where,
-        ):
-            return match(
-                parsed.seats if is_lineup else snapshots.players_of(parsed, names, where.store),
-                config,
-                games=parsed.games,
-                deal=parsed.deal,
-                code=snapshots.code_of(parsed, names),
-                seed=parsed.seed,
-                out=parsed.records,
-                processes=parsed.processes,
-                play=where.play,
-            )
-    except ResultsError as error:
-        raise UsageError(f"argument --records: {error}") from None
-    except OSError as error:
-        raise UsageError(f"argument --records: {error.filename!r}: {error.strerror}") from None
-    except (ValueError, SnapshotError) as error:
-        raise UsageError(str(error)) from None
+        joined = JOINED.load()
+    except ImportError as error:
+        raise UsageError(
+            f"argument --address: a cluster needs Ray: pip install 'territorial-env[rllib]' ({error})"
+        ) from None
+    with ExitStack() as stack:
+        with blamed_on("--address"):
+            found = stack.enter_context(joined(parsed.address, parsed.processes))
+        yield found
 
 
 def _reported(parsed: argparse.Namespace, ranking: Ranking, code: int, why: str) -> int:
@@ -162,27 +171,7 @@ def _kept(parsed: argparse.Namespace, ranking: Ranking) -> str:
 
 def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
     """Print the tables, draw the plots and write the JSON that were asked for."""
-    plots = [] if parsed.plots is None else _draw(parsed.plots, ranking)
+    with blamed_on("--plots"):
+        plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
     text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-    options.report(parsed, text, partial(_result, ranking))
-
-
-def _result(ranking: Ranking) -> dict[str, Any]:
-    """Return the ranking as values that JSON has, with the code and the machine that it is of."""
-    return {"revision": revision(), "versions": versions(), "machine": machine(), **ranking.to_dict()}
-
-
-def _check_plots(folder: str) -> None:
-    """Raise UsageError if there can be no plots in ``folder``, before time is spent on what they show."""
-    try:
-        check_matplotlib()
-    except ImportError as error:
-        raise UsageError(f"argument --plots: {error}") from None
-    options.check_folder("--plots", folder)
-
-
-def _draw(folder: str, ranking: Ranking) -> list[Path]:
-    try:
-        return ranking.draw(folder)
-    except OSError as error:
-        raise UsageError(f"argument --plots: {error.filename!r}: {error.strerror}") from None
+    options.report(parsed, text, lambda: provenance() | ranking.to_dict())

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.text_tables import aligned
+from territorial.cli.options import aligned, blamed_on
 from territorial.memory.plan import PHASES, BudgetError, Item, Plan, in_mb
 from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup
@@ -95,18 +95,10 @@ def setup_of(parsed: argparse.Namespace) -> Setup:
     """Return the setup of the file, if one is given, with the options in place of its fields."""
     given = {name: getattr(parsed, name) for name in Setup.__dataclass_fields__}
     changes = {name: value for name, value in given.items() if value is not None}
-    try:
+    with blamed_on("--config", TypeError, ValueError):
         base = Setup.read(parsed.config) if parsed.config else Setup()
-    except OSError as error:
-        raise options.UsageError(
-            f"argument --config: {parsed.config!r} cannot be read: {error.strerror}"
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise options.UsageError(f"argument --config: {error}") from None
-    try:
+    with blamed_on("", ValueError):
         return dataclasses.replace(base, **changes)
-    except ValueError as error:
-        raise options.UsageError(str(error)) from None
 
 
 def size(text: str) -> int:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.option_names import explained
-from territorial.cli.text_tables import aligned, in_bytes
+from territorial.cli.options import aligned, explained
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABLES, Column, ObsLayout, columns
 from territorial.observation.pair_columns import OWN, PAIR_TABLES, TEAM_PAIRS, PairColumn, pair_columns
@@ -70,20 +69,15 @@ def _add_layout_options(parser: argparse.ArgumentParser) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Print it."""
     options.check_json(parsed)
-    layout = _layout_of(parsed)
-    result = explain(layout)
-    options.report(parsed, _text(layout, result), result)
-    return 0
-
-
-def _layout_of(parsed: argparse.Namespace) -> ObsLayout:
-    """Return the layout that the options describe."""
-    return ObsLayout(
+    layout = ObsLayout(
         height=parsed.height or parsed.side,
         width=parsed.width or parsed.side,
         num_players=parsed.num_players,
         frames=parsed.frames,
     )
+    result = explain(layout)
+    options.report(parsed, _text(layout, result), result)
+    return 0
 
 
 def explain(layout: ObsLayout) -> dict[str, Any]:
@@ -114,7 +108,7 @@ def _text(layout: ObsLayout, result: dict[str, Any]) -> str:
     step_bytes = sum(array["bytes"] for array in result["arrays"] if array["name"] != "terrain")
     parts = [
         f"The observation of one game with all its agents, version {layout.version}: "
-        f"{_size_of(layout)}.\n{in_bytes(step_bytes)} a step; terrain comes once a game. "
+        f"{_size_of(layout)}.\n{step_bytes:,} bytes a step; terrain comes once a game. "
         "docs/observation.md explains every bit.",
         "arrays\n" + "\n".join(_array_text(array) for array in result["arrays"]),
     ]
@@ -157,6 +151,5 @@ def pair_rows(table: Sequence[PairColumn]) -> list[tuple[str, ...]]:
 
 
 def letters(shape: Sequence[object]) -> str:
-    """Return a shape as text, such as (P, C); () for a single number."""
-    inside = ", ".join(map(str, shape))
-    return f"({inside},)" if len(shape) == 1 else f"({inside})"
+    """Return a shape as text, such as (P, C)."""
+    return str(tuple(shape)).replace("'", "")

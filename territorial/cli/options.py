@@ -1,4 +1,9 @@
-"""Options that several verbs share; those of a game's config are made from the fields of GameConfig."""
+"""Options that several verbs share, what they mean, and how results are reported.
+
+Those of games are made from the fields of GameConfig. One option name has one meaning in all verbs, and one
+thing has one name. A verb may add details to a meaning, such as the range and the default, but it uses the
+sentence of ``MEANINGS``.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,14 @@ import math
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from territorial import bots, maps
 from territorial.bots.bot_files import FILES, is_bot_file
-from territorial.cli.option_names import explained
 from territorial.config import FIELDS, GameConfig, rewards
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
@@ -33,7 +34,6 @@ from territorial.evaluation.players import custom_bot
 from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
-from territorial.render import write_png
 from territorial.replay.file_format import MAGIC
 
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
@@ -46,6 +46,44 @@ USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
 SEED_LIMIT = 2**64
 STDOUT = "-"
+
+MEANINGS: Mapping[str, str] = {
+    "--address": "address of a running Ray cluster, HOST:PORT or the word auto, on which games are played",
+    "--agent-seats": "seats of a game that learning agents control",
+    "--animation": "write an animation of the game to FILE",
+    "--capacity": "snapshots that the league keeps",
+    "--env-runners": "processes that collect samples",
+    "--every": "ticks from one frame to the next",
+    "--frames": "boards in the stack of an observation",
+    "--games": "games to play",
+    "--height": FIELDS["height"].metadata["help"],
+    "--iteration-steps": "environment steps of a training iteration, over all games and env runners",
+    "--json": "write the result as JSON to FILE",
+    "--map-seed": FIELDS["map_seed"].metadata["help"],
+    "--max-ticks": FIELDS["max_ticks"].metadata["help"],
+    "--minibatch": "rows of a minibatch, each one agent's step",
+    "--minutes": "minutes of the run at most",
+    "--no-picture": "do not write a picture",
+    "--num-games": "games that run side by side",
+    "--num-maps": "generated maps, whose seeds count up from the map seed",
+    "--num-players": FIELDS["num_players"].metadata["help"],
+    "--page": "write an HTML page that shows the game in a browser to FILE",
+    "--picture": "write a picture to FILE, which must end in .png",
+    "--plots": "draw plots into FOLDER (needs matplotlib)",
+    "--seats": "who plays, by name and separated by commas",
+    "--seed": "random seed",
+    "--teams": FIELDS["teams"].metadata["help"],
+    "--threads": "threads that step the games",
+    "--width": FIELDS["width"].metadata["help"],
+}
+"""The meaning of every option that more than one verb has, or whose name could be mistaken for another's."""
+
+
+def explained(option: str, *details: str, default: object = None) -> str:
+    """Return the help of ``option``: its shared meaning, then details such as the range, then the default."""
+    text = "; ".join((MEANINGS[option], *details))
+    return text if default is None else f"{text} (default {default})"
+
 
 _OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
 """How manifests of snapshots, and styles, begin."""
@@ -71,13 +109,13 @@ KINDS: Mapping[str, Callable[[bytes], bool]] = {
 }
 """Kinds of files that commands write: whether one begins with these bytes."""
 
-_MAP_HELP = (
-    "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land (europe), a "
-    "mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial info maps` lists the "
-    f"kinds (default {FIELDS['map'].default})"
-)
 
-_TEAMS_HELP = explained("--teams", "such as 4, or 1,1,2,2", default=FIELDS["teams"].metadata["none"])
+_HELPS = {
+    "map": "map of the game: a kind (lakes), a kind with options (islands:count=6,bridges=4), a land "
+    "(europe), a mix with weights (3*lakes + europe) or a file (.png, .npy, .txt); `territorial info maps` "
+    f"lists the kinds (default {FIELDS['map'].default})",
+    "teams": explained("--teams", "such as 4, or 1,1,2,2", default=FIELDS["teams"].metadata["none"]),
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -101,6 +139,19 @@ class Parser(argparse.ArgumentParser):
 
 class UsageError(Exception):
     """What the user asked for cannot be done; the message names the argument, its value and its range."""
+
+
+@contextmanager
+def blamed_on(argument: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Within the block, make errors those of ``argument``: OSError, which names its file, and ``kinds``."""
+    start = f"argument {argument}: " if argument else ""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename is not None
+        raise UsageError(start + (f"{error.filename!r}: {error.strerror}" if named else str(error))) from None
+    except kinds as error:
+        raise UsageError(f"{start}{error}") from None
 
 
 def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
@@ -127,13 +178,9 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what game is played; :func:`config_of` reads them."""
     group = parser.add_argument_group("the game")
     for name in NAMED_FIELDS:
-        spec, option = FIELDS[name], option_of(name)
-        if name == "map":
-            group.add_argument(option, type=game_map, metavar="MAP", help=_MAP_HELP)
-        elif name == "teams":
-            group.add_argument(option, type=_teams, metavar="TEAMS", help=_TEAMS_HELP)
-        else:
-            group.add_argument(option, type=_parser_of(spec), metavar="N", help=_help(spec))
+        metavar = name.upper() if name in _READERS else "N"
+        help_text = _HELPS.get(name) or _help(FIELDS[name])
+        group.add_argument(option_of(name), type=_reader_of(FIELDS[name]), metavar=metavar, help=help_text)
     group.add_argument(
         "--set",
         action="append",
@@ -151,16 +198,22 @@ def option_of(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
-def config_of(parsed: argparse.Namespace) -> GameConfig:
-    """Return the config that the options of :func:`add_config_options` describe."""
+def config_of(parsed: argparse.Namespace, num_maps: int | None = None) -> GameConfig:
+    """Return the config that the options of :func:`add_config_options` describe.
+
+    ``num_maps``: so many maps, if the options leave that open and the map is none that there is only one of.
+    """
     named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
     fields = {name: value for name, value in named.items() if value is not None}
     if isinstance(parsed.map, LandMask):
         fields = {"height": parsed.map.height, "width": parsed.map.width} | fields
-    try:
-        return GameConfig(**(fields | dict(parsed.assignments)))
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from None
+    assigned = dict(parsed.assignments)
+    with blamed_on("", TypeError, ValueError):
+        config = GameConfig(**(fields | assigned))
+    if num_maps is not None and "num_maps" not in assigned:
+        with suppress(ValueError):
+            config = config.replace(num_maps=num_maps)
+    return config
 
 
 def size_of(config: GameConfig) -> str:
@@ -178,18 +231,14 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
         raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
 
 
-def describe_field(name: str) -> str:
-    """Return what the field of a GameConfig means, and its range."""
-    return describe(FIELDS[name])
-
-
 def _help(spec: dataclasses.Field[Any]) -> str:
     default = spec.metadata.get("none", spec.default)
-    return f"{describe_field(spec.name)} (default {default})".replace("%", "%%")
+    return f"{describe(spec)} (default {default})".replace("%", "%%")
 
 
-def _parser_of(spec: dataclasses.Field[Any]) -> Callable[[str], int]:
-    return whole(spec.metadata["low"], spec.metadata["high"])
+def _reader_of(spec: dataclasses.Field[Any]) -> Callable[[str], Any]:
+    """Return what reads a map, teams, weights of rewards, or else a whole number."""
+    return _READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"])
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -211,18 +260,12 @@ def _assignment(text: str) -> tuple[str, Any]:
 
 def _value(spec: dataclasses.Field[Any], text: str) -> Any:
     """Return ``text`` as a value of the type of a field's default."""
-    if spec.name == "map":
-        return game_map(text)
-    if spec.name == "rewards":
-        return _reward_weights(text)
-    if spec.name == "teams":
-        return _teams(text)
     if isinstance(spec.default, bool):
         if text.lower() not in ("true", "false"):
             raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
         return text.lower() == "true"
-    if isinstance(spec.default, int):
-        return _parser_of(spec)(text)
+    if isinstance(spec.default, int) or spec.name in _READERS:
+        return _reader_of(spec)(text)
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
     if isinstance(spec.default, str):
@@ -255,6 +298,14 @@ def game_map(text: str) -> str | LandMask | MapMix:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "map": game_map,
+    "rewards": _reward_weights,
+    "teams": _teams,
+}
+"""By fields of a GameConfig: what reads their values, where these are no plain numbers."""
+
+
 def is_map_file(text: str) -> bool:
     """Return whether a text is the name of a file rather than of a map."""
     return Path(text).suffix.lower() in maps.SUFFIXES
@@ -275,15 +326,19 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
-def seconds(text: str) -> float:
-    """Return a time from 0.1 to 3600 seconds."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0.1 <= number <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 to 3600")
-    return number
+def number_of(what: str, low: float, high: float) -> Callable[[str], float]:
+    """Return a function that reads a number of ``what``, such as seconds, from ``low`` to ``high``."""
+
+    def read(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} from {low} to {high}")
+        return number
+
+    return read
 
 
 def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
@@ -307,13 +362,9 @@ def add_size_option(parser: argparse.ArgumentParser, sizes: Iterable[str]) -> No
     )
 
 
-def add_processes_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--processes``, one for every core by default."""
-    parser.add_argument(
-        "--processes",
-        type=whole(1, 1024),
-        help="worker processes that play the games (default: the usable cores)",
-    )
+def add_address_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--address`` of a cluster."""
+    parser.add_argument("--address", metavar="HOST:PORT", help=explained("--address", default="none"))
 
 
 # ---- who plays -------------------------------------------------------------------------------------
@@ -346,7 +397,8 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
     if text in LINEUPS:
         return LINEUPS[text].seats
     try:
-        return tuple(_bot(name.strip()) for name in text.split(","))
+        names = [name.strip() for name in text.split(",")]
+        return tuple(custom_bot(name) if is_bot_file(name) else bots.canonical(name) for name in names)
     except ValueError as error:
         others = (
             ""
@@ -354,11 +406,6 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
             else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
         )
         raise argparse.ArgumentTypeError(f"{error}{others}") from None
-
-
-def _bot(name: str) -> Seat:
-    """Return the bot of this name, or the style or the network in the file that it names."""
-    return custom_bot(name) if is_bot_file(name) else bots.canonical(name)
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:
@@ -434,11 +481,9 @@ def _check_kind(argument: str, path: Path, kind: str) -> None:
 
 def check_folder(argument: str, folder: str) -> None:
     """Make ``folder`` if it is not there; UsageError if files cannot be put into it."""
-    try:
+    with blamed_on(argument):
         Path(folder).mkdir(parents=True, exist_ok=True)
         atomic.check_folder(Path(folder))
-    except OSError as error:
-        raise UsageError(f"argument {argument}: {folder!r} cannot be written: {error.strerror}") from None
 
 
 def check_picture(argument: str, path: str) -> None:
@@ -446,14 +491,6 @@ def check_picture(argument: str, path: str) -> None:
     if not path.lower().endswith(".png"):
         raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
     check_writable(argument, path, PICTURE)
-
-
-def write_picture(argument: str, path: str, picture: npt.NDArray[np.uint8]) -> None:
-    """Write a picture, uint8 (height, width, 3), to the file that ``argument`` named."""
-    try:
-        write_png(path, picture)
-    except OSError as error:
-        raise UsageError(f"argument {argument}: {path!r} cannot be written: {error.strerror}") from None
 
 
 def check_json(parsed: argparse.Namespace) -> None:
@@ -477,13 +514,20 @@ def report(
 
 def write_json(destination: str, result: Mapping[str, Any]) -> None:
     """Write ``result`` to the file called ``destination``, or to stdout if that is "-"."""
-    text = json.dumps(result, indent=2)
+    text = json.dumps(result, indent=2) + "\n"
     if destination == STDOUT:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(text)
     else:
-        try:
-            write_file(destination, f"{text}\n".encode())
-        except OSError as error:
-            raise UsageError(
-                f"argument --json: {destination!r} cannot be written: {error.strerror}"
-            ) from None
+        with blamed_on("--json"):
+            write_file(destination, text.encode())
+
+
+def aligned(rows: Sequence[Sequence[str]], align: str = "", indent: int = 2) -> str:
+    """Return rows as lines of columns; ``align`` has ``r`` for those that are set to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [">" if side == "r" else "<" for side in align.ljust(len(widths), "l")]
+    lines = (
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True))
+        for row in rows
+    )
+    return "\n".join((" " * indent + line).rstrip() for line in lines)

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial.cli import options, serving, snapshots
+from territorial.cli import options, snapshots
 from territorial.cli.demo import begin
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.pages import add_server_options, announce, server_at
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
@@ -26,7 +26,7 @@ from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.jit import warmup
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, STEP
-from territorial.play.panels import Choose, advice_of, chooser, sight_of
+from territorial.play.panels import advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
 from territorial.render.web import page
@@ -85,7 +85,7 @@ def add_parser(verbs: Any) -> None:
         metavar="FILE",
         help="file of the replay, which is always written (default territorial-SEED-TIME.replay, here)",
     )
-    serving.add_options(parser).add_argument(
+    add_server_options(parser).add_argument(
         "--no-open", action="store_true", help="do not open the page in a browser"
     )
     parser.add_argument(
@@ -123,7 +123,8 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)
         panels = {} if table.advisor is None else _panels(parsed, game, table.advisor, seed)
-        policies = _choosers(table.policies, game, seed)
+        with blamed_on("--opponent", SnapshotError):
+            policies = {seat: chooser(one, seat, game, seed) for seat, one in table.policies.items()}
     session = Session(
         game,
         0 if parsed.spectate else parsed.seat,
@@ -184,10 +185,8 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
         else:
             seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
-    try:
+    with blamed_on("--person", ValueError):
         return Table(tuple(seats), checked_names("names", names, players), policies, advisor)
-    except ValueError as error:
-        raise UsageError(f"argument --person: {error}") from None
 
 
 def _advisor(parsed: argparse.Namespace) -> Player | None:
@@ -214,7 +213,7 @@ def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
 
 def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
     """Return the players that the texts of ``option`` name: policies, and bots as seats take them."""
-    with _blamed_on(option, ValueError, SnapshotError):
+    with blamed_on(option, ValueError, SnapshotError):
         players = snapshots.players_of(parsed, texts)
         return [
             player if is_acting(player) else named_bot(text)
@@ -222,25 +221,10 @@ def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> l
         ]
 
 
-@contextmanager
-def _blamed_on(option: str, *errors: type[Exception]) -> Iterator[None]:
-    """Within the block, make of ``errors`` those of an argument of ``option``."""
-    try:
-        yield
-    except errors as error:
-        raise UsageError(f"argument {option}: {error}") from None
-
-
-def _choosers(policies: dict[int, Acting], game: VecGame, seed: int) -> dict[int, Choose]:
-    """Return what chooses the actions of the seats that policies play."""
-    with _blamed_on("--opponent", SnapshotError):
-        return {seat: chooser(policy, seat, game, seed) for seat, policy in policies.items()}
-
-
 def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: int) -> dict[str, Look]:
     """Return what the page can show beside the game, with all compiled that it needs."""
     progress = warmup.progress("territorial: compiling what the page can show")
-    with progress, _blamed_on("--advisor", SnapshotError):
+    with progress, blamed_on("--advisor", SnapshotError):
         advise, look = advice_of(advisor, game, parsed.seat, seed), sight_of(game, parsed.seat)
         advise(game), look(game)
 
@@ -259,7 +243,7 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
 def _serve(parsed: argparse.Namespace, session: Session) -> None:
     """Play and serve until the process is interrupted or the session fails; the session has ended then."""
     make = partial(PlayServer, page(is_played=True), session)
-    with serving.server_at(parsed, make) as server, _ends_like_ctrl_c():
+    with server_at(parsed, make) as server, _ends_like_ctrl_c():
 
         def play() -> None:
             session.run()
@@ -268,7 +252,7 @@ def _serve(parsed: argparse.Namespace, session: Session) -> None:
 
         playing = threading.Thread(target=play, name="the game", daemon=True)
         danger = "and gets this address, unencrypted as it is, can play your seat"
-        serving.announce(parsed, server, "play at", danger, replay=str(session.save))
+        announce(parsed, server, "play at", danger, replay=str(session.save))
         if not parsed.no_open:
             webbrowser.open(server.url)
         playing.start()

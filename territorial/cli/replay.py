@@ -6,19 +6,18 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial.cli import animation, options
-from territorial.cli.animation import check_animation, write_animation
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
+from territorial.cli import options
+from territorial.cli.options import UsageError, aligned, blamed_on, explained
+from territorial.cli.pictures import ANIMATION_KINDS, check_animation, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.jit import warmup
-from territorial.render import Renderer
+from territorial.render import Renderer, write_png
 from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
 
 EXAMPLES = """\
@@ -31,8 +30,6 @@ EXAMPLES = """\
   territorial replay game.replay --verify --json
 """
 
-VIDEO_SIDE = 512
-"""Pixels of the longer side of the board in an animation, about."""
 VIDEO_PICTURES = 300
 """Pictures of an animation, at most, unless it is said how often they are taken."""
 VIDEO_FPS = 20
@@ -83,7 +80,7 @@ def _add_video_options(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help=explained("--animation", animation.KINDS, default="FILE is the replay's name and .apng, here"),
+        help=explained("--animation", ANIMATION_KINDS, default="FILE is the replay's name and .apng, here"),
     )
     group.add_argument(
         "--every",
@@ -104,7 +101,8 @@ def run(parsed: argparse.Namespace) -> int:
     """Say what was asked for; exit code 1 if the file is no replay, or its game plays out differently."""
     options.check_json(parsed)
     try:
-        replay = _load(parsed.file)
+        with blamed_on("FILE"):
+            replay = Replay.load(parsed.file)
         _check_options(parsed, replay)
         parts = [part(parsed, replay) for part in _wanted(parsed)]
     except ReplayError as error:
@@ -115,13 +113,6 @@ def run(parsed: argparse.Namespace) -> int:
         result |= part.result
     options.report(parsed, "\n".join(part.text for part in parts), result)
     return 0 if result.get("verified", True) else 1
-
-
-def _load(path: str) -> Replay:
-    try:
-        return Replay.load(path)
-    except OSError as error:
-        raise UsageError(f"argument FILE: {path!r} cannot be read: {error.strerror}") from None
 
 
 def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
@@ -135,7 +126,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
         parsed.animation = parsed.animation or options.new_name(f"{Path(parsed.file).stem}.apng")
-        check_animation("--animation", parsed.animation, parsed.fps)
+        check_animation(parsed.animation, parsed.fps)
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every}: it is used only with --animation")
 
@@ -186,7 +177,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
         "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "
         f"observations {replay.obs_version}",
     }
-    return Section(result, _lines(rows))
+    return Section(result, aligned(list(rows.items()), indent=0))
 
 
 def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
@@ -219,7 +210,8 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
     picture = draw(replay, _frame_at(replay, _tick(parsed, replay)))
-    options.write_picture("--picture", parsed.picture, picture)
+    with blamed_on("--picture"):
+        write_png(parsed.picture, picture)
     return Section({"picture": parsed.picture}, f"\npicture: {parsed.picture}")
 
 
@@ -234,25 +226,15 @@ def _frame_at(replay: Replay, tick: int) -> Frame:
 def draw(replay: Replay, frame: Frame) -> Any:
     """Return one frame of a replay as a picture, uint8 (height, width, 3)."""
     renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
-    about = {"tick": frame.tick, "terrain": _terrain(replay), "gifts": frame.gifts}
-    return renderer.draw(frame.owner, frame.land, frame.troops, **about)
+    return renderer.draw(
+        frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=replay.terrain, gifts=frame.gifts
+    )
 
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
-    path, every = parsed.animation, parsed.every or _rhythm(replay)
-    pictures = write_animation(
-        "--animation",
-        path,
-        replay.frames(every),
-        replay.config,
-        replay.names,
-        _terrain(replay),
-        teams=replay.teams,
-        side=VIDEO_SIDE,
-        fps=parsed.fps,
-        stream=sys.stderr,
-    )
+    path, every = parsed.animation, parsed.every or rhythm(replay.config, replay.num_ticks, VIDEO_PICTURES)
+    pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
     result = {"video": path, "video_pictures": pictures, "video_every": every}
     return Section(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
 
@@ -268,16 +250,6 @@ def _leaves_picture(parsed: argparse.Namespace) -> bool:
     return parsed.at is not None and not parsed.no_picture
 
 
-def _rhythm(replay: Replay) -> int:
-    """Return the ticks from one picture to the next, whole decisions of them."""
-    decision = replay.config.decision_every
-    return decision * -(-replay.num_ticks // (decision * VIDEO_PICTURES)) or decision
-
-
-def _terrain(replay: Replay) -> Any:
-    return replay.terrain
-
-
 def _differences(config: GameConfig) -> str:
     """Return the fields of rules that are not the defaults; size and map stand elsewhere."""
     default = GameConfig().to_dict()
@@ -286,8 +258,3 @@ def _differences(config: GameConfig) -> str:
     return ", ".join(
         f"{name}={values[name]}" for name in values if name not in shown and values[name] != default[name]
     )
-
-
-def _lines(rows: Mapping[str, str]) -> str:
-    width = max(len(name) for name in rows)
-    return "\n".join(f"{name:{width}}  {value}" for name, value in rows.items())

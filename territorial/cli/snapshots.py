@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, blamed_on
 from territorial.evaluation.code import code_digest
 from territorial.evaluation.players import SNAPSHOT, Player, load, snapshots_of
 from territorial.league import SnapshotStore
@@ -77,8 +77,6 @@ def _architecture(text: str) -> tuple[str, str]:
 
 
 def _trunks(architectures: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    try:
+    with blamed_on("--architecture", ValueError):
         found = {name: load("architecture", maker) for name, maker in architectures}
-    except ValueError as error:
-        raise UsageError(f"argument --architecture: {error}") from None
     return {name: getattr(maker, "make_trunk", maker) for name, maker in found.items()}

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.outcome import places_now
 from territorial.render.figures import percent, team_name
 from territorial.replay.frames import teams_in
 
@@ -54,10 +53,10 @@ def standings_of(game: VecGame, seats: Sequence[str]) -> list[SeatStanding]:
     In a game with allies, seats have the places of their teams, and allies stand together.
     """
     state, teams = game.state, teams_in(game)
-    num_land = int(state.num_land[0])
+    num_land, places = int(state.num_land[0]), places_now(state, 0)
     rows = [
         SeatStanding(
-            place=_place(game, p),
+            place=float(places[p - 1]),
             seat=p,
             bot=seats[p - 1],
             land=int(state.land[0, p]),
@@ -110,21 +109,6 @@ def result_of(standings: Sequence[SeatStanding], teams: Sequence[TeamStanding]) 
         "standings": [row._asdict() for row in standings],
         "teams": [row._asdict() for row in teams],
     }
-
-
-def _place(game: VecGame, p: int) -> float:
-    """Return the place of seat ``p``; of a living player in a game in progress, what it would be now."""
-    state = game.state
-    if state.place2[0, p] > 0:
-        return float(state.place2[0, p]) / 2
-    land, troops, alive = state.land[0], state.troops[0], state.alive[0] != 0
-    if game.config.has_allies:
-        team = state.team[0]
-        land, troops, alive = (np.bincount(team, one, len(team))[1:] for one in (land, troops, alive))
-        alive, p = alive > 0, int(team[p]) - 1
-    is_equal = alive & (land == land[p]) & (troops == troops[p])
-    is_ahead = alive & ((land > land[p]) | ((land == land[p]) & (troops > troops[p])))
-    return float(is_ahead.sum()) + (float(is_equal.sum()) + 1) / 2
 
 
 def standings_table(standings: Sequence[SeatStanding], teams: Sequence[TeamStanding] = ()) -> str:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-import time
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from territorial.cli import options, serving
+from territorial.cli import options
 from territorial.cli.demo import GameProgress, begin
-from territorial.cli.option_names import explained
-from territorial.cli.options import UsageError
-from territorial.cli.show import Show, live_show, recorded_show, write_page
+from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.pages import Show, add_server_options, announce, live_show, recorded_show, server_at
 from territorial.render.film import write_film
 from territorial.render.server import Feed, PageServer
-from territorial.render.web import page
+from territorial.render.web import page, write_page
 from territorial.replay import Frame, Replay, ReplayError
 
 EXAMPLES = """\
@@ -44,7 +42,7 @@ def add_parser(verbs: Any) -> None:
         help="a replay file, or the word live, which shows a new game of bots as it is played (default live)",
     )
     parser.add_argument("--page", metavar="FILE", help=explained("--page", "nothing is served then"))
-    serving.add_options(parser).add_argument("--open", action="store_true", help="open the page in a browser")
+    add_server_options(parser).add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--every",
         type=options.whole(1, 10_000_000),
@@ -77,20 +75,13 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _recorded(parsed: argparse.Namespace) -> Show:
     """Return the game of a replay."""
-    names = {
-        "--seed": parsed.seed != 0,
-        "--seats": parsed.seats != options.USUAL_SEATS,
-    }
-    names |= {
-        f"--{name.replace('_', '-')}": getattr(parsed, name) is not None for name in options.NAMED_FIELDS
-    }
-    for name, is_given in (names | {"--set": bool(parsed.assignments)}).items():
+    given = {"--seed": parsed.seed != 0, "--seats": parsed.seats != options.USUAL_SEATS}
+    given |= {options.option_of(name): getattr(parsed, name) is not None for name in options.NAMED_FIELDS}
+    for name, is_given in (given | {"--set": bool(parsed.assignments)}).items():
         if is_given:
             raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
-    try:
+    with blamed_on("FILE_OR_LIVE"):
         replay = Replay.load(parsed.game)
-    except OSError as error:
-        raise UsageError(f"argument FILE_OR_LIVE: {parsed.game!r} cannot be read: {error.strerror}") from None
     return recorded_show(replay, parsed.every)
 
 
@@ -100,17 +91,15 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    show, progress = live_show(game, parsed.seed, parsed.every), GameProgress(game, seats, sys.stderr)
-    is_over = game.state.over  # a view: always current
-    told = _told(show.frames, lambda: progress.show(time.perf_counter(), bool(is_over[0])))
-    return show._replace(frames=told)
+    header, frames = live_show(game, parsed.seed, parsed.every)
+    return header, _told(frames, GameProgress(game, sys.stderr))
 
 
-def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
-    """Pass ``frames`` on and call ``tell`` after each."""
+def _told(frames: Iterator[Frame], progress: GameProgress) -> Iterator[Frame]:
+    """Pass ``frames`` on, and tell after each how far the game is."""
     for frame in frames:
         yield frame
-        tell()
+        progress.show()
 
 
 # ---- as a file -------------------------------------------------------------------------------------
@@ -118,13 +107,14 @@ def _told(frames: Iterator[Frame], tell: Callable[[], None]) -> Iterator[Frame]:
 
 def _write(parsed: argparse.Namespace, show: Show) -> int:
     film = b"".join(write_film(*show))
-    size = write_page("--page", parsed.page, film)
+    with blamed_on("--page"):
+        size = write_page(parsed.page, film)
     text = f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network"
     result = {
         "page": parsed.page,
         "bytes": size,
         "film_bytes": len(film),
-        "title": show.header["title"],
+        "title": show[0]["title"],
     }
     options.report(parsed, text, result)
     return 0
@@ -136,9 +126,9 @@ def _write(parsed: argparse.Namespace, show: Show) -> int:
 def _serve(parsed: argparse.Namespace, show: Show) -> int:
     """Serve until interrupted; an error in making the film ends it too."""
     film, failures = Feed(), list[BaseException]()
-    with serving.server_at(parsed, partial(PageServer, page(), film)) as server:
+    with server_at(parsed, partial(PageServer, page(), film)) as server:
         filling = threading.Thread(target=_fill, args=(film, show, server, failures), daemon=True)
-        serving.announce(parsed, server, "watch at", "can see the game")
+        announce(parsed, server, "watch at", "can see the game")
         if parsed.open:
             webbrowser.open(server.url)
         filling.start()

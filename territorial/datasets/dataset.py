@@ -1,14 +1,18 @@
-"""Reading a data set: its shards as arrays that are mapped from their files."""
+"""The files of a data set, in each of them the decisions of some games, one tensor a column."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import overload
 
-from territorial.datasets.manifest import DatasetError, DatasetManifest, read_manifest
-from territorial.datasets.shards import is_intact, read_shard
+import numpy as np
+
+from territorial.datasets.manifest import DatasetError, DatasetManifest, Shard, read_manifest
+from territorial.files import safetensors
+from territorial.files.atomic import draft_of, own_file
 from territorial.replay import Decisions
 
 
@@ -67,3 +71,58 @@ class Dataset(Sequence[Decisions]):
         manifest = self.manifest
         games = f"{manifest.games:,} of {manifest.recipe.games:,} games"
         return f"Dataset({str(self.folder)!r}, {games}, {manifest.rows:,} rows)"
+
+
+# ---- shards ---------------------------------------------------------------------------------------
+
+
+def shard_name(number: int) -> str:
+    """Return the name of the file of shard ``number``."""
+    return f"shard-{number:06d}.safetensors"
+
+
+def write_shard(folder: Path, number: int, first_game: int, games: Sequence[Decisions]) -> Shard:
+    """Write the decisions of ``games`` into a file: wholly or, if that fails, not at all."""
+    columns = Decisions(*map(np.concatenate, zip(*games, strict=True)))
+    path, size, digest = own_file(folder / shard_name(number)), 0, _new_digest()
+    with draft_of(path) as draft, open(draft, "wb") as file:
+        for piece in safetensors.pieces(columns._asdict()):
+            size += file.write(piece)
+            digest.update(piece)
+    return Shard(path.name, first_game, len(games), len(columns.tick), size, digest.hexdigest())
+
+
+def read_shard(folder: Path, shard: Shard) -> Decisions:
+    """Return the rows of a shard, read-only arrays mapped from its file; DatasetError if they do not fit."""
+    path = folder / shard.file
+    try:
+        with open(path, "rb") as file:
+            arrays = safetensors.read(file).arrays
+    except FileNotFoundError:
+        raise DatasetError(f"{str(path)!r} is missing") from None
+    except safetensors.FormatError as error:
+        raise DatasetError(f"{str(path)!r} is no shard: {error}") from None
+    if set(arrays) != set(Decisions._fields):
+        raise DatasetError(
+            f"{str(path)!r} has the arrays {', '.join(sorted(arrays))}; it must have "
+            f"{', '.join(Decisions._fields)}"
+        )
+    lengths = {len(array) for array in arrays.values() if array.ndim}
+    if lengths != {shard.rows}:
+        raise DatasetError(f"{str(path)!r} has {lengths} rows; the manifest says {shard.rows}")
+    return Decisions(**arrays)
+
+
+def is_intact(folder: Path, shard: Shard) -> bool:
+    """Return whether the file of ``shard`` is there and as it was written."""
+    digest, path = _new_digest(), folder / shard.file
+    if not path.is_file() or path.stat().st_size != shard.bytes:
+        return False
+    with open(path, "rb") as file:
+        while piece := file.read(2**20):
+            digest.update(piece)
+    return digest.hexdigest() == shard.digest
+
+
+def _new_digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,6 +15,7 @@ from territorial.bots import TAKEN
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED
+from territorial.datasets.dataset import is_intact, shard_name, write_shard
 from territorial.datasets.manifest import (
     FILE,
     DatasetError,
@@ -25,7 +25,6 @@ from territorial.datasets.manifest import (
     current_columns,
     read_manifest,
 )
-from territorial.datasets.shards import is_intact, shard_name, write_shard
 from territorial.engine.seats import (
     AGENT,
     EXTERNAL,
@@ -37,9 +36,10 @@ from territorial.engine.seats import (
 )
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
-from territorial.evaluation.pool import Play, play_of
+from territorial.evaluation.pool import Play, Processes
 from territorial.files.atomic import check_unused
-from territorial.files.locks import InUseError, one_writer
+from territorial.files.bounded import differences
+from territorial.files.locks import one_writer
 from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
@@ -95,8 +95,8 @@ def make(
     Raises:
         TypeError: for a value of a wrong type.
         ValueError: for a value out of range, and for seats that are no bots.
-        DatasetError: if the folder has a data set that was made otherwise, or if another process makes one
-            there.
+        DatasetError: if the folder has a data set that was made otherwise.
+        BlockingIOError: if another process makes one there; the message says which.
         OSError: if the folder cannot be written, and if files of a data set are there without its manifest.
 
     """
@@ -120,10 +120,11 @@ def make(
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    chosen = play_of(play, processes)
-    with _alone(target):
+    chosen = play or Processes(processes)
+    with one_writer(target / WRITER):
         manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
-        work = partial(_Maker, target, config, tuple(seats), asked, recipe.seed)
+        # Its call returns a function of portions, which keeps what all of them share.
+        work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
         return _made(target, manifest, chosen, work, on_shard)
 
 
@@ -163,20 +164,6 @@ def _made(
     return manifest
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Be the only one who makes a data set in ``folder``; DatasetError if another process does."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(one_writer(folder / WRITER))
-        except InUseError as error:
-            raise DatasetError(
-                f"another process makes a data set in {str(folder)!r} ({error.holder}); wait until it has "
-                "ended, or choose another folder"
-            ) from None
-        yield
-
-
 def _portions(recipe: Recipe) -> Iterator[_ShardGames]:
     size = recipe.games_per_shard
     for number, first in enumerate(range(0, recipe.games, size)):
@@ -203,33 +190,11 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
             f"{str(folder)!r} has a data set of {found.recipe.games:,} games; games is "
             f"{wanted.recipe.games:,}. Games can be added, and none taken away"
         )
-    same = replace(found.recipe, games=wanted.recipe.games, code=wanted.recipe.code)
-    pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, wanted.recipe)
+    same = asdict(replace(found.recipe, games=wanted.recipe.games))
+    pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, asdict(wanted.recipe))
     for name, (before, now) in zip(("rules", "columns", "recipe"), pairs, strict=True):
-        if before != now:
-            _refuse(folder, name, before, now)
-    for name, digest in wanted.recipe.code.items():
-        before = found.recipe.code.get(name, digest)
-        if before != digest:
-            _refuse(folder, f"the code of {name!r}", before, digest)
-
-
-def _refuse(folder: Path, name: str, found: Any, wanted: Any) -> None:
-    """Raise DatasetError, which names the first thing in which two data sets differ."""
-    if isinstance(found, Recipe):
-        found, wanted = vars(found), vars(wanted)
-    if isinstance(found, Mapping):
-        name, found, wanted = next(
-            (key, found.get(key), wanted.get(key))
-            for key in [*wanted, *found]
-            if found.get(key) != wanted.get(key)
-        )
-        if isinstance(found, Mapping) and isinstance(wanted, Mapping):
-            _refuse(folder, name, found, wanted)
-    raise DatasetError(
-        f"{str(folder)!r} has a data set with {name} = {str(found)[:80]}; this one has "
-        f"{str(wanted)[:80]}. Choose another folder"
-    )
+        for text in differences(name, before, now):
+            raise DatasetError(f"{str(folder)!r} has another data set: {text}. Choose another folder")
 
 
 def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
@@ -256,22 +221,19 @@ def _with_names(rows_of: Any) -> Any:
 # ---- in a process that plays -------------------------------------------------------------------------
 
 
-class _Maker:
-    """Makes shards: a function of portions that keeps what all of them share."""
-
-    def __init__(
-        self, folder: Path, config: GameConfig, seats: tuple[Seat, ...], asked: Asked, seed: int
-    ) -> None:
-        self._folder, self._config, self._seats = folder, config, seats
-        self._asked, self._seed = asked, seed
-
-    def __call__(self, portion: _ShardGames) -> list[Shard]:
-        """Play the games of a portion and write their decisions."""
-        first = portion.first_game
-        seeds = range(self._seed + first, self._seed + first + portion.games)
-        replays = play_games(self._config, self._seats, seeds)
-        rows = [decisions_of(replay, first + i, self._asked) for i, replay in enumerate(replays)]
-        return [write_shard(self._folder, portion.number, first, rows)]
+def _shards_of(
+    folder: Path,
+    config: GameConfig,
+    seats: tuple[Seat, ...],
+    asked: Asked,
+    first_seed: int,
+    portion: _ShardGames,
+) -> list[Shard]:
+    """Play the games of a portion and write their decisions."""
+    first = portion.first_game
+    replays = play_games(config, seats, range(first_seed + first, first_seed + first + portion.games))
+    rows = [decisions_of(replay, first + i, asked) for i, replay in enumerate(replays)]
+    return [write_shard(folder, portion.number, first, rows)]
 
 
 def play_games(config: GameConfig, seats: Sequence[Seat], seeds: Sequence[int]) -> list[Replay]:

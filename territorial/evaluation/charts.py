@@ -79,35 +79,30 @@ def check_matplotlib() -> Any:
     return plt
 
 
-def _rows(plt: Any, count: int, title: str, label: str) -> tuple[Any, Any]:
-    """Return a figure with room for ``count`` named rows, and its axes."""
-    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * count), layout="constrained")
+def _intervals(plt: Any, names: Sequence[str], middles: Floats, ends: Floats, title: str, label: str) -> Any:
+    """Return a figure of named rows with intervals, the first on top; ``ends`` (2, N) are their lengths."""
+    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * len(names)), layout="constrained")
+    rows = np.arange(len(names))[::-1]
+    axes.errorbar(middles, rows, xerr=np.maximum(ends, 0), fmt="o", markersize=4, capsize=3)
+    axes.set_yticks(rows, list(map(short, names)))
     axes.set_title(title)
     axes.set_xlabel(label)
     axes.grid(axis="x", alpha=0.3)
-    return figure, axes
+    return figure
 
 
 def _places(plt: Any, lines: Sequence[Line]) -> Any:
-    figure, axes = _rows(plt, len(lines), "mean place, 95 % interval over games", "place")
-    rows = np.arange(len(lines))[::-1]
-    mean = np.array([line.place.value for line in lines])
-    ends = np.array(
-        [(line.place.value - line.place.low, line.place.high - line.place.value) for line in lines]
-    )
-    axes.errorbar(mean, rows, xerr=np.maximum(ends.T, 0), fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, [short(line.player) for line in lines])
-    return figure
+    places = np.array([line.place for line in lines])
+    ends = np.array([places[:, 0] - places[:, 1], places[:, 2] - places[:, 0]])
+    title = "mean place, 95 % interval over games"
+    return _intervals(plt, [line.player for line in lines], places[:, 0], ends, title, "place")
 
 
 def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
-    figure, axes = _rows(plt, len(ratings), f"rating (Plackett-Luce), mu and {Z} sigma", "rating")
-    ordered = sorted(ratings.items(), key=lambda item: item[1].mu)
-    rows = np.arange(len(ordered))
+    ordered = sorted(ratings.items(), key=lambda item: -item[1].mu)
     mus, sigmas = np.array([rating for _, rating in ordered]).T
-    axes.errorbar(mus, rows, xerr=Z * sigmas, fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, [short(name) for name, _ in ordered])
-    return figure
+    title = f"rating (Plackett-Luce), mu and {Z} sigma"
+    return _intervals(plt, [name for name, _ in ordered], mus, np.array([Z * sigmas] * 2), title, "rating")
 
 
 def _beats(plt: Any, tally: RecordArrays, order: Sequence[str]) -> Any:

@@ -17,10 +17,9 @@ from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, check_players, identity_of
-from territorial.evaluation.pool import Play, play_of
+from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.schedule import Schedule
-from territorial.evaluation.setting import Setting
+from territorial.evaluation.schedule import Schedule, Setting
 from territorial.evaluation.statistics import mean_of
 from territorial.files.atomic import write_file
 from territorial.typing import Floats
@@ -172,7 +171,7 @@ def evaluate(
         evaluation.is_complete = len(records) == schedule.size
         return evaluation
 
-    return played(schedule, summary, out, play_of(play, processes), progress=progress)
+    return played(schedule, summary, out, play or Processes(processes), progress=progress)
 
 
 # ---- checks ----------------------------------------------------------------------------------------

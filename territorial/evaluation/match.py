@@ -13,7 +13,7 @@ from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, is_acting
-from territorial.evaluation.pool import Play, play_of
+from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.schedule import Contest, Draw
 from territorial.observation.layout import ObsLayout
@@ -94,7 +94,7 @@ def match(
         contest.schedule(entrants.players),
         partial(Ranking, contest),
         out,
-        play_of(play, processes),
+        play or Processes(processes),
         progress=progress,
     )
 

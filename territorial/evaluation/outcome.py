@@ -1,14 +1,22 @@
-"""How a game ended: who sat where, and who came in at which place."""
+"""How games end: who sat where, who came in at which place, and which seats share a place as a team.
+
+A list of teams has the team of every seat, 1..N. An empty one stands for no teams: each seat is a team of
+one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config import GameConfig
 from territorial.engine.game_arrays import GameArrays
-from territorial.evaluation.teams import Teams
+from territorial.typing import Floats, Ints
+
+Teams = tuple[int, ...]
 
 
 class Outcome(NamedTuple):
@@ -52,3 +60,24 @@ def places_now(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
     is_behind = (land[:, None] < land) | ((land[:, None] == land) & (troops[:, None] < troops))
     places[lives] = (is_behind.sum(1) + (is_same.sum(1) + 1) / 2)[which]
     return places
+
+
+# ---- teams ----------------------------------------------------------------------------------------
+
+
+def teams_by_seat(config: GameConfig, seed: int) -> Teams:
+    """Return the team of every seat in the game of ``seed``; empty where no seat has an ally."""
+    return config.team_of(seed) if config.has_allies else ()
+
+
+def team_numbers(teams: Sequence[int] | Ints, seats: int) -> Ints:
+    """Return (P,) the team of each of so many seats; ValueError for a list of another length."""
+    if len(teams) not in (0, seats):
+        raise ValueError(f"teams has {len(teams)} entries; there are {seats} seats")
+    return np.asarray(teams, np.int64) if len(teams) else np.arange(1, seats + 1)
+
+
+def team_parts(numbers: Ints) -> Floats:
+    """Return (P,) which part of its team each seat is: those of a team add up to 1."""
+    parts: Floats = 1.0 / np.bincount(numbers)[numbers]
+    return parts

@@ -6,27 +6,26 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, count
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.config import GameConfig
 from territorial.engine.compiling import compile_steps
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.game_loop import GameLoop
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Player, sendable
-from territorial.evaluation.pool import Play, PlayingError, Processes, cause
+from territorial.evaluation.players import Act, Acting, Cast, Player, sendable
+from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 from territorial.evaluation.results import GameResults, ResultsError, playing_into
-from territorial.evaluation.schedule import Contest, Fixture, Schedule
-from territorial.evaluation.setting import Setting
+from territorial.evaluation.schedule import Contest, Fixture, Schedule, Setting
 from territorial.jit import warmup
-from territorial.typing import Floats
+from territorial.typing import Bools, Floats, Ints
 
 Result = TypeVar("Result")
 
@@ -63,7 +62,7 @@ def played(
         try:
             if portions:
                 _prepare(schedule, progress)
-                games = chain.from_iterable(play(Games.of(schedule), portions))
+                games = chain.from_iterable(play(games_of(schedule), portions))
                 _keep(results, games, progress)
         except KeyboardInterrupt:
             pass
@@ -94,40 +93,85 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
             told.close()
 
 
-def play_games(schedule: Schedule, play: Play | None = None) -> Iterator[GameRecord]:
-    """Yield the record of every game as it ends, or as it comes from where it is played."""
-    where = play or Processes(1)
-    portions = schedule.portions(processes=getattr(where, "workers", 1))
-    return chain.from_iterable(where(Games.of(schedule), portions))
+def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
+    """Return what makes, in any process, a player of portions of the schedule."""
+    return partial(GamePlayer, sendable(schedule.players), schedule.settings, schedule.apart)
 
 
-@dataclass(frozen=True)
-class Games:
-    """All that a process needs to play games of a schedule; calling it makes what plays them."""
+class GamePlayer:
+    """Plays portions of games one after the other, with one batch in memory.
 
-    players: Mapping[str, Player]
-    settings: Mapping[str, Contest | Setting]
-    apart: bool
+    Args:
+        players: by name; all other names are those of bots.
+        settings: by name, what the games are played in.
+        apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
+            it, in stacks for all players. False: they see all games of a portion together, which is faster.
 
-    @classmethod
-    def of(cls, schedule: Schedule) -> Games:
-        """Return what plays the games of a schedule in any process."""
-        return cls(sendable(schedule.players), schedule.settings, schedule.apart)
+    """
 
-    def __call__(self) -> Callable[[Sequence[Fixture]], Iterator[GameRecord]]:
-        """Return a function that plays a portion and yields the record of every game as it ends."""
-        loop = GameLoop(self.players)
-        return lambda portion: self._play(loop, portion)
+    def __init__(
+        self, players: Mapping[str, Player], settings: Mapping[str, Contest | Setting], apart: bool
+    ) -> None:
+        self._players, self._cast, self._settings, self._apart = players, Cast(players), settings, apart
+        self._game: VecGame | None = None
+        self._key: tuple[Any, ...] = ()
 
-    def _play(self, loop: GameLoop, portion: Sequence[Fixture]) -> Iterator[GameRecord]:
-        setting = self.settings[portion[0].setting]
-        names, seeds = [fixture.seats for fixture in portion], [fixture.seed for fixture in portion]
-        batch = loop.begin(setting.config, names, seeds, apart=self.apart)
-        watch = _GameWatch(batch.game, portion)
-        for number, step in enumerate(batch.steps(), start=1):
-            watch.look(step[1])
-            watch.leave(is_late=setting.max_cycles is not None and number >= setting.max_cycles)
-            yield from map(watch.record, watch.ended())
+    def __call__(self, portion: Sequence[Fixture]) -> Iterator[GameRecord]:
+        """Play the games of a portion, and yield the record of each as it ends."""
+        setting, seeds = self._settings[portion[0].setting], [fixture.seed for fixture in portion]
+        policies = self._cast.policies(name for fixture in portion for name in fixture.seats)
+        game = self._batch(setting.config, len(portion), policies)
+        for k, fixture in enumerate(portion):
+            game.set_seats(k, [self._cast.seat(name) for name in fixture.seats])
+        game.reset(seeds=seeds)
+        watch = _GameWatch(game, portion)
+        try:
+            acts = self._started(game, np.array([fixture.seats for fixture in portion]), seeds, policies)
+            for number in count(1):
+                watch.look(game.step(_actions(game, acts) if acts else None)[1])
+                watch.leave(is_late=setting.max_cycles is not None and number >= setting.max_cycles)
+                yield from map(watch.record, watch.ended())
+                if game.state.over.all():
+                    return
+        finally:
+            for policy in policies.values():
+                policy.stop()
+
+    def _batch(self, config: GameConfig, games: int, policies: Mapping[str, Acting]) -> VecGame:
+        """Return the batch, or a new one where the one before was of other games."""
+        seeing = self._cast.policies(self._players) if self._apart else policies
+        frames = max((one.frames for one in seeing.values()), default=None)
+        key = config, games, frames
+        if self._game is None or key != self._key:
+            if self._game is not None:
+                self._game.close()
+            seen: dict[str, Any] = {"observe": False} if frames is None else {"frames": frames}
+            self._game, self._key = VecGame(config, games, autoreset="disabled", **seen), key
+        return self._game
+
+    def _started(
+        self, game: VecGame, who: npt.NDArray[Any], seeds: Sequence[int], policies: Mapping[str, Acting]
+    ) -> list[tuple[Act, Bools]]:
+        """Return what chooses actions, and for which seats (E, P)."""
+        acts = []
+        parts = [[k] for k in range(len(who))] if self._apart else [list(range(len(who)))]
+        for name, policy in policies.items():
+            for part in parts:
+                is_seat = np.zeros(who.shape, np.bool_)
+                is_seat[part] = who[part] == name
+                if is_seat.any():
+                    acts.append((policy.start(game.config, game.layout, seeds[part[0]]), is_seat))
+        return acts
+
+
+def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:
+    lives = (game.state.alive[:, 1:] != 0) & (game.state.over == 0)[:, None]
+    actions = np.zeros((*lives.shape, 2), np.int64)
+    for act, is_seat in acts:
+        games, seats = np.nonzero(is_seat & lives)
+        if len(games):
+            actions[games, seats] = act(game, games, seats + 1)
+    return actions
 
 
 class _GameWatch:
@@ -177,26 +221,19 @@ class _GameWatch:
 
     def record(self, k: int) -> GameRecord:
         """Return the record of game ``k``, which is over."""
-        state, config, fixture = self._game.state, self._game.config, self._portion[k]
-        length, land = int(state.tick[k]), tuple(state.land[k, 1:].tolist())
+        state, fixture = self._game.state, self._portion[k]
+        length, land, teams = int(state.tick[k]), tuple(state.land[k, 1:].tolist()), state.team[k]
+        largest, num_land = int(np.bincount(teams[1:], land).max()), int(state.num_land[k])
+        has_enough = 100 * largest >= self._game.config.win_percent * num_land
         return GameRecord(
             **fixture._asdict(),
             places=tuple(places_now(state, k).tolist()),
             died=tuple(state.death_tick[k, 1:].tolist()),
             length=length,
-            is_stopped=not _is_won(self._game, k, config),
+            is_stopped=not has_enough and len(np.unique(teams[1:][state.alive[k, 1:] != 0])) > 1,
             filled=int(self._filled[k]),
-            num_land=int(state.num_land[k]),
+            num_land=num_land,
             ticks=(*self._ticks[: len(self._looks[k])], length),
             land=(*self._looks[k], land),
             returns=tuple(np.round(self._returns[k], 6).tolist()) if fixture.own else (),
         )
-
-
-def _is_won(game: VecGame, k: int, config: GameConfig) -> bool:
-    """Return whether only one team lives in game ``k``, or has the land that a victory takes."""
-    state = game.state
-    teams, alive = state.team[k], state.alive[k] != 0
-    largest = int(np.bincount(teams[1:], state.land[k, 1:]).max())
-    has_enough = 100 * largest >= config.win_percent * int(state.num_land[k])
-    return has_enough or len(np.unique(teams[alive])) <= 1

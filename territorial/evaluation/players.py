@@ -217,12 +217,11 @@ def named_bot(text: str) -> Seat:
 
 def sendable(players: Mapping[str, Player]) -> dict[str, Player]:
     """Return players with bots of the main module as objects: by name, no other process finds them there."""
-    return {name: _made_of_main(player) for name, player in players.items()}
-
-
-def _made_of_main(player: Player) -> Player:
-    is_of_main = isinstance(player, str) and player.startswith("__main__:")
-    return python_bot(str(player)) if is_of_main else player
+    found = dict(players)
+    for name, player in players.items():
+        if isinstance(player, str) and player.startswith("__main__:"):
+            found[name] = python_bot(player)
+    return found
 
 
 def _is_library_bot(name: str, player: Player) -> bool:

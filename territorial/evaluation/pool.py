@@ -72,18 +72,7 @@ class Processes:
     ) -> Iterator[Iterable[Record]]:
         """Yield the records of all portions as they come; PlayingError if a process fails."""
         count = min(self.workers, len(portions))
-        return _here(make, portions) if count < 2 else _in_processes(make, portions, count)
-
-
-def play_of(play: Play | None, processes: int | None) -> Play:
-    """Return what plays: ``play`` if there is one, else so many processes of this machine."""
-    by_count = Processes(processes)
-    return by_count if play is None else play
-
-
-def _here(make: Make[Portion, Record], portions: Sequence[Portion]) -> Iterator[Iterable[Record]]:
-    work = make()
-    return map(work, portions)
+        return map(make(), portions) if count < 2 else _in_processes(make, portions, count)
 
 
 # ---- processes -------------------------------------------------------------------------------------

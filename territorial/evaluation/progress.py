@@ -1,14 +1,40 @@
-"""How far games are: one line, rewritten on a terminal, else a new one now and then."""
+"""How far some work is: a line that is rewritten on a terminal, else a new one now and then."""
 
 from __future__ import annotations
 
 import time
 from typing import TextIO
 
-from territorial.evaluation.time_left import time_left
-
 SHOW_EVERY = 2.0
 """Seconds between two lines that stay, where there is no terminal."""
+WIDTH = 100
+"""Of a line that is rewritten: so many columns of the one before are covered."""
+_UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
+_FROM = 2
+"""The least number of a unit: 119 s, but 2 min."""
+_MOST_DAYS = 999
+
+
+class ProgressLine:
+    """A line on ``stream``, printed ten times a second on a terminal, and else every two seconds."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._is_terminal = stream, stream.isatty()
+        self._period = 0.1 if self._is_terminal else SHOW_EVERY
+        self._shown, self._is_open = time.perf_counter(), False
+
+    def show(self, text: str) -> None:
+        """Print the line if it is time to."""
+        now = time.perf_counter()
+        if now - self._shown >= self._period:
+            self._shown, self._is_open = now, self._is_terminal
+            print(f"{text:{WIDTH}}", end="\r" if self._is_open else "\n", file=self._stream, flush=True)
+
+    def close(self, text: str = "") -> None:
+        """Leave a last line, if there is a ``text``, and let what follows begin on a new one."""
+        if text or self._is_open:
+            print(f"{text:{WIDTH}}" if text else "", file=self._stream, flush=True)
+        self._is_open = False
 
 
 class Progress:
@@ -18,30 +44,34 @@ class Progress:
     """
 
     def __init__(self, games: int, done: int | None, stream: TextIO) -> None:
-        self._games, self._done, self._before, self._stream = games, done or 0, done, stream
-        self._started = self._shown = time.perf_counter()
-        self._is_terminal = stream.isatty()
+        self._games, self._done, self._before = games, done or 0, done
+        self._line, self._started = ProgressLine(stream), time.perf_counter()
 
     def show(self, done: int, remark: str) -> None:
         """Note how many games are done, and print the line if it is time to."""
-        self._done, now = done, time.perf_counter()
+        self._done = done
         if self._before is None:
-            self._before, self._started = done, now
-        if now - self._shown >= (0.1 if self._is_terminal else SHOW_EVERY):
-            self._shown = now
-            self._print(now, remark)
+            self._before, self._started = done, time.perf_counter()
+        self._line.show(self._text(remark))
 
     def close(self) -> None:
         """Print the last line."""
-        if self._before is not None:
-            self._print(time.perf_counter(), "")
-            if self._is_terminal:
-                print(file=self._stream)
+        self._line.close("" if self._before is None else self._text(""))
 
-    def _print(self, now: float, remark: str) -> None:
-        played, seconds = self._done - (self._before or 0), now - self._started
+    def _text(self, remark: str) -> str:
+        played, seconds = self._done - (self._before or 0), time.perf_counter() - self._started
         bar = "#" * (20 * self._done // self._games)
         left = time_left(played, self._games - self._done, seconds)
         speed = f"{played / seconds:.1f} a second, {left}" if left else ""
-        text = f"{self._done:,} of {self._games:,} games [{bar:20}]  {speed}  {remark}"
-        print(f"{text:100}", end="\r" if self._is_terminal else "\n", file=self._stream, flush=True)
+        return f"{self._done:,} of {self._games:,} games [{bar:20}]  {speed}  {remark}"
+
+
+def time_left(done: int, missing: int, seconds: float) -> str:
+    """Return such as "5 h left" for ``missing``, if ``done`` took ``seconds``; "" while it is unknown."""
+    if done <= 0 or seconds <= 0:
+        return ""
+    left = seconds / done * missing
+    size, name = next(((size, name) for size, name in _UNITS if left >= _FROM * size), (1, "s"))
+    number = round(left / size)
+    is_long = name == "days" and number > _MOST_DAYS
+    return f"more than {_MOST_DAYS} days left" if is_long else f"{number} {name} left"

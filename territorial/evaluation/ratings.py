@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from territorial.evaluation.outcome import team_numbers
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.statistics import Z
-from territorial.evaluation.teams import team_numbers
 
 NEEDED = "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
 """What is said where it is not installed."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
+from territorial.evaluation.outcome import Teams, team_numbers, team_parts
 from territorial.evaluation.schedule import MATCH, Fixture, Key
-from territorial.evaluation.teams import Teams, team_numbers, team_parts
 from territorial.files.bounded import Bounds, check_fields
 from territorial.typing import Floats
 

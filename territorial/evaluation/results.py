@@ -13,8 +13,8 @@ from territorial.config.validation import shown
 from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.schedule import Key, Schedule
 from territorial.files.atomic import check_file
-from territorial.files.bounded import Bounds, open_file, parse_object, whole_lines
-from territorial.files.locks import InUseError, one_writer
+from territorial.files.bounded import Bounds, differences, open_file, parse_object, whole_lines
+from territorial.files.locks import one_writer
 
 FORMAT = "territorial games, version 1"
 KIND = b'{"format": "territorial games, version '
@@ -33,20 +33,15 @@ class ResultsError(ValueError):
 
 @contextmanager
 def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Be the only one who plays games into a file; ResultsError if another process does.
+    """Be the only one who plays games into a file.
 
-    OSError, which names what is in the way, for a file that cannot be written.
+    OSError, which names what is in the way, for a file that cannot be written; InUseError, which is one, if
+    another process plays into it.
     """
     with ExitStack() as held:
         if out is not None:
             check_file(out)
-            try:
-                held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
-            except InUseError as error:
-                raise ResultsError(
-                    f"another process plays games into {os.fspath(out)!r} ({error.holder}); wait until it "
-                    "has ended, or name another file"
-                ) from None
+            held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
         yield
 
 
@@ -137,7 +132,7 @@ class GameResults:
         if found["format"] != FORMAT:
             raise ValueError(f"the format is {shown(found['format'])}; this release has {FORMAT!r}")
         different = [
-            text for name in COMPARED for text in _differences(name, found.get(name), self._header[name])
+            text for name in COMPARED for text in differences(name, found.get(name), self._header[name])
         ]
         if different:
             more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
@@ -148,19 +143,6 @@ class GameResults:
 def _beginning(path: Path) -> bytes:
     with open_file(path) as file:
         return file.read(LINE_BOUNDS.nbytes + 1)
-
-
-def _differences(what: str, there: Any, here: Any) -> Iterator[str]:
-    """Yield where two values differ, part by part; what only one of them has is no difference."""
-    if isinstance(here, dict) and isinstance(there, dict):
-        for name in here:
-            if name in there:
-                yield from _differences(f"{what}[{name!r}]", there[name], here[name])
-    elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
-        for i, (old, new) in enumerate(zip(there, here, strict=True)):
-            yield from _differences(f"{what}[{i}]", old, new)
-    elif there != here:
-        yield f"its {what} is {shown(there)}, here it is {shown(here)}"
 
 
 def append(path: Path, lines: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.evaluation.outcome import team_numbers, team_parts
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.teams import team_numbers, team_parts
 from territorial.typing import Floats
 
 RESAMPLES = 1000

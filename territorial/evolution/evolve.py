@@ -1,18 +1,27 @@
-"""The evolution of a style as one call: generation after generation, all of it kept in a folder."""
+"""The evolution of a style as one call: generation after generation, all of it kept in files of a folder."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from territorial.config.validation import whole_number
+from territorial.constants import RULES_VERSION
 from territorial.evolution.games import Arena
-from territorial.evolution.population import Evolution, Generation
-from territorial.evolution.saved import read, write, write_style
+from territorial.evolution.population import Candidate, Evolution, Generation
 from territorial.evolution.settings import EvolutionSettings
+from territorial.files.atomic import check_unused, own_file, write_file
+from territorial.files.bounded import Bounds, check_fields, differences, parse_object, read_file
 from territorial.files.locks import one_writer
 
+FORMAT = "territorial evolution, version 1"
+FILE, STYLE = "evolution.json", "style.json"
+BOUNDS = Bounds(nbytes=2**27, values=2**23)
+"""Room for a million generations."""
 GENERATIONS, MOST_GENERATIONS = 200, 1_000_000
 """The default, and the most."""
 MOST_THREADS = 1024
@@ -69,3 +78,60 @@ def evolve(
             if on_generation is not None and on_generation(evolution, done):
                 break
     return evolution
+
+
+# ---- files ----------------------------------------------------------------------------------------
+
+
+def write(folder: Path, evolution: Evolution) -> None:
+    """Write an evolution into ``folder``, each file wholly or not at all."""
+    values = _asked(evolution.settings) | {
+        "candidates": [one.to_dict() for one in evolution.candidates],
+        "history": [done._asdict() for done in evolution.history],
+    }
+    write_file(own_file(folder / FILE), (json.dumps(values) + "\n").encode())
+    write_style(folder, evolution)
+
+
+def write_style(folder: Path, evolution: Evolution) -> None:
+    """Write the best style of an evolution into ``folder``, wholly or not at all."""
+    evolution.best.save(own_file(folder / STYLE))
+
+
+def read(folder: Path, settings: EvolutionSettings) -> Evolution:
+    """Return the evolution in ``folder``, a new one if there is none.
+
+    ValueError if it was asked for something else than ``settings``, or if the file holds none.
+    FileExistsError for a style in a folder without an evolution.
+    """
+    path = folder / FILE
+    check_unused(folder, [STYLE], FILE)
+    if not path.exists():
+        return Evolution.begun(settings)
+    try:
+        values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+        check_fields("it", values, ("format", "rules", "settings", "candidates", "history"))
+        wanted = _asked(settings)
+        check_fields("its settings", values["settings"], wanted["settings"])
+        check_fields("its config", values["settings"]["config"], wanted["settings"]["config"])
+        for name, value in wanted.items():
+            for text in differences(name, values[name], value):
+                raise ValueError(f"{text}. Choose another folder")
+        candidates = [Candidate.from_dict(one) for one in values["candidates"]]
+        if len(candidates) != settings.population:
+            raise ValueError(f"it has {len(candidates)} candidates; there must be {settings.population}")
+        history = [Generation(**done) for done in values["history"]]
+        return Evolution(settings, candidates, history)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{str(path)!r} cannot be resumed: {error}") from None
+
+
+def _asked(settings: EvolutionSettings) -> dict[str, Any]:
+    """Return the part of the file that says what was asked for."""
+    return {"format": FORMAT, "rules": RULES_VERSION, "settings": settings_values(settings)}
+
+
+def settings_values(settings: EvolutionSettings) -> dict[str, Any]:
+    """Return settings as JSON gives them back."""
+    values = {part.name: getattr(settings, part.name) for part in fields(settings)}
+    return values | {"config": settings.config.to_dict(), "opponents": list(settings.opponents)}

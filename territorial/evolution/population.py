@@ -40,14 +40,6 @@ class Candidate:
     seats: float = 0.0
     total: float = 0.0
 
-    def aged(self) -> Candidate:
-        """Return it as it enters another generation."""
-        return Candidate(self.style, self.seats * KEPT, self.total * KEPT)
-
-    def after(self, seats: int, total: float) -> Candidate:
-        """Return it after so many more seats, which scored ``total`` together."""
-        return Candidate(self.style, self.seats + seats, self.total + total)
-
     @property
     def strength(self) -> float:
         """What its score makes probable. A high one of few seats was mostly luck; the mean of all is 0."""
@@ -123,7 +115,10 @@ class Evolution:
         matchups = dealt(self.settings, [one.style for one in population], rng)
         places = arena.play(matchups)
         scores = scored(matchups, places, len(population))
-        results = [one.after(*score) for one, score in zip(population, scores, strict=True)]
+        results = [
+            Candidate(one.style, one.seats + seats, one.total + total)
+            for one, (seats, total) in zip(population, scores, strict=True)
+        ]
         order = sorted(range(len(results)), key=lambda i: -results[i].strength)
         self.candidates = [results[i] for i in order]
         is_best = np.isin([one.styles for one in matchups], order[: self.settings.parents])
@@ -143,7 +138,8 @@ class Evolution:
         """Return who plays in a generation: in the first one all, then the best and their descendants."""
         if number == 1:
             return self.candidates
-        parents = [one.aged() for one in self.candidates[: self.settings.parents]]
+        best = self.candidates[: self.settings.parents]
+        parents = [Candidate(one.style, one.seats * KEPT, one.total * KEPT) for one in best]
         names = (f"{self.settings.name}:{number}.{i}" for i in range(self.settings.population - len(parents)))
         return parents + [Candidate(_child(name, parents, rng)) for name in names]
 

@@ -145,3 +145,16 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(f"it has lists or objects nested more than {MAX_DEPTH} deep")
+
+
+def differences(what: str, there: Any, here: Any) -> Iterator[str]:
+    """Yield where two values differ, part by part; what only one of them has is no difference."""
+    if isinstance(here, Mapping) and isinstance(there, Mapping):
+        for name in here:
+            if name in there:
+                yield from differences(f"{what}[{name!r}]", there[name], here[name])
+    elif isinstance(here, list) and isinstance(there, list) and len(here) == len(there):
+        for i, (old, new) in enumerate(zip(there, here, strict=True)):
+            yield from differences(f"{what}[{i}]", old, new)
+    elif there != here:
+        yield f"its {what} is {shown(there)}, here it is {shown(here)}"

@@ -13,9 +13,9 @@ from territorial import bots
 from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
+from territorial.evaluation.outcome import team_numbers
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
-from territorial.evaluation.teams import team_numbers
 from territorial.files.atomic import write_file
 from territorial.files.bounded import fits, open_file, parse
 from territorial.league.config import LeagueConfig, Learner

@@ -11,15 +11,9 @@ from territorial.memory.setup import Setup
 MB = 2**20
 
 Place = Literal["driver", "runner", "learner", "node"]
+"""Where an amount is taken: in the process that runs the algorithm, in each that plays or learns, or once."""
 Phase = Literal["built", "building", "training"]
 
-PLACES: Mapping[Place, str] = {
-    "driver": "the process that runs the algorithm",
-    "runner": "every process that plays",
-    "learner": "every process that learns",
-    "node": "once on the machine, whatever the number of processes",
-}
-"""Where an amount is taken."""
 PHASES: Mapping[Phase, str] = {
     "built": "stays as long as the algorithm",
     "building": "comes on top while it is built",

@@ -10,9 +10,9 @@ from typing import Any
 
 from territorial.config import FIELDS
 from territorial.config.fields import check_values, documents_fields, like, option
-from territorial.config.validation import hint, shown
+from territorial.config.validation import shown
 from territorial.constants import MAX_PLAYERS
-from territorial.files.bounded import Bounds, parse, read_file
+from territorial.files.bounded import Bounds, check_fields, parse, read_file
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 
 BOUNDS = Bounds(nbytes=2**16, values=1000)
@@ -69,12 +69,7 @@ class Setup:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Setup:
         """Return the setup with these fields, the others at their defaults; ValueError for unknown ones."""
-        fields = cls.__dataclass_fields__
-        if unknown := sorted(set(values) - set(fields)):
-            meant = hint(unknown[0], fields)
-            raise ValueError(
-                f"{unknown[0]!r} is not a field of a setup{meant}; its fields are {', '.join(fields)}"
-            )
+        check_fields("a setup", values, (), cls.__dataclass_fields__)
         return cls(**values)
 
     @classmethod

@@ -3,9 +3,9 @@
 import pytest
 
 from territorial import LINEUPS, GameConfig
-from territorial.evaluation.play import play_games
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
+from tests.league.support import play_games
 
 pytestmark = pytest.mark.checkout
 

@@ -10,7 +10,7 @@ import pytest
 from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, replay
 from territorial.evaluation import pool
-from territorial.evaluation.setting import Setting
+from territorial.evaluation.schedule import Setting
 from territorial.files import atomic
 from tests.replay.support import BOTS, SMALL, small_replay
 
@@ -83,7 +83,7 @@ def test_a_folder_for_plots_is_tried_out(capsys, tmp_path, nothing_begins, read_
     pytest.importorskip("matplotlib")
     arguments = ["show", "run"] if verb == "league" else LITTLE
     assert cli.main([verb, *arguments, "--plots", str(tmp_path / "plots")]) == 2
-    assert f"argument --plots: '{tmp_path}/plots' cannot be written: Read-only" in capsys.readouterr().err
+    assert f"argument --plots: '{tmp_path}/plots': Read-only" in capsys.readouterr().err
 
 
 def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_only):
@@ -95,7 +95,7 @@ def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_on
 
 
 def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkeypatch, read_only):
-    monkeypatch.setattr(pool, "_here", lambda *_: pytest.fail("it was played"))
+    monkeypatch.setattr(pool.Processes, "__call__", lambda *_: pytest.fail("it was played"))
     setting = Setting(config=SMALL, seats=["agent", *BOTS[1:]])
     with pytest.raises(OSError, match="Read-only file system"):
         evaluate(["banker"], {"duel": setting}, 1, out=tmp_path / "a.jsonl", processes=1)

@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,10 +17,10 @@ from numba.core import event
 
 import territorial
 from territorial import cli
-from territorial.cli import bench, options, warm
+from territorial.cli import bench, options
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
-from territorial.cli.poster import Thinned, round_step
+from territorial.cli.pictures import round_step
 from territorial.engine import compiled_calls
 from territorial.engine import step as stepping
 from territorial.jit import decorators as _jit
@@ -29,12 +28,6 @@ from territorial.jit import warmup
 from tests.render.support import decode_animation
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(arguments)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def fresh_python(program: str) -> str:
@@ -52,12 +45,11 @@ def fresh_python(program: str) -> str:
 # ---- play ------------------------------------------------------------------------------------------
 
 
-def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, tmp_path, monkeypatch):
+def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "demo", "--seed", "5", *SMALL)
+    code, out, err = run("demo", "--seed", "5", *SMALL)
     assert code == 0
-    assert "tick 100 of 200 [##########          ]    4 alive  leader P" in err
-    assert "tick 200 of 200 [####################]" in err
+    assert "tick 200 of 200 [####################]    4 alive  leader P" in err
     assert len([line for line in out.splitlines() if " P" in line]) == 4
     assert "ticks/s" in out
     assert "agent-steps/s" in out
@@ -69,26 +61,25 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(capsys, t
     assert height > 600
 
 
-def test_play_leaves_a_page_if_asked_for_one(capsys, tmp_path, monkeypatch):
+def test_play_leaves_a_page_if_asked_for_one(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, out, _ = run(capsys, "demo", "--no-picture", "--page", "--seed", "5", *SMALL)
+    code, out, _ = run("demo", "--no-picture", "--page", "--seed", "5", *SMALL)
     assert code == 0
     assert out.endswith("\n\npage: territorial-5.html\n")
-    assert run(capsys, "watch", "--page", "other.html", "--seed", "5", *SMALL)[0] == 0
+    assert run("watch", "--page", "other.html", "--seed", "5", *SMALL)[0] == 0
     assert Path("territorial-5.html").read_bytes() == Path("other.html").read_bytes()
-    result = json.loads(run(capsys, "demo", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
+    result = json.loads(run("demo", "--no-picture", "--page", "a.html", *SMALL, "--json")[1])
     assert result["page"] == "a.html"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "other.html", "territorial-5.html"]
-    code, _, err = run(capsys, "demo", "--no-picture", "--page", "no/such/a.html", *SMALL)
+    code, _, err = run("demo", "--no-picture", "--page", "no/such/a.html", *SMALL)
     assert code == 2
     assert "argument --page: 'no/such/a.html': there is no such folder" in err
 
 
-def test_play_gives_the_same_game_as_json(capsys, tmp_path):
+def test_play_tells_json_its_game(result_of, tmp_path):
     picture = tmp_path / "a.png"
     arguments = ["demo", "--seed", "3", "--seats", "banker,turtle", "--picture", str(picture), *SMALL]
-    first, second = (json.loads(run(capsys, *arguments, "--json")[1]) for _ in range(2))
-    assert first["game_digest"] == second["game_digest"]
+    first = result_of(*arguments)
     assert first["ticks"] == 200
     assert first["env_steps"] == 20
     assert first["config"]["height"] == 32
@@ -104,25 +95,18 @@ def test_play_gives_the_same_game_as_json(capsys, tmp_path):
     assert set(RATES) <= set(first)
 
 
-def test_json_is_written_over_nothing_but_json(capsys, tmp_path):
+def test_json_is_written_over_json_and_into_empty_files(run, tmp_path):
     path = tmp_path / "file"
-    path.write_bytes(b"a replay, say")
-    code, _, err = run(capsys, "info", "--json", str(path))
-    assert code == 2
-    assert (
-        f"argument --json: {str(path)!r} is a file that is not a result as JSON, and would be replaced" in err
-    )
-    assert path.read_bytes() == b"a replay, say"
     for before in (b"", b"{}"):
         path.write_bytes(before)
-        assert run(capsys, "info", "--json", str(path))[0] == 0
+        assert run("info", "--json", str(path))[0] == 0
         assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
 
 
-def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypatch):
+def test_play_leaves_an_animation_that_shows_the_game(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ["demo", "--seed", "4", "--no-picture", *SMALL]
-    code, out, _ = run(capsys, *arguments, "--animation")
+    code, out, _ = run(*arguments, "--animation")
     assert code == 0
     assert "animation: territorial-4.apng" in out
     pictures, seconds = decode_animation((tmp_path / "territorial-4.apng").read_bytes(), "PNG")
@@ -131,14 +115,14 @@ def test_play_leaves_an_animation_that_shows_the_game(capsys, tmp_path, monkeypa
     assert all((picture == pictures[20]).all() for picture in pictures[21:])
     assert len({picture.tobytes() for picture in pictures[:21]}) > 15
     file = tmp_path / "mine.png"
-    result = json.loads(run(capsys, *arguments, "--animation", str(file), "--json")[1])
+    result = json.loads(run(*arguments, "--animation", str(file), "--json")[1])
     assert result["animation"] == str(file)
     assert result["picture"] is None
     assert file.read_bytes() == (tmp_path / "territorial-4.apng").read_bytes()
 
 
-def test_play_plays_the_game_of_its_seed(capsys):
-    result = json.loads(run(capsys, "demo", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
+def test_play_plays_the_game_of_its_seed(run):
+    result = json.loads(run("demo", "--no-picture", "--seed", "9", *SMALL, "--json")[1])
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=200)
     seats = options.USUAL_SEATS[::8]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
@@ -148,9 +132,9 @@ def test_play_plays_the_game_of_its_seed(capsys):
     assert result["game_digest"] == game.digest(0).hex()
 
 
-def test_set_reaches_every_field(capsys):
+def test_set_reaches_every_field(run):
     extra = ["--set", "deaths=false", "--set", "cadence_land=5,6,7", "--set", "launch_tax=20"]
-    _, out, _ = run(capsys, "demo", "--no-picture", *SMALL, *extra, "--json")
+    _, out, _ = run("demo", "--no-picture", *SMALL, *extra, "--json")
     config = json.loads(out)["config"]
     assert (config["deaths"], config["cadence_land"], config["launch_tax"]) == (False, [5, 6, 7], 20)
 
@@ -168,22 +152,10 @@ def test_set_reaches_teams():
     assert config_with("teams=3", "team_deal=random").team_deal == "random"
 
 
-def test_a_long_list_of_standings_is_cut_and_says_so(capsys):
+def test_a_long_list_of_standings_is_cut_and_says_so(run):
     size = ["--height", "64", "--width", "64", "--num-players", "60", "--max-ticks", "20"]
-    _, out, _ = run(capsys, "demo", "--no-picture", *size)
+    _, out, _ = run("demo", "--no-picture", *size)
     assert "... and 30 more" in out
-
-
-def test_samples_stay_evenly_spaced_and_few():
-    for steps in (1, 7, 8, 9, 100, 1000):
-        samples = Thinned[int](8)
-        for step in range(steps):
-            samples.offer(step, lambda step=step: step)
-        taken = samples.samples
-        assert len(taken) <= 8
-        assert taken[0] == 0
-        assert len({b - a for a, b in pairwise(taken)}) <= 1
-        assert len(taken) > min(steps, 8) // 2 - 1
 
 
 def test_axes_have_few_round_steps():
@@ -196,11 +168,11 @@ def test_axes_have_few_round_steps():
 # ---- bench -----------------------------------------------------------------------------------------
 
 
-def test_bench_writes_all_figures_and_prints_them(capsys, tmp_path):
+def test_bench_writes_all_figures_and_prints_them(run, tmp_path):
     path = tmp_path / "bench.json"
     arguments = ["bench", "--seconds", "0.1", "--num-games", "3", "--seed", "7", *SMALL]
     arguments += ["--threads", "2", "--observe", "--set", "max_ticks=1500", "--json", str(path)]
-    code, out, err = run(capsys, *arguments)
+    code, out, err = run(*arguments)
     assert code == 0
     found = json.loads(path.read_text())
     for name in RATES:
@@ -231,12 +203,12 @@ def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
 # ---- info and warmup -------------------------------------------------------------------------------
 
 
-def test_info_tells_versions_bots_and_defaults(capsys):
-    code, out, _ = run(capsys, "info")
+def test_info_tells_versions_bots_and_defaults(run):
+    code, out, _ = run("info")
     assert code == 0
     for text in (territorial.__version__, "metronome", "mixed-1", "launch_tax", "mountains", "1024ths"):
         assert text in out
-    result = json.loads(run(capsys, "info", "--json")[1])
+    result = json.loads(run("info", "--json")[1])
     assert result["config_digest"] == territorial.GameConfig().hexdigest
     library = territorial.bots
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
@@ -245,31 +217,26 @@ def test_info_tells_versions_bots_and_defaults(capsys):
     assert "decisions after which agents are truncated; at least 1; None: never" in out
 
 
-def test_info_tells_the_config_that_options_give(capsys):
-    result = json.loads(run(capsys, "info", "--set", "map=open", "--json")[1])
-    assert result["config_digest"] == territorial.GameConfig(map="open").hexdigest
-
-
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
-def test_info_says_whether_the_steps_of_a_config_are_compiled(capsys, monkeypatch):
+def test_info_says_whether_the_steps_of_a_config_are_compiled(run, monkeypatch):
     asked = []
     monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: asked.append(types[0]))
-    assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
+    assert not json.loads(run("info", "--json")[1])["is_compiled"]
     (without_teams,) = asked
     monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == without_teams)
     for size in ([], ["--height", "64"]):
-        assert json.loads(run(capsys, "info", *size, "--json")[1])["is_compiled"]
-    assert not json.loads(run(capsys, "info", "--teams", "2", "--json")[1])["is_compiled"]
+        assert json.loads(run("info", *size, "--json")[1])["is_compiled"]
+    assert not json.loads(run("info", "--teams", "2", "--json")[1])["is_compiled"]
     monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: kernel is not stepping.reset_game)
-    assert not json.loads(run(capsys, "info", "--json")[1])["is_compiled"]
+    assert not json.loads(run("info", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
-    assert not json.loads(run(capsys, "info", *crowded, "--json")[1])["is_compiled"]
+    assert not json.loads(run("info", *crowded, "--json")[1])["is_compiled"]
 
 
-def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_path, monkeypatch):
+def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(run, tmp_path, monkeypatch):
     compiled = []
-    monkeypatch.setattr(warm, "compile_everything", compiled.append)
-    code, out, _ = run(capsys, "bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
+    monkeypatch.setattr(bench, "compile_everything", compiled.append)
+    code, out, _ = run("bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
     assert code == 0
     assert compiled == [territorial.GameConfig(height=64)]
     assert "cache: " in out or "NUMBA_DISABLE_JIT" in out
@@ -280,10 +247,10 @@ def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(capsys, tmp_
 def test_warmup_compiles_every_kernel():
     program = """
 from territorial import GameConfig
-from territorial.cli import warm
+from territorial.cli import bench
 from territorial.engine import step
 from territorial.jit.decorators import JIT_ENABLED
-warm.compile_everything(GameConfig())
+bench.compile_everything(GameConfig())
 kernels = [f for f in vars(step).values() if getattr(f, "targetoptions", {}).get("nogil")]
 assert kernels or not JIT_ENABLED
 print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
@@ -345,13 +312,13 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
     ("verb", "option", "size"),
     [("bench", "--num-games", "1,000,000 games"), ("demo", "--height", "256 x 256")],
 )
-def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, option, size):
+def test_a_size_that_memory_cannot_hold_is_named(run, monkeypatch, verb, option, size):
     def too_much(*arguments: object, **keywords: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(f"territorial.cli.{verb}.VecGame", too_much)
     games = ["--num-games", "1000000"] if verb == "bench" else ["--no-picture"]
-    code, _, err = run(capsys, verb, *games)
+    code, _, err = run(verb, *games)
     assert code == 2
     for part in (f"argument {option}", size, "not enough memory"):
         assert part in err.splitlines()[-1]
@@ -360,26 +327,26 @@ def test_a_size_that_memory_cannot_hold_is_named(capsys, monkeypatch, verb, opti
 @pytest.mark.parametrize(
     "verb", [[], ["demo"], ["watch"], ["replay"], ["bench"], ["info"], ["info", "memory"]]
 )
-def test_help_has_examples(capsys, verb):
-    code, out, _ = run(capsys, *verb, "--help")
+def test_help_has_examples(run, verb):
+    code, out, _ = run(*verb, "--help")
     assert code == 0
     assert "examples:" in out
     assert "  territorial " in out
 
 
-def test_other_packages_can_add_verbs(capsys, monkeypatch):
+def test_other_packages_can_add_verbs(run, monkeypatch):
     points = [
         EntryPoint("greet", f"{__name__}:Greet", cli.ENTRY_POINTS),
         EntryPoint("broken", "no_such_module_at_all:x", cli.ENTRY_POINTS),
     ]
     monkeypatch.setattr(cli, "entry_points", lambda group: points)
     monkeypatch.setattr(EntryPoint, "load", _load_from_here)
-    assert run(capsys, "greet") == (7, "hello\n", "")
-    code, _, err = run(capsys, "broken", "--any", "thing")
+    assert run("greet") == (7, "hello\n", "")
+    code, _, err = run("broken", "--any", "thing")
     assert code == 2
     assert "broken (no_such_module_at_all:x) cannot be loaded: No module named 'no_such_module_at_all'" in err
-    assert "broken" in run(capsys, "--help")[1]
-    assert run(capsys, "info", "--json")[2] == ""  # not even looked at
+    assert "broken" in run("--help")[1]
+    assert run("info", "--json")[2] == ""  # not even looked at
 
 
 def _load_from_here(point: EntryPoint) -> object:
@@ -389,12 +356,12 @@ def _load_from_here(point: EntryPoint) -> object:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["runs/first", "--preset", "quick"]])
-def test_train_without_its_extra_says_what_to_install(capsys, monkeypatch, arguments):
+def test_train_without_its_extra_says_what_to_install(run, monkeypatch, arguments):
     for name in [name for name in sys.modules if name.partition(".")[0] == "rllib_adapters"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(cli, "entry_points", lambda group: ())  # as in a checkout that is not installed
     monkeypatch.setattr(importlib.metadata, "version", _version_without_ray)
-    code, _, err = run(capsys, "train", *arguments)
+    code, _, err = run("train", *arguments)
     assert code == 2
     assert "pip install 'territorial-env[rllib]'" in err
     assert "make league" in err
@@ -417,12 +384,12 @@ class Greet:
         return 7
 
 
-def test_an_interrupt_ends_with_130_and_no_traceback(capsys, monkeypatch):
+def test_an_interrupt_ends_with_130_and_no_traceback(run, monkeypatch):
     def interrupt(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(warm, "compile_everything", interrupt)
-    code, _, err = run(capsys, "bench", "--warmup")
+    monkeypatch.setattr(bench, "compile_everything", interrupt)
+    code, _, err = run("bench", "--warmup")
     assert code == 130
     assert "interrupted" in err
 

@@ -1,28 +1,47 @@
-"""``territorial clone`` where PyTorch is missing; tests/torch/test_cloning.py has what it does."""
-
-from __future__ import annotations
+"""What ``territorial clone`` refuses; tests/torch/test_cloning.py has what it does."""
 
 import sys
-from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
 from territorial import GameConfig
-from territorial.cli import main
+from territorial.cli.clone import clone
+from territorial.cli.options import UsageError
 from territorial.datasets import make
+from territorial.files.locks import one_writer
+
+DATA = SimpleNamespace(manifest=SimpleNamespace(recipe=SimpleNamespace(has_teams=False), rows=1))
 
 
-def test_without_pytorch_it_says_what_to_install(
-    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def refused(folder, message):
+    pytest.importorskip("torch", reason="cloning needs PyTorch")
+    with pytest.raises(UsageError, match=message):
+        clone(SimpleNamespace(folder=str(folder), network_size="small", epochs=1), DATA)
+
+
+def test_without_pytorch_it_says_what_to_install(run, tmp_path, monkeypatch):
     config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
     make(tmp_path / "set", config, ["banker", "novice"], games=1, processes=1)
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert main(["clone", str(tmp_path / "set"), str(tmp_path / "clone")]) == 2
-    assert "cloning needs PyTorch: pip install 'territorial-env[torch]'" in capsys.readouterr().err
+    code, _, err = run("clone", tmp_path / "set", tmp_path / "clone")
+    assert code == 2
+    assert "cloning needs PyTorch: pip install 'territorial-env[torch]'" in err
 
 
-def test_a_folder_without_a_data_set_is_named(capsys: Any, tmp_path: Path) -> None:
-    assert main(["clone", str(tmp_path / "nothing"), str(tmp_path / "clone")]) == 2
-    assert "argument DATASET: '" in capsys.readouterr().err
+def test_a_folder_without_a_data_set_is_named(run, tmp_path):
+    code, _, err = run("clone", tmp_path / "nothing", tmp_path / "clone")
+    assert code == 2
+    assert "argument DATASET: '" in err
+
+
+def test_a_folder_that_another_process_clones_in_is_refused(tmp_path):
+    with one_writer(tmp_path / ".writer"):
+        refused(tmp_path, r"another process writes there \(process \d+ on ")
+
+
+@pytest.mark.parametrize("name", [".writer", "settings.json", "weights.safetensors", "network.safetensors"])
+def test_links_in_the_places_of_its_files_are_refused(tmp_path, name):
+    (tmp_path / name).symlink_to(tmp_path / "outside")
+    refused(tmp_path, f"{name}': it is a link")
+    assert not (tmp_path / "outside").exists()

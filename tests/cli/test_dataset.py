@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from territorial.cli import main
 from territorial.datasets import Dataset
 
 SMALL = (
@@ -23,27 +22,22 @@ SMALL = (
 )
 
 
-def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
-    code = main(["dataset", *arguments])
-    return (code, *capsys.readouterr())
-
-
-def test_it_makes_a_data_set_and_says_what_is_there(capsys: Any, tmp_path: Path) -> None:
+def test_it_makes_a_data_set_and_says_what_is_there(run: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "set")
     options = ("--games", "3", "--processes", "1", "--games-per-shard", "2", "--rows-of", "banker,3", *SMALL)
-    code, out, _ = run(capsys, folder, *options, "--json")
+    code, out, _ = run("dataset", folder, *options, "--json")
     result, found = json.loads(out), Dataset(folder)
     assert code == 0
     assert (result["games"], result["shards"], result["is_complete"]) == (3, 2, True)
     assert result["rows"] == found.manifest.rows > 0
     assert result["bytes"] == sum(path.stat().st_size for path in Path(folder).glob("*.safetensors"))
     assert set(found[0].seat.tolist()) == {1, 3}
-    code, out, _ = run(capsys, folder, *options)
+    code, out, _ = run("dataset", folder, *options)
     assert code == 0
     assert "rows of 3 games in 2 files" in out
 
 
-def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
     folder = str(tmp_path)
     for options, message in (
         (("--every-ticks", "15"), "every is 15; it must be a multiple of 10"),
@@ -51,11 +45,11 @@ def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
         (("--rows-of", "9"), "seats has 9"),
         (("--num-candidates", "0"), "'0' is not a whole number from 1 to 250"),
     ):
-        code, _, err = run(capsys, folder, *SMALL, *options)
+        code, _, err = run("dataset", folder, *SMALL, *options)
         assert code == 2
         assert message in err
-    run(capsys, folder, "--games", "1", "--processes", "1", *SMALL)
-    code, _, err = run(capsys, folder, "--games", "1", "--seed", "5", *SMALL)
+    run("dataset", folder, "--games", "1", "--processes", "1", *SMALL)
+    code, _, err = run("dataset", folder, "--games", "1", "--seed", "5", *SMALL)
     assert code == 2
     assert "argument FOLDER" in err
-    assert "seed = 0; this one has 5" in err
+    assert "its recipe['seed'] is 0, here it is 5" in err

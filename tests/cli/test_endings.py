@@ -11,7 +11,7 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import clone, league, warm
+from territorial.cli import bench, clone, league
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
@@ -52,7 +52,7 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "result_of", lambda _: {})
     monkeypatch.setattr(clone, "dataset_in", lambda _: None)
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
-    monkeypatch.setattr(warm, "compile_everything", lambda *_: None)
+    monkeypatch.setattr(bench, "compile_everything", lambda *_: None)
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
@@ -122,7 +122,7 @@ def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
         def broken(*_, error=error):
             raise error
 
-        monkeypatch.setattr(warm, "compile_everything", broken)
+        monkeypatch.setattr(bench, "compile_everything", broken)
         assert cli.main(["bench", "--warmup"]) == 1
         assert capsys.readouterr().err == f"territorial bench: error: {error}\n"
 

@@ -11,7 +11,7 @@ import pytest
 from territorial.bots import Style
 from territorial.cli import evolve as verb
 from territorial.cli import main
-from territorial.evolution.saved import FILE, STYLE
+from territorial.evolution.evolve import FILE, STYLE
 from territorial.files.locks import locked
 
 SMALL = (
@@ -20,15 +20,10 @@ SMALL = (
 )
 
 
-def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
-    code = main(["evolve", *arguments])
-    return (code, *capsys.readouterr())
-
-
-def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None:
+def test_it_writes_a_style_that_takes_seats(capsys: Any, run: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "found")
     options = (*SMALL, "--name", "found-1", "--generations", "2", "--seed", "3")
-    code, out, err = run(capsys, folder, *options, "--json", str(tmp_path / "result.json"))
+    code, out, err = run("evolve", folder, *options, "--json", str(tmp_path / "result.json"))
     assert code == 0
     assert f"style:{folder}/{STYLE}" in out
     assert "2 generations" in out
@@ -45,26 +40,26 @@ def test_it_writes_a_style_that_takes_seats(capsys: Any, tmp_path: Path) -> None
     assert "found-1" in capsys.readouterr().out
 
 
-def test_the_same_command_goes_on(capsys: Any, tmp_path: Path) -> None:
-    run(capsys, str(tmp_path), *SMALL, "--generations", "1")
-    code, out, err = run(capsys, str(tmp_path), *SMALL, "--generations", "3", "--json")
+def test_the_same_command_goes_on(run: Any, tmp_path: Path) -> None:
+    run("evolve", str(tmp_path), *SMALL, "--generations", "1")
+    code, out, err = run("evolve", str(tmp_path), *SMALL, "--generations", "3", "--json")
     assert code == 0
     assert len(json.loads(out)["history"]) == 3
     assert "generation 1 " not in err
     assert "generation 3 of 3" in err
-    code, out, err = run(capsys, str(tmp_path), *SMALL, "--generations", "3")
+    code, out, err = run("evolve", str(tmp_path), *SMALL, "--generations", "3")
     assert code == 0
     assert "generation" not in err
 
 
-def test_it_stops_when_the_time_is_over(capsys: Any, tmp_path: Path) -> None:
-    code, out, _ = run(capsys, str(tmp_path), *SMALL, "--minutes", "0.001", "--json")
+def test_it_stops_when_the_time_is_over(run: Any, tmp_path: Path) -> None:
+    code, out, _ = run("evolve", str(tmp_path), *SMALL, "--minutes", "0.001", "--json")
     assert code == 0
     assert 1 <= len(json.loads(out)["history"]) < 100
 
 
 def test_an_interruption_leaves_what_there_is(
-    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show = verb.EvolutionProgress.show
 
@@ -75,14 +70,14 @@ def test_an_interruption_leaves_what_there_is(
         return False
 
     monkeypatch.setattr(verb.EvolutionProgress, "show", interrupted)
-    code, out, err = run(capsys, str(tmp_path), *SMALL)
+    code, out, err = run("evolve", str(tmp_path), *SMALL)
     assert code == 130
     assert out == ""
     assert "interrupted\n2 generations are kept; the same command resumes" in err
     assert len(json.loads((tmp_path / FILE).read_bytes())["history"]) == 2
 
 
-def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "found")
     for options, message in (
         (("--opponents", "bankr"), "did you mean 'banker"),
@@ -95,23 +90,23 @@ def test_what_cannot_be_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
         (("--num-players", "1"), "'1' is not a whole number"),
         (("--json", str(tmp_path)), "is a folder, not a file"),
     ):
-        code, _, err = run(capsys, folder, *SMALL, *options)
+        code, _, err = run("evolve", folder, *SMALL, *options)
         assert code == 2
         assert message in err
         assert not Path(folder).exists()
 
 
-def test_a_folder_that_cannot_be_used_is_a_usage_error(capsys: Any, tmp_path: Path) -> None:
-    run(capsys, str(tmp_path), *SMALL, "--generations", "1")
-    code, _, err = run(capsys, str(tmp_path), *SMALL, "--seed", "5")
+def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, tmp_path: Path) -> None:
+    run("evolve", str(tmp_path), *SMALL, "--generations", "1")
+    code, _, err = run("evolve", str(tmp_path), *SMALL, "--seed", "5")
     assert code == 2
     assert "argument FOLDER" in err
-    assert "it has seed 0; 5 is asked for. Choose another folder" in err
+    assert "its settings['seed'] is 0, here it is 5. Choose another folder" in err
     with locked(tmp_path / "lock"):
-        code, _, err = run(capsys, str(tmp_path), *SMALL)
+        code, _, err = run("evolve", str(tmp_path), *SMALL)
     assert code == 2
-    assert "another process evolves there" in err
+    assert "another process writes there" in err
     (tmp_path / "file").write_text("")
-    code, _, err = run(capsys, str(tmp_path / "file"), *SMALL)
+    code, _, err = run("evolve", str(tmp_path / "file"), *SMALL)
     assert code == 2
     assert "argument FOLDER" in err

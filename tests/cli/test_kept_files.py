@@ -12,8 +12,8 @@ from territorial import maps
 from territorial.cli import main
 from territorial.cli.options import new_name
 from territorial.config.land_mask import LandMask
-from territorial.datasets.shards import shard_name
-from territorial.evolution.saved import STYLE
+from territorial.datasets.dataset import shard_name
+from territorial.evolution.evolve import STYLE
 from tests.cli.test_dataset import SMALL
 from tests.cli.test_evolve import SMALL as FEW
 
@@ -59,7 +59,7 @@ def test_an_evolution_that_was_stopped_before_its_style_writes_it(capsys: Any, t
 @pytest.mark.parametrize("name", ["weights.safetensors", "network.safetensors", "checkpoints"])
 def test_a_network_is_not_cloned_over_another(tmp_path: Path, name: str) -> None:
     pytest.importorskip("torch", reason="cloning needs PyTorch")
-    from tests.cli.test_clone_writer import refused as refused_clone
+    from tests.cli.test_clone import refused as refused_clone
 
     path = tmp_path / name
     path = path / "checkpoint-00000001" if name == "checkpoints" else path
@@ -115,12 +115,13 @@ def test_a_file_of_another_kind_is_not_replaced(
         b'{\n "height": 96\n}\n',
         b'{\n  "format": 1,\n  "name": "main-0"\n}\n',
         b'{\n  "name": "my-style"\n}\n',
+        b"a replay, say",
     ],
-    ids=["records", "options of a run", "manifest", "style"],
+    ids=["records", "options of a run", "manifest", "style", "replay"],
 )
 def test_a_result_does_not_replace_files_of_the_library(capsys: Any, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
-    assert "is a file that is not a result as JSON" in refused(
+    assert "is a file that is not a result as JSON, and would be replaced" in refused(
         capsys, path, content, "info", "--json", str(path)
     )
 

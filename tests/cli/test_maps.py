@@ -1,13 +1,12 @@
 """``territorial info maps``: lists, previews, pictures, files; and games on maps of all sorts."""
 
-import json
 import struct
 
 import numpy as np
 import pytest
 
-from territorial import GameConfig, LandMask, cli, maps
-from territorial.cli.map_pictures import MapTile, draw_sheet, draw_text
+from territorial import GameConfig, LandMask, maps
+from territorial.cli.maps import Shown, draw_sheet, draw_text
 from territorial.config.map_names import KINDS, LANDS
 from territorial.files.png import read_png
 
@@ -15,23 +14,11 @@ SMALL = ["--height", "32", "--width", "48"]
 GAME = ["--num-players", "4", "--max-ticks", "50", "--no-picture"]
 
 
-def run(capsys, *arguments):
-    code = cli.main(arguments)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def run_json(capsys, *arguments):
-    code, out, _ = run(capsys, *arguments, "--json")
-    assert code == 0
-    return json.loads(out)
-
-
 # ---- the list ----------------------------------------------------------------------------------------
 
 
-def test_without_names_all_maps_are_listed_with_their_options(capsys):
-    code, out, _ = run(capsys, "info", "maps")
+def test_without_names_all_maps_are_listed_with_their_options(run):
+    code, out, _ = run("info", "maps")
     assert code == 0
     for name, kind in (*KINDS.items(), *LANDS.items()):
         assert f"\n  {name:13} " in out
@@ -40,8 +27,8 @@ def test_without_names_all_maps_are_listed_with_their_options(capsys):
     assert max(map(len, out.splitlines())) <= 130
 
 
-def test_the_list_as_json(capsys):
-    result = run_json(capsys, "info", "maps")
+def test_the_list_as_json(result_of):
+    result = result_of("info", "maps")
     assert [kind["name"] for kind in result["kinds"]] == list(KINDS)
     islands = next(kind for kind in result["kinds"] if kind["name"] == "islands")
     assert islands["options"][0] == {
@@ -58,11 +45,9 @@ def test_the_list_as_json(capsys):
 # ---- looking at maps ---------------------------------------------------------------------------------
 
 
-def test_a_map_is_shown_with_what_there_is_to_know(capsys, monkeypatch):
+def test_a_map_is_shown_with_what_there_is_to_know(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    code, out, _ = run(
-        capsys, "info", "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--num-maps", "2"
-    )
+    code, out, _ = run("info", "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--num-maps", "2")
     assert code == 0
     facts = [line for line in out.splitlines() if line.startswith("islands:count=3 of map_seed ")]
     mask = maps.generate("islands:count=3", 32, 48, 7)
@@ -94,10 +79,8 @@ def test_a_terminal_without_half_blocks_gets_a_drawing(encoding):
     assert [len(line) for line in text.splitlines()] == [64] * 32
 
 
-def test_the_facts_as_json(capsys):
-    result = run_json(
-        capsys, "info", "maps", "world", "archipelago", "maze", "--height", "64", "--width", "64"
-    )
+def test_the_facts_as_json(result_of):
+    result = result_of("info", "maps", "world", "archipelago", "maze", "--height", "64", "--width", "64")
     world, archipelago, maze = result["maps"]
     assert world["map_seed"] is None
     assert world["regions"] > 1 < archipelago["regions"]
@@ -112,26 +95,24 @@ def test_the_facts_as_json(capsys):
 
 
 @pytest.mark.parametrize("suffix", maps.SUFFIXES)
-def test_an_exported_map_comes_back_and_is_played_on(capsys, tmp_path, suffix):
+def test_an_exported_map_comes_back_and_is_played_on(run, result_of, tmp_path, suffix):
     path = str(tmp_path / f"map{suffix}")
-    code, out, _ = run(capsys, "info", "maps", "maze", *SMALL, "--map-seed", "5", "--export", path)
+    code, out, _ = run("info", "maps", "maze", *SMALL, "--map-seed", "5", "--export", path)
     assert code == 0
     assert out.splitlines()[-1] == f"written: {path}"
     mask = maps.generate("maze", 32, 48, 5)
     assert maps.load(path) == mask
-    (facts,) = run_json(capsys, "info", "maps", path, "--num-players", "4")["maps"]
+    (facts,) = result_of("info", "maps", path, "--num-players", "4")["maps"]
     assert (facts["digest"], facts["height"], facts["width"]) == (mask.hexdigest, 32, 48)
-    result = run_json(capsys, "demo", "--map", path, *GAME)
+    result = result_of("demo", "--map", path, *GAME)
     expected = GameConfig.for_map(mask, num_players=4, max_ticks=50)
     assert result["config_digest"] == expected.hexdigest
     assert result["config"]["map"] == mask.hexdigest
 
 
-def test_a_picture_has_a_tile_for_every_map(capsys, tmp_path):
+def test_a_picture_has_a_tile_for_every_map(run, tmp_path):
     path = tmp_path / "sheet.png"
-    code, _, _ = run(
-        capsys, "info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2", "--picture", str(path)
-    )
+    code, _, _ = run("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2", "--picture", str(path))
     assert code == 0
     pixels = read_png(path.read_bytes(), 16, 4096)
     # Four maps of 48 x 32 cells, five pixels each, in two columns.
@@ -143,51 +124,54 @@ def test_land_out_of_play_is_darker_in_a_picture():
     cells = np.zeros((16, 16), bool)
     cells[4:12, 2:10] = cells[4:8, 12:14] = True
     whole = LandMask.from_array(cells)
-    image = draw_sheet([MapTile(whole, maps.largest_region(whole), "water", ("A", "B"))])
+    image = draw_sheet([Shown("A", None, whole, maps.largest_region(whole), "water")])
     scale, gap = 16, 12
     board = image[gap : gap + 256 : scale, gap : gap + 256 : scale].astype(int).sum(axis=2)
     assert board[5, 5] > board[5, 12] > board[0, 0]
     assert np.unique(board).size == 3
 
 
-def test_a_picture_of_everything(capsys, tmp_path):
+def test_a_picture_of_everything(result_of, tmp_path):
     path = tmp_path / "all.png"
-    result = run_json(capsys, "info", "maps", *SMALL, "--picture", str(path))
+    result = result_of("info", "maps", *SMALL, "--picture", str(path))
     assert [one["name"] for one in result["maps"]] == [*KINDS, *LANDS]
     assert result["picture"] == str(path)
     assert struct.unpack(">II", path.read_bytes()[16:24])[0] > 1000
 
 
-def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(capsys, tmp_path):
+def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(run, result_of, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 10 + "#" + "." * 5] * 16))
-    code, _, err = run(capsys, "info", "maps", str(path))
+    code, _, err = run("info", "maps", str(path))
     assert code == 2
     assert "80 of 240 land cells cannot be reached" in err
-    (facts,) = run_json(capsys, "info", "maps", str(path), "--block-unreachable")["maps"]
+    (facts,) = result_of("info", "maps", str(path), "--block-unreachable")["maps"]
     assert facts["land_cells"] == 160
 
 
-def test_many_maps_tell_how_far_they_are(capsys, monkeypatch):
-    monkeypatch.setattr("territorial.cli.maps.PROGRESS_SECONDS", 0.0)
-    code, _, err = run(capsys, "info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
+def test_many_maps_tell_how_far_they_are(run, monkeypatch):
+    monkeypatch.setattr("territorial.evaluation.progress.SHOW_EVERY", 0.0)
+    code, _, err = run("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
     assert code == 0
-    assert err.splitlines()[1:3] == ["2 maps made, now making lakes", "3 maps made, now making maze"]
+    assert [line.rstrip() for line in err.splitlines()[1:3]] == [
+        "2 maps made, now making lakes",
+        "3 maps made, now making maze",
+    ]
 
 
 # ---- games on maps -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["islands:count=3", "iceland", "2*lakes + maze", "lakes+ europe"])
-def test_games_are_played_on_maps_of_all_sorts(capsys, name):
-    result = run_json(capsys, "demo", "--map", name, *SMALL, *GAME)
+def test_games_are_played_on_maps_of_all_sorts(result_of, name):
+    result = result_of("demo", "--map", name, *SMALL, *GAME)
     config = GameConfig(map=name, height=32, width=48, num_players=4, max_ticks=50)
     assert result["config_digest"] == config.hexdigest
     assert result["config"]["map"] == config.map_name
     info = (
-        run_json(capsys, "info", "--set", f"map={name}", *SMALL, "--num-players", "4", "--set", "num_maps=0")
+        result_of("info", "--set", f"map={name}", *SMALL, "--num-players", "4", "--set", "num_maps=0")
         if name != "iceland"
-        else run_json(capsys, "info", "--set", f"map={name}")
+        else result_of("info", "--set", f"map={name}")
     )
     assert info["config"]["map"] == config.map_name
 
@@ -195,9 +179,9 @@ def test_games_are_played_on_maps_of_all_sorts(capsys, name):
 # ---- refusals ----------------------------------------------------------------------------------------
 
 
-def test_a_file_of_another_size_than_asked_for_is_refused(capsys, tmp_path):
+def test_a_file_of_another_size_than_asked_for_is_refused(run, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 20] * 16))
-    code, _, err = run(capsys, "demo", "--map", str(path), "--height", "32", *GAME)
+    code, _, err = run("demo", "--map", str(path), "--height", "32", *GAME)
     assert code == 2
     assert "map is 16 x 20 but height x width is 32 x 20" in err

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from territorial import LINEUPS, GameConfig, cli, match
+from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
 
@@ -21,20 +21,8 @@ SECONDS = 300
 """Against hanging: nothing takes so long, however busy the machine is."""
 
 
-def run(capsys, *arguments):
-    code = cli.main(arguments)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def result(capsys, *arguments):
-    code, out, _ = run(capsys, *arguments, "--json")
-    assert code == 0
-    return json.loads(out)
-
-
-def test_match_tells_json_its_games(capsys):
-    found = result(capsys, "match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
+def test_match_tells_json_its_games(result_of):
+    found = result_of("match", "--seats", "banker,turtle", "--games", "3", "--seed", "5", *SMALL, *ONE)
     config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=MAPS)
     ranking = match(["banker", "turtle"], config, 3, seed=5, processes=1, progress=False)
     assert found["standings"] == json.loads(json.dumps(ranking.to_dict()))["standings"]
@@ -44,25 +32,18 @@ def test_match_tells_json_its_games(capsys):
     assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
 
 
-def test_match_prints_a_table(capsys):
-    code, out, err = run(capsys, "match", "--seats", "banker,turtle", "--games", "4", *SMALL, *ONE)
-    assert code == 0
-    lines = out.splitlines()
-    assert lines[0].split() == ["player", "seats", "mean", "place", "games", "won", "times", "fair", "rating"]
-    assert sorted(line.split()[0] for line in lines[1:3]) == ["banker-1", "turtle-1"]
-    assert "4 games; length" in out
-    assert "4 of 4 games" in err
-
-
-def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
+def test_who_comes_in_before_whom_is_printed_for_few_players(run, result_of):
     common = ("match", "--deal", "--games", "6", *SMALL, *ONE)
     players = ("turtle-1", "banker-1", "novice-1")
-    code, out, _ = run(capsys, *common, "--seats", ",".join(players))
+    code, out, err = run(*common, "--seats", ",".join(players))
     assert code == 0
+    assert out.split()[:9] == ["player", "seats", "mean", "place", "games", "won", "times", "fair", "rating"]
+    assert "6 games; length" in out
+    assert "6 of 6 games" in err
     lines = out.split("per cent of all times:\n")[1].splitlines()
     order = lines[0].split()
     assert set(order) == set(players)
-    found = result(capsys, *common, "--seats", ",".join(players))
+    found = result_of(*common, "--seats", ",".join(players))
     assert order == [line["player"] for line in found["standings"]]
     beats = {
         (row, column): found["beats"][i][j]
@@ -72,15 +53,15 @@ def test_who_comes_in_before_whom_is_printed_for_few_players(capsys):
     for row, line in zip(order, lines[1:4], strict=True):
         cells = ["-" if row == column else f"{100 * beats[row, column]:.0f}" for column in order]
         assert line.split() == [row, *cells]
-    assert "how often one comes in before another: see --json" in run(capsys, *common)[1]
+    assert "how often one comes in before another: see --json" in run(*common)[1]
 
 
-def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path):
+def test_a_player_alone_has_standings_and_no_rating(run, tmp_path):
     pytest.importorskip("openskill", reason="needs the extra league")
     pytest.importorskip("matplotlib", reason="needs the extra league")
     file, plots = tmp_path / "t.json", tmp_path / "plots"
     more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
-    code, out, _ = run(capsys, "match", "--seats", "turtle", *more)
+    code, out, _ = run("match", "--seats", "turtle", *more)
     assert code == 0
     (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
     assert line[-1] == "-"
@@ -91,14 +72,8 @@ def test_a_player_alone_has_standings_and_no_rating(capsys, tmp_path):
     assert drawn == {"places", "beats", "survival", "land", "lengths"}
 
 
-def test_match_takes_a_line_up_for_any_number_of_seats(capsys):
-    found = result(capsys, "match", "--seats", "levels-1", "--games", "1", *SMALL, *ONE)
-    seats = LINEUPS["levels-1"].seats
-    assert found["contest"]["players"] == [seats[0], seats[8], seats[16], seats[24]]
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
-def test_finished_games_survive_a_process_that_is_killed(capsys, tmp_path):
+def test_finished_games_survive_a_process_that_is_killed(run, tmp_path):
     """And the processes that play end with it."""
     file = tmp_path / "a.jsonl"
     contest = ("match", "--records", str(file), *SMALL)
@@ -111,7 +86,7 @@ def test_finished_games_survive_a_process_that_is_killed(capsys, tmp_path):
     wait_until(lambda: not any(map(is_running, children)))
     before = file.read_bytes()
     done = before.count(b"\n") - 1
-    assert run(capsys, *contest, "--games", str(done), *ONE)[0] == 0
+    assert run(*contest, "--games", str(done), *ONE)[0] == 0
     assert file.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
 
 
@@ -139,10 +114,10 @@ def is_running(pid):
         return False
 
 
-def test_a_file_of_something_else_is_an_error_of_the_option(capsys, tmp_path):
+def test_a_file_of_something_else_is_an_error_of_the_option(run, tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("my notes\n")
-    code, _, err = run(capsys, "match", "--records", str(file), *SMALL)
+    code, _, err = run("match", "--records", str(file), *SMALL)
     assert (code, file.read_text()) == (2, "my notes\n")
     assert f"argument --records: {str(file)!r} is not a file of games" in err
 
@@ -159,15 +134,15 @@ class Mine(PythonBot):
 """
 
 
-def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, monkeypatch):
+def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fails_for_a_test.py").write_text(FAILS)
     file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
     common = ("match", "--seats", "fails_for_a_test:Mine,turtle", *ONE, *SMALL)
     kept = (*common, "--records", str(file))
-    assert run(capsys, *kept, "--games", "2")[0] == 0
+    assert run(*kept, "--games", "2")[0] == 0
     stop.touch()
-    code, out, err = run(capsys, *kept, "--games", "4")
+    code, out, err = run(*kept, "--games", "4")
     assert code == 1
     assert "2 games; length" in out
     last = err.splitlines()[-2:]
@@ -175,11 +150,11 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(capsys, tmp_path, 
         r"territorial match: OSError: no more \(.*fails_for_a_test.py, line 7, in decide\)", last[0]
     )
     assert last[1] == f"2 of 4 games are in {file}; the same command resumes"
-    code, out, err = run(capsys, *common, "--games", "4")
+    code, out, err = run(*common, "--games", "4")
     assert (code, out) == (1, "")
     assert err.endswith("0 of 4 games were played; without --records they are not saved\n")
     stop.unlink()
-    assert run(capsys, *kept, "--games", "4")[0] == 0
+    assert run(*kept, "--games", "4")[0] == 0
 
 
 def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeypatch):
@@ -193,27 +168,27 @@ def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeyp
     assert snapshots.code_of(parsed, ["snapshot:a"]) != before
 
 
-def test_ratings_and_plots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):
+def test_ratings_and_plots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
     for module in ("openskill", "openskill.models", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
     common = ("match", "--games", "2", *SMALL, *ONE)
-    code, out, _ = run(capsys, *common)
+    code, out, _ = run(*common)
     assert code == 0
     assert "ratings need openskill: pip install 'territorial-env[league]'" in out
-    code, _, err = run(capsys, *common, "--plots", str(tmp_path / "plots"))
+    code, _, err = run(*common, "--plots", str(tmp_path / "plots"))
     assert code == 2
     assert "plots need matplotlib" in err
 
 
-def test_snapshots_name_the_extra_that_they_need(capsys, tmp_path, monkeypatch):
+def test_snapshots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
     for module in ("torch", "territorial.nets", "territorial.nets.players"):
         monkeypatch.setitem(sys.modules, module, None)
-    code, _, err = run(capsys, "match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
+    code, _, err = run("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
     assert code == 2
     assert "snapshots need PyTorch: pip install 'territorial-env[torch]'" in err
 
 
-def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(capsys, tmp_path):
+def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(result_of, tmp_path):
     land = tmp_path / "land.txt"
     land.write_text("\n".join(["." * 40] * 40) + "\n")
     arguments = [
@@ -228,5 +203,5 @@ def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(capsys, tmp_path):
         str(land),
         *ONE,
     ]
-    found = result(capsys, *arguments)
+    found = result_of(*arguments)
     assert found["contest"]["settings"]["num_maps"] == 1

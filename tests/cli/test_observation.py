@@ -2,10 +2,6 @@
 
 import json
 
-import pytest
-
-from territorial import cli
-from territorial.cli.text_tables import in_bytes
 from territorial.observation.layout import (
     ARRAYS,
     BORDERS,
@@ -17,23 +13,8 @@ from territorial.observation.layout import (
 from territorial.observation.pair_columns import PAIR_TABLES
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = cli.main(["info", "observation", *arguments])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    code, out, _ = run(capsys, *arguments, "--json")
-    assert code == 0
-    return json.loads(out)
-
-
-# ---- what it holds -----------------------------------------------------------------------------------
-
-
-def test_explain_names_every_array_and_every_column_with_its_unit_and_meaning(capsys):
-    code, out, err = run(capsys)
+def test_explain_names_every_array_and_every_column_with_its_unit_and_meaning(run):
+    code, out, err = run("info", "observation")
     assert (code, err) == (0, "")
     lines = " ".join(out.split())
     for item in (*ARRAYS, *PLAYERS, *BORDERS, *GLOBALS):
@@ -43,19 +24,21 @@ def test_explain_names_every_array_and_every_column_with_its_unit_and_meaning(ca
     assert f"version {OBS_VERSION}" in lines
 
 
-def test_explain_prints_the_columns_of_pairs_with_their_values_and_versions(capsys):
-    code, out, _ = run(capsys)
+def test_explain_prints_the_columns_of_pairs_with_their_values_and_versions(run, result_of):
+    code, out, _ = run("info", "observation")
     assert code == 0
     lines = [line.split() for line in out.splitlines()]
     for table in PAIR_TABLES.values():
         for i, one in enumerate(table):
             assert [str(i), one.name, *one.value.split(), str(one.version)] in lines
-    columns = as_json(capsys)["pairs"]
+    columns = result_of("info", "observation")["pairs"]
     assert [one["name"] for one in columns["own"]] == [one.name for one in PAIR_TABLES["own"]]
 
 
-def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):
-    _, out, _ = run(capsys, "--side", "64", "--width", "50", "--num-players", "3", "--frames", "2")
+def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(run):
+    _, out, _ = run(
+        "info", "observation", "--side", "64", "--width", "50", "--num-players", "3", "--frames", "2"
+    )
     assert "64 x 50 cells, 3 seats, 2 frames" in out
     for text in (
         "(F, B, H, ceil(W/8)) = (2, 3, 64, 7), 2,688 bytes",
@@ -67,34 +50,12 @@ def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(capsys):
     assert json.loads(out.splitlines()[-1]) == layout.to_dict()
 
 
-def test_explain_in_json_describes_a_layout_that_can_be_read_back(capsys):
-    result = as_json(capsys, "--side", "32", "--height", "48", "--num-players", "6", "--frames", "0")
+def test_explain_in_json_describes_a_layout_that_can_be_read_back(result_of):
+    result = result_of(
+        "info", "observation", "--side", "32", "--height", "48", "--num-players", "6", "--frames", "0"
+    )
     layout = ObsLayout.from_dict(result["layout"])
     assert layout == ObsLayout(height=48, width=32, num_players=6, frames=0)
     assert [tuple(array["shape"]) for array in result["arrays"]] == [layout.shape(a.name) for a in ARRAYS]
     assert sum(array["bytes"] for array in result["arrays"]) == sum(layout.nbytes(a.name) for a in ARRAYS)
     assert [column["name"] for column in result["columns"]["borders"]] == [c.name for c in BORDERS]
-
-
-# ---- text --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (0, "0 bytes"),
-        (999, "999 bytes"),
-        (1000, "0.98 KB"),
-        (1024, "1.00 KB"),
-        (49_152, "48.0 KB"),
-        (196_608, "192 KB"),
-        (2.25 * 2**20, "2.25 MB"),
-        (1100 * 2**40, "1.07 PB"),
-        (5e6 * 2**50, "5000000 PB"),
-    ],
-)
-def test_sizes_have_three_digits(number, text):
-    assert in_bytes(number) == text
-
-
-# ---- errors ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from territorial import cli
-from territorial.cli.option_names import MEANINGS
+from territorial.cli.options import MEANINGS
 
 WIDTH = 80
 GIVES_NO_NUMBER = {"--set", "--version"}

@@ -48,7 +48,7 @@ REFUSED = [
     (["demo", "--zebra"], ["unrecognized arguments: --zebra\n"]),
     (["info", "maps", "swamp"], ["argument MAP", "'swamp'", "lakes", "europe"]),
     (["info", "maps", "islands:count=99"], ["argument MAP", "count is '99'", "2 to 64"]),
-    (["info", "maps", "nowhere.png"], ["argument MAP", "'nowhere.png' cannot be read", "No such file"]),
+    (["info", "maps", "nowhere.png"], ["argument MAP", "'nowhere.png': No such file"]),
     (
         ["info", "maps", "maze:symmetry=quarter_turn", "--height", "32", "--width", "48"],
         ["argument MAP", "square map", "32 x 48"],
@@ -88,6 +88,7 @@ REFUSED = [
     (["watch", *SMALL, "--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),
     (["watch", *SMALL, "--port", "0", "--host", "no such host"], ["--host", "'no such host'"]),
     (["watch", *SMALL, "--host", ""], ["--host", "''"]),
+    (["watch", "none.replay"], ["argument FILE_OR_LIVE: 'none.replay': No such file"]),
     (["watch", *SMALL, "--every", "0"], ["--every", "'0' is not a whole number from 1"]),
     (["watch", *SMALL, "--page", "no/such/folder.html"], ["--page", "there is no such folder"]),
     (["watch", *SMALL, "--page", "."], ["--page", "is a folder"]),
@@ -135,7 +136,7 @@ REFUSED = [
     (["info", "memory", "--num-players", "4"], ["agent_seats is 8; there are num_players = 4 seats"]),
     (
         ["info", "memory", "--config", "missing.toml"],
-        ["argument --config: 'missing.toml' cannot be read: No such file"],
+        ["argument --config: 'missing.toml': No such file"],
     ),
     (
         ["demo", *SMALL, "--num-players", "6", "--teams", "7"],

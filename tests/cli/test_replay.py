@@ -9,16 +9,16 @@ import pytest
 
 from territorial import Replay
 from territorial.render import Renderer
-from tests.cli.test_cli import SMALL, run
+from tests.cli.test_cli import SMALL
 from tests.render.support import decode_animation
 
 
 @pytest.fixture
-def game(tmp_path, monkeypatch, capsys):
+def game(tmp_path, monkeypatch, run):
     """What ``play --replay`` says of a game, in a folder where its replay is."""
     monkeypatch.chdir(tmp_path)
     arguments = ["demo", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
-    code, out, _ = run(capsys, *arguments)
+    code, out, _ = run(*arguments)
     assert code == 0
     return json.loads(out)
 
@@ -41,9 +41,9 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
     replay.verify()
 
 
-def test_play_without_the_option_leaves_no_replay(capsys, tmp_path, monkeypatch):
+def test_play_without_the_option_leaves_no_replay(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = json.loads(run(capsys, "demo", "--no-picture", "--json", *SMALL)[1])
+    result = json.loads(run("demo", "--no-picture", "--json", *SMALL)[1])
     assert result["replay"] is None
     assert list(tmp_path.iterdir()) == []
 
@@ -51,13 +51,13 @@ def test_play_without_the_option_leaves_no_replay(capsys, tmp_path, monkeypatch)
 # ---- replay ----------------------------------------------------------------------------------------
 
 
-def test_it_says_what_game_it_is(game, capsys):
-    code, out, err = run(capsys, "replay", "territorial-5.replay")
+def test_it_says_what_game_it_is(game, run):
+    code, out, err = run("replay", "territorial-5.replay")
     assert (code, err) == (0, "")
     for text in ("32 x 48, map lakes, 4 seats, seed 5", "200, to the end", game["game_digest"], "rules 1"):
         assert text in out
     assert "max_ticks=200" in out
-    result = json.loads(run(capsys, "replay", "territorial-5.replay", "--json")[1])
+    result = json.loads(run("replay", "territorial-5.replay", "--json")[1])
     assert result["ticks"] == 200
     assert result["config"]["width"] == 48
     assert result["checkpoints"] == [[200, game["game_digest"]]]
@@ -66,33 +66,33 @@ def test_it_says_what_game_it_is(game, capsys):
     assert "verified" not in result
 
 
-def test_it_verifies(game, capsys):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify")
+def test_it_verifies(game, run):
+    code, out, _ = run("replay", "territorial-5.replay", "--verify")
     assert (code, out.startswith("verified: 200 ticks, 1 checkpoints")) == (0, True)
-    result = json.loads(run(capsys, "replay", "territorial-5.replay", "--verify", "--json")[1])
+    result = json.loads(run("replay", "territorial-5.replay", "--verify", "--json")[1])
     assert result["verified"] is True
     assert "config" not in result
 
 
-def test_a_game_that_comes_out_differently_is_exit_code_1(game, capsys):
+def test_a_game_that_comes_out_differently_is_exit_code_1(game, run):
     spoil("territorial-5.replay", seed=6)
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify")
+    code, out, _ = run("replay", "territorial-5.replay", "--verify")
     assert (code, "NOT the same: the game differs at tick 200" in out) == (1, True)
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--verify", "--json")
+    code, out, _ = run("replay", "territorial-5.replay", "--verify", "--json")
     result = json.loads(out)
     assert (code, result["verified"], "at tick 200" in result["difference"]) == (1, False, True)
 
 
-def test_standings_are_those_of_the_game(game, capsys):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--standings", "--json")
+def test_standings_are_those_of_the_game(game, run):
+    code, out, _ = run("replay", "territorial-5.replay", "--standings", "--json")
     assert code == 0
     assert json.loads(out)["standings"] == game["standings"]
-    table = run(capsys, "replay", "territorial-5.replay", "--standings")[1]
+    table = run("replay", "territorial-5.replay", "--standings")[1]
     assert len([line for line in table.splitlines() if " P" in line]) == 4
 
 
-def test_a_moment_is_a_table_and_a_picture(game, capsys, tmp_path):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--at", "110")
+def test_a_moment_is_a_table_and_a_picture(game, run, tmp_path):
+    code, out, _ = run("replay", "territorial-5.replay", "--at", "110")
     assert code == 0
     assert "tick 110" in out
     assert "picture: territorial-5-110.png" in out
@@ -101,7 +101,7 @@ def test_a_moment_is_a_table_and_a_picture(game, capsys, tmp_path):
     width, height = struct.unpack(">II", png[16:24])
     assert width > height == 16 * 32
     arguments = ["replay", "territorial-5.replay", "--at", "110", "--picture", "then.png", "--json"]
-    result = json.loads(run(capsys, *arguments)[1])
+    result = json.loads(run(*arguments)[1])
     assert (tmp_path / "then.png").read_bytes() == png
     assert result["picture"] == "then.png"
     then = Replay.load("territorial-5.replay").seek(110).state
@@ -113,16 +113,16 @@ def test_a_moment_is_a_table_and_a_picture(game, capsys, tmp_path):
     assert places == sorted(places)
 
 
-def test_no_picture_means_none(game, capsys, tmp_path):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--at", "0", "--no-picture")
+def test_no_picture_means_none(game, run, tmp_path):
+    code, out, _ = run("replay", "territorial-5.replay", "--at", "0", "--no-picture")
     assert (code, "tick 0" in out) == (0, True)
     assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]
     assert out.count("  2.5 ") == 4, "at the start all seats share the places 1 to 4"
 
 
-def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
+def test_everything_can_be_asked_for_at_once(game, run, tmp_path):
     arguments = ["--info", "--verify", "--standings", "--at", "50", "--json", "all.json"]
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", *arguments)
+    code, out, _ = run("replay", "territorial-5.replay", *arguments)
     result = json.loads((tmp_path / "all.json").read_text())
     assert code == 0
     assert result.keys() >= {"config", "verified", "standings", "picture"}
@@ -130,7 +130,7 @@ def test_everything_can_be_asked_for_at_once(game, capsys, tmp_path):
         assert text in out
 
 
-def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_path):
+def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_path):
     data = (tmp_path / "territorial-5.replay").read_bytes()
     for content, reason in (
         (data[:-3], "cut short or altered"),
@@ -139,22 +139,17 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, capsys, tmp_
         (b"GIF89a", "does not begin like one"),
     ):
         (tmp_path / "bad.replay").write_bytes(content)
-        code, out, err = run(capsys, "replay", "bad.replay", "--verify")
+        code, out, err = run("replay", "bad.replay", "--verify")
         assert (code, out, len(err.splitlines())) == (1, "", 1)
         assert reason in err
         assert "'bad.replay'" in err
 
 
-def test_a_place_for_the_replay_is_looked_for_before_the_game(capsys):
-    code, _, err = run(capsys, "demo", "--replay", "/no/such/folder/a.replay", *SMALL)
-    assert (code, "--replay" in err, "no such folder" in err) == (2, True, True)
-
-
 # ---- animations ------------------------------------------------------------------------------------
 
 
-def test_a_replay_becomes_an_animation(game, capsys, tmp_path):
-    code, out, _ = run(capsys, "replay", "territorial-5.replay", "--animation")
+def test_a_replay_becomes_an_animation(game, run, tmp_path):
+    code, out, _ = run("replay", "territorial-5.replay", "--animation")
     assert code == 0
     assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
     pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")

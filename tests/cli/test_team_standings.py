@@ -4,20 +4,14 @@ import json
 
 import numpy as np
 
-from territorial import cli
-from territorial.cli.poster import Album, Title, draw_poster
+from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.render import player_colors
-from territorial.replay import Replay
+from territorial.replay import LiveGame, Replay, frame_of
 from tests.replay.team_games import CONFIG, TEAMS, begin, played
 
 ARGUMENTS = ["--height", "40", "--width", "40", "--num-players", "6", "--max-ticks", "300"]
 ARGUMENTS += ["--seats", "metronome,banker"]
-
-
-def run(capsys, *arguments):
-    code = cli.main([*map(str, arguments)])
-    return code, capsys.readouterr()
 
 
 def test_the_places_are_those_of_the_teams():
@@ -72,34 +66,32 @@ def test_without_teams_nothing_speaks_of_them():
 
 def test_the_poster_has_teams():
     game = begin()
-    album = Album(16)
-    for step in range(40):
-        album.look(game, step)
+    frames = [frame_of(game)]
+    for _ in range(40):
         game.step()
-    album.close(game)
+        frames.append(frame_of(game))
     rows = standings_of(game, ["x"] * 6)
-    title = Title("teams", 5, CONFIG, "water")
-    picture = draw_poster(title, album, rows, team_standings_of(game, rows))
+    picture = draw_poster("teams", LiveGame(game), frames, rows)
     for color in player_colors(6, TEAMS):
         assert (picture == color).all(axis=2).sum() > 100
 
 
-def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, capsys):
+def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
-    code, said = run(capsys, "demo", *ARGUMENTS, "--teams", "2", "--replay", "t.replay", "--page", "t.html")
+    code, said, _ = run("demo", *ARGUMENTS, "--teams", "2", "--replay", "t.replay", "--page", "t.html")
     assert code == 0
-    assert "team 1" in said.out
-    assert "team 2" in said.out
+    assert "team 1" in said
+    assert "team 2" in said
     assert Replay.load("t.replay").teams == (1, 1, 1, 2, 2, 2)
-    code, said = run(capsys, "replay", "t.replay", "--verify", "--json")
+    code, said, _ = run("replay", "t.replay", "--verify", "--json")
     assert code == 0
-    assert json.loads(said.out)["verified"]
-    code, said = run(capsys, "replay", "t.replay", "--standings", "--json")
-    told = json.loads(said.out)
+    assert json.loads(said)["verified"]
+    code, said, _ = run("replay", "t.replay", "--standings", "--json")
+    told = json.loads(said)
     assert sorted(team["team"] for team in told["teams"]) == [1, 2]
     assert {row["team"] for row in told["standings"]} == {1, 2}
-    assert run(capsys, "replay", "t.replay", "--at", "200", "--picture", "t.png")[0] == 0
-    assert run(capsys, "watch", "t.replay", "--page", "w.html")[0] == 0
-    code, said = run(capsys, "watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
+    assert run("replay", "t.replay", "--at", "200", "--picture", "t.png")[0] == 0
+    assert run("watch", "t.replay", "--page", "w.html")[0] == 0
+    code, said, _ = run("watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
     assert code == 0
-    assert run(capsys, "watch", "t.replay", "--teams", "2", "--page", "w.html")[0] == 2
+    assert run("watch", "t.replay", "--teams", "2", "--page", "w.html")[0] == 2

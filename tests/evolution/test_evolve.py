@@ -13,8 +13,8 @@ import pytest
 from territorial import GameConfig, bots
 from territorial.bots import Style
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
+from territorial.evolution.evolve import FILE, STYLE
 from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
-from territorial.evolution.saved import FILE, STYLE
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
 from territorial.files.locks import one_writer
 
@@ -57,10 +57,10 @@ def test_what_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
     evolve(tmp_path, FEW, generations=1)
     before = (tmp_path / FILE).read_bytes()
     for other, message in (
-        (replace(FEW, seed=2), "it has seed 1; 2 is asked for. Choose another folder"),
-        (replace(FEW, config=CONFIG.replace(max_ticks=500)), "it has max_ticks 600; 500 is asked for"),
-        (replace(FEW, config=CONFIG.replace(teams=3)), "it has teams None; 3 is asked for"),
-        (replace(FEW, opponents=("novice",)), "it has opponents"),
+        (replace(FEW, seed=2), r"its settings\['seed'\] is 1, here it is 2. Choose another folder"),
+        (replace(FEW, config=CONFIG.replace(max_ticks=500)), r"\['max_ticks'\] is 600, here it is 500"),
+        (replace(FEW, config=CONFIG.replace(teams=3)), r"\['teams'\] is None, here it is 3"),
+        (replace(FEW, opponents=("novice",)), r"\['opponents'\] is"),
     ):
         with pytest.raises(ValueError, match=message):
             evolve(tmp_path, other, generations=2)

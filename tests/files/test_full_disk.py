@@ -11,11 +11,11 @@ from territorial import GameConfig, Setting, evaluate
 from territorial.bots import make as bot
 from territorial.cli.options import UsageError
 from territorial.datasets import make
-from territorial.datasets.shards import shard_name, write_shard
+from territorial.datasets.dataset import shard_name, write_shard
 from territorial.evaluation.charts import save_plots
 from territorial.evaluation.results import ResultsError, playing_into
 from territorial.evolution import Evolution, EvolutionSettings
-from territorial.evolution.saved import write
+from territorial.evolution.evolve import write
 from territorial.files import locks
 from territorial.files.atomic import write_file
 from territorial.files.locks import one_writer

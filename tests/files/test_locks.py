@@ -17,7 +17,6 @@ import pytest
 
 from territorial import GameConfig, match
 from territorial.evaluation.play import StoppedError
-from territorial.evaluation.results import ResultsError
 from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
@@ -133,7 +132,7 @@ def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
     SnapshotStore(tmp_path / "store").add("main", {"w": np.zeros(3)}, manifest())
     evolve(tmp_path / "e", FEW, generations=1)
     assert not list(tmp_path.rglob("*.held"))
-    with one_writer(tmp_path / "m.lock"), pytest.raises(ResultsError, match=r"remove '.*m\.lock\.held'"):
+    with one_writer(tmp_path / "m.lock"), pytest.raises(InUseError, match=r"remove '.*m\.lock\.held'"):
         match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)
 
 

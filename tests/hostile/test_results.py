@@ -17,6 +17,7 @@ from territorial.evaluation.statistics import RecordArrays
 from territorial.league import LeagueTable
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
+from tests.league.support import fixtures_of
 
 CONFIG = GameConfig(height=40, width=40, num_players=3, max_ticks=1000)
 PLAYERS = ("banker-1", "turtle-1", "novice-1")
@@ -47,7 +48,7 @@ def games_of(schedule: Schedule) -> tuple[GameRecord, ...]:
             land=((5, 5, 5), (700, 600, 200), (1400, 0, 0), (1500, 0, 0)),
             returns=(0.5, -0.5, 0.0) if fixture.own else (),
         )
-        for fixture in list(schedule.fixtures())[:2]
+        for fixture in fixtures_of(schedule)[:2]
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from territorial.evaluation.play import games_of
+from territorial.evaluation.pool import Processes
 from territorial.league import Manifest
 
 # Children start from nothing, as those of trainers do: what they show of memory is their own.
@@ -62,3 +65,14 @@ def at_once(pool: Any, function: Callable[..., Any], calls: list[tuple]) -> list
 def _when_both_are_there(function: Callable[..., Any], call: tuple) -> Any:
     _barrier.wait(300)
     return function(*call)
+
+
+def play_games(schedule, play=None):
+    """Yield the record of every game of a schedule."""
+    play = play or Processes(1)
+    return chain.from_iterable(play(games_of(schedule), schedule.portions(processes=play.workers)))
+
+
+def fixtures_of(schedule):
+    """Return all games of a schedule."""
+    return list(chain.from_iterable(schedule.portions()))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Setting, VecGame
-from territorial.evaluation.play import play_games
 from territorial.evaluation.record import LAND_EVERY, GameRecord
 from territorial.evaluation.results import GameResults, ResultsError, append
 from territorial.evaluation.schedule import Contest, Schedule, side_by_side
 from territorial.evaluation.statistics import RecordArrays
+from tests.league.support import fixtures_of, play_games
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
 PLAYERS = ("banker-1", "turtle-1", "novice-1", "vulture-1", "hard-1")
@@ -39,7 +39,7 @@ def played(the_contest):
 
 
 def test_a_fixed_contest_has_one_field_and_the_seeds_from_its_first_on():
-    found = list(contest().schedule({}).fixtures())
+    found = fixtures_of(contest().schedule({}))
     assert [(fixture.game, fixture.seed) for fixture in found] == [(k, 3 + k) for k in range(6)]
     assert {fixture.seats for fixture in found} == {PLAYERS}
 
@@ -181,7 +181,7 @@ def made_up(fixture):
 def fill(path, schedule, numbers):
     """Play some games into a file, and return the records of all."""
     results = GameResults(schedule, path)
-    everything = list(map(made_up, schedule.fixtures()))
+    everything = list(map(made_up, fixtures_of(schedule)))
     list(results.add(everything[number] for number in numbers))
     return everything
 

@@ -1,6 +1,5 @@
 """``territorial.match``: who plays, what comes back, where it is played, refusals."""
 
-import json
 import os
 import signal
 import sys
@@ -10,14 +9,14 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Setting, VecGame, bots, evaluate, match
+from territorial import GameConfig, Setting, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
-from territorial.evaluation.results import GameResults, ResultsError
-from territorial.files.locks import locked
+from territorial.evaluation.results import GameResults
+from territorial.files.locks import InUseError, locked
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
 
@@ -69,23 +68,6 @@ def quietly(*args, **options):
     return match(*args, **{"progress": False, "processes": 1} | options)
 
 
-def test_a_match_is_the_games_of_its_seeds():
-    ranking = quietly(["banker", "turtle"], SMALL, 3, seed=5)
-    game = VecGame(SMALL, 3, seats=["banker", "turtle"] * 2, autoreset="disabled", observe=False)
-    game.reset(seeds=[5, 6, 7])
-    while not game.state.over.all():
-        game.step()
-    assert [record.places for record in ranking.records] == [
-        tuple(row / 2) for row in game.state.place2[:, 1:]
-    ]
-    assert ranking.is_complete
-    assert ranking.players == ("banker-1", "turtle-1")
-    places = dict(
-        zip(("banker-1", "turtle-1"), (game.state.place2[:, i::2].mean() / 2 for i in (1, 2)), strict=True)
-    )
-    assert {line.player: line.place.value for line in ranking.standings} == pytest.approx(places)
-
-
 def test_all_kinds_of_players_meet_in_one_match():
     policy = Takes()
     players = ["hard", "tests.league.test_match:Waits", Stops(), policy]
@@ -98,13 +80,6 @@ def test_all_kinds_of_players_meet_in_one_match():
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
     assert named.players == ("hard-1", "mine")
     assert named.contest.code == {"mine": "takes 1"}
-
-
-def test_seats_are_dealt():
-    ranking = quietly(["banker", "turtle", Takes()], SMALL, 6, deal=True, seed=2)
-    assert len({record.seats for record in ranking.records}) > 2
-    assert sum(line.seats for line in ranking.standings) == 24
-    assert {line.seats for line in ranking.standings} <= {6, 7, 8, 9, 10}
 
 
 class Stacks(Takes):
@@ -138,7 +113,7 @@ def test_by_default_a_match_is_that_of_the_command():
     found = []
 
     def play(make, portions):
-        found.append(make.settings["match"].config)
+        found.append(make.args[1]["match"].config)
         found.extend(portions)
         raise KeyboardInterrupt
 
@@ -154,23 +129,6 @@ def test_by_default_a_match_is_that_of_the_command():
     assert six.contest.players == tuple(
         territorial.LINEUPS["levels-1"].seats[i] for i in (0, 5, 10, 16, 21, 26)
     )
-
-
-def test_a_ranking_says_what_the_command_writes(tmp_path):
-    ranking = quietly(["banker", "turtle", "novice"], SMALL, 4, deal=True)
-    table = ranking.table().splitlines()
-    assert table[0].split()[:2] == ["player", "seats"]
-    assert [line.split()[0] for line in table[1:]] == [line.player for line in ranking.standings]
-    assert ranking.text().startswith(ranking.table())
-    assert "4 games; length" in ranking.text()
-    assert ranking.beats.shape == (3, 3)
-    np.testing.assert_allclose((ranking.beats + ranking.beats.T)[~np.eye(3, dtype=bool)], 1)
-    assert np.allclose(np.diag(ranking.beats)[np.isfinite(np.diag(ranking.beats))], 0.5)
-    found = json.loads(json.dumps(ranking.to_dict()))
-    assert found["contest"]["games"] == 4
-    assert [line["player"] for line in found["standings"]] == [line.player for line in ranking.standings]
-    if ranking.ratings is not None:
-        assert set(ranking.ratings) == set(ranking.players)
 
 
 def test_the_same_games_come_back_wherever_they_are_played():
@@ -298,6 +256,6 @@ def test_what_cannot_be_is_refused_by_name(call, error, message):
 
 def test_two_do_not_play_into_one_file_at_once(tmp_path):
     out = tmp_path / "match.jsonl"
-    with locked(tmp_path / "match.jsonl.lock"), pytest.raises(ResultsError, match="another process plays"):
+    with locked(tmp_path / "match.jsonl.lock"), pytest.raises(InUseError, match="another process writes"):
         quietly(["banker"], SMALL, 1, out=out)
     assert not out.exists()

@@ -1,5 +1,6 @@
 """Memory of processes: what they share is counted once, and a snapshot is shared by all that load it."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -132,3 +133,27 @@ def test_processes_that_load_a_snapshot_share_its_pages(tmp_path):
     assert max(private for _, private, _ in found) < size / 2
     # Counted once: all of them together take what the file has, and not that of each.
     assert size / 2 < sum(growth for _, _, growth in found) < 2 * size
+
+
+# ---- free memory is given back to the system, where the C library can do that ----------------------
+
+
+@pytest.mark.skipif(memory._malloc_trim() is None, reason="the C library is not glibc")
+def test_glibc_is_asked_to_keep_nothing(monkeypatch):
+    kept, trim = [], memory._malloc_trim()
+    assert trim(0) in (0, 1)  # it can be called: 1 where something was given back
+    monkeypatch.setattr(memory, "_malloc_trim", lambda: kept.append)
+    assert memory.give_back()
+    assert kept == [0]
+
+
+def test_other_libraries_keep_what_they_keep(monkeypatch):
+    def refuse(name):
+        raise OSError(name)
+
+    memory._malloc_trim.cache_clear()
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    try:
+        assert not memory.give_back()
+    finally:
+        memory._malloc_trim.cache_clear()

@@ -209,7 +209,7 @@ def test_setups_are_read_from_files(tmp_path, name, text):
         (
             "a.json",
             '{"hight": 64}',
-            r"'hight' is not a field of a setup \(did you mean 'height'\?\); its fields",
+            "a setup has the field 'hight'; it must have only the fields",
         ),
     ],
 )

@@ -1,7 +1,5 @@
 """Ratings and plots, where openskill and matplotlib are installed (the extra "league")."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -72,19 +70,6 @@ def test_seats_of_one_player_are_one_rating():
     assert found["a"].sigma ** 2 == pytest.approx((apart["x"].sigma ** 2 + apart["y"].sigma ** 2) / 2)
     tied = ratings.rate([record(0, "ab", (1.5, 1.5))])
     assert tied["a"].mu == pytest.approx(tied["b"].mu)
-
-
-def test_without_openskill_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "openskill", None)
-    monkeypatch.setitem(sys.modules, "openskill.models", None)
-    with pytest.raises(ImportError, match=r"ratings need openskill: pip install 'territorial-env\[league\]'"):
-        ratings.rate(games(1))
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"plots need matplotlib: pip install 'territorial-env\[league\]'"):
-        charts.draw_charts(RecordArrays(games(1)), None, tmp_path)
 
 
 def test_every_plot_is_drawn(tmp_path, monkeypatch):

@@ -10,14 +10,21 @@ import pytest
 from territorial import GameConfig, Setting, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
-from territorial.evaluation.outcome import Outcome, known_places, places_now
+from territorial.evaluation.outcome import (
+    Outcome,
+    known_places,
+    places_now,
+    team_numbers,
+    team_parts,
+    teams_by_seat,
+)
 from territorial.evaluation.payoff import PayoffMatrix
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
-from territorial.evaluation.teams import team_numbers, team_parts, teams_by_seat
 from territorial.league import League, LeagueConfig, Learner, Opponents
+from tests.league.support import fixtures_of
 from tests.league.test_statistics import record
 
 SMALL = GameConfig(height=24, width=24, num_players=6, max_ticks=300, map="open", teams=3)
@@ -198,27 +205,18 @@ def test_players_hold_whole_teams_however_seats_are_dealt(deal):
     config = SMALL.replace(team_deal=deal)
     contest = Contest(config=config, players=("a", "b", "c"), games=20, draw="fixed_teams")
     dealt = Contest(config=config, players=("a", "b", "c", "d"), games=200, draw="balanced_teams")
-    for fixture in contest.schedule({}).fixtures():
+    for fixture in fixtures_of(contest.schedule({})):
         assert fixture.teams == teams_by_seat(config, fixture.seed)
         assert fixture.seats == tuple("abc"[team - 1] for team in fixture.teams)
     held = dict.fromkeys("abcd", 0)
-    for fixture in dealt.schedule({}).fixtures():
+    for fixture in fixtures_of(dealt.schedule({})):
         pairs = set(zip(fixture.teams, fixture.seats, strict=True))
         assert len(pairs) == 3, "each team has one player"
         for _, name in pairs:
             held[name] += 1
     assert sum(held.values()) == 600
     assert min(held.values()) > 120
-    assert (len({fixture.teams for fixture in contest.schedule({}).fixtures()}) > 10) == (deal == "random")
-
-
-def test_whole_teams_of_one_are_dealt_as_seats_are():
-    plain, ones = SMALL.replace(teams=None), SMALL.replace(teams=6)
-    for fixed in ("fixed", "balanced"):
-        names = tuple("abcdef")
-        seats = Contest(config=plain, players=names, games=30, draw=fixed)
-        teams = Contest(config=ones, players=names, games=30, draw=f"{fixed}_teams")
-        assert list(map(seats.at, range(30))) == list(map(teams.at, range(30)))
+    assert (len({fixture.teams for fixture in fixtures_of(contest.schedule({}))}) > 10) == (deal == "random")
 
 
 def test_a_player_is_needed_for_every_team():
@@ -250,11 +248,6 @@ def test_a_match_of_whole_teams(tmp_path):
     assert again.records == ranking.records
     with pytest.raises(ResultsError, match=r"\['players'\]\[1\] is 'turtle-1', here it is 'novice-1'"):
         match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
-    game = VecGame(SMALL, 1, seats=list(ranking.records[0].seats), autoreset="disabled", observe=False)
-    game.reset(seeds=[0])
-    while not game.state.over[0]:
-        game.step()
-    assert (game.state.place2[0, 1:] / 2).tolist() == list(ranking.records[0].places)
 
 
 def test_a_match_of_mixed_teams_says_so():
@@ -267,15 +260,6 @@ def test_a_match_of_mixed_teams_says_so():
         next(line for line in ranking.standings if line.player == name) for name in ("banker-1", "turtle-1")
     )
     assert banker.place == turtle.place
-
-
-def test_whole_teams_are_dealt():
-    players = ["banker", "turtle", "novice", "random"]
-    ranking = match(players, SMALL.replace(team_deal="random"), 8, deal=True, **QUIET)
-    assert ranking.contest.draw == "balanced_teams"
-    assert ranking.to_dict()["mixed_teams"] == 0
-    assert sum(line.seats for line in ranking.standings) == 48
-    assert len({one.teams for one in ranking.records}) > 4
 
 
 def test_without_teams_and_with_teams_of_one_the_same_games_are_dealt():

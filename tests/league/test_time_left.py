@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial.evaluation import progress
-from territorial.evaluation.time_left import time_left
+from territorial.evaluation.progress import time_left
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from territorial.actions.masks import pair_masks
 from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.evaluation.match import MAPS
-from territorial.evaluation.play import play_games
 from territorial.evaluation.players import Entrants
 from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
@@ -20,6 +19,7 @@ from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
+from tests.league.support import play_games
 from tests.torch.support import SMALL, MeanTrunk, keep, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)

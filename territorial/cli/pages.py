@@ -1,22 +1,61 @@
-"""Servers of pages, for the verbs that show games in a browser: their options, and what they print."""
+"""Games in the browser, for the verbs that show or leave them: films, pages, and servers of pages."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
+from territorial.engine.vec_game import VecGame
+from territorial.render.film import film_header, usual_distance
 from territorial.render.server import PageServer
+from territorial.replay import Frame, LiveGame, Replay
 
 DEFAULT_PORT = 8765
 
 Server = TypeVar("Server", bound=PageServer)
 
 
-def add_options(parser: argparse.ArgumentParser) -> Any:
+Show = tuple[dict[str, Any], Iterator[Frame]]
+"""A game to be seen: the header of its film, and its frames."""
+
+
+def live_show(game: VecGame, seed: int, every: int | None = None) -> Show:
+    """Return the show of game 0 of ``game``, which is played as its frames are taken.
+
+    ``every``: ticks from one frame to the next; None: the usual distance.
+    """
+    kind = game.config.map
+    return _show(LiveGame(game), game.seats_of(0), seed, kind if isinstance(kind, str) else None, every)
+
+
+def recorded_show(replay: Replay, every: int | None = None) -> Show:
+    """Return the show of a replay, as :func:`live_show`."""
+    return _show(replay, replay.seats, replay.seed, replay.map_kind, every)
+
+
+def _show(
+    source: Replay | LiveGame, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
+) -> Show:
+    title = f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}"
+    header = film_header(
+        source.config,
+        source.names,
+        title,
+        terrain=source.terrain,
+        map_kind=map_kind,
+        teams=source.teams,
+    )
+    return header, source.frames(every or usual_distance(source.config))
+
+
+# ---- servers ---------------------------------------------------------------------------------------
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> Any:
     """Add the options that say where a server listens, and return their group."""
     group = parser.add_argument_group("the server")
     group.add_argument(
