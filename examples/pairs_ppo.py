@@ -48,8 +48,7 @@ from territorial.files.strict_json import Bounds, parse_object
 from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
-from territorial.nets.pair_calibration import calibration_rows
-from territorial.nets.pair_export import ExportError
+from territorial.nets.pair_export import ExportError, calibration_rows
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"

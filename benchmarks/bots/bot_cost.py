@@ -24,9 +24,8 @@ import territorial
 from benchmarks import harness
 from territorial import bots
 from territorial.bots import Network
-from territorial.bots.bot_files import bot_of_file, is_bot_file
-from territorial.bots.learned import learned_bot
-from territorial.bots.network_turns import decide_all
+from territorial.bots.bot_files import bot_of_file, is_bot_file, learned_bot
+from territorial.bots.network import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
 from territorial.engine.step import Batch, decide_launches, play

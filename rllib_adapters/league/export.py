@@ -14,8 +14,7 @@ from territorial.bots.network_file import NetworkFile
 from territorial.config import GameConfig
 from territorial.league import Manifest, SnapshotStore, UnknownSnapshotError
 from territorial.nets import ExportError, PairPolicy
-from territorial.nets.pair_calibration import rows_of_config
-from territorial.nets.pair_export import in_whole_numbers
+from territorial.nets.pair_export import in_whole_numbers, rows_of_config
 
 NOT_EXPORTED = "not_exported"
 """In the metadata of a snapshot on pairs: why the engine cannot play it."""

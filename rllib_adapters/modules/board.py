@@ -21,11 +21,9 @@ from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
-from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.features import FeatureTrunk
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.policy import Policy
-from territorial.nets.reference_net import ReferenceTrunk
 from territorial.observation.layout import ObsLayout
 
 HOLD_PROBABILITY = 0.9

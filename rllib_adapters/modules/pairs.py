@@ -17,8 +17,7 @@ from rllib_adapters.modules.target import TargetPolicy
 from rllib_adapters.modules.valued_actions import ValuedActions
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
-from territorial.nets.pair_policy import PairPolicy
-from territorial.nets.pair_rows import PairRows, flat_mask, in_one_part, in_two_parts
+from territorial.nets.pair_policy import PairPolicy, PairRows, flat_mask, in_one_part, in_two_parts
 from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096

@@ -17,16 +17,17 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
-from territorial.nets.attention_kernels import write_between, write_biases, write_targets
-from territorial.nets.layers import are_plain, is_plain_mlp
-from territorial.nets.painting_kernels import (
+from territorial.nets.encode_once_kernels import (
     count_cells,
     list_packed_shares,
     list_shares,
     paint,
     spread_shares,
+    write_between,
+    write_biases,
+    write_targets,
 )
-from territorial.nets.policy import GAMES, Policy
+from territorial.nets.policy import GAMES, Policy, are_plain, is_plain_mlp
 from territorial.nets.side_by_side import by_network
 from territorial.observation.layout import PLAYERS, Column, ObsLayout, index
 

@@ -20,7 +20,7 @@ from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
-from territorial.nets.pair_rows import PairRows
+from territorial.nets.pair_policy import PairRows
 from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
 from territorial.observation.layout import ObsLayout

@@ -8,7 +8,7 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Gift, Move, Style
-from territorial.bots.by_name import library_bot
+from territorial.bots.bot_files import library_bot
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
 ROWS = 32

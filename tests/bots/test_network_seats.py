@@ -16,9 +16,8 @@ import pytest
 import territorial
 from territorial.actions.encoding import owner_of_target
 from territorial.bots import Network, Style
-from territorial.bots.network import Rows
+from territorial.bots.network import MOST_SEATS, Rows
 from territorial.bots.network_file import NetworkError
-from territorial.bots.network_turns import MOST_SEATS
 from territorial.cli import main
 from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM

@@ -14,8 +14,8 @@ from territorial.league import SnapshotStore
 from territorial.nets import encode_once
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.players import rows_of
 from territorial.nets.policy import MASKED
-from territorial.nets.rows import rows_of
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
 from territorial.observation.layout import index
 from tests.torch.support import SMALL, keep, seen_by, whole

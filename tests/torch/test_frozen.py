@@ -5,9 +5,8 @@ import torch
 
 from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies, manifest_of
-from territorial.nets.reference_net import ReferenceTrunk
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])

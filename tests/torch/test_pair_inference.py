@@ -10,8 +10,8 @@ import torch
 from torch.nn.utils import prune
 
 from territorial.nets import PairPolicy
-from territorial.nets.pair_inference import MOST_ROWS, computed
 from territorial.nets.pair_kernels import CHUNK
+from territorial.nets.pair_network import MOST_ROWS, computed
 from tests.torch.test_pair_policy import inputs, policy_of
 
 

@@ -14,8 +14,7 @@ from territorial.bots.network_file import read
 from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.nets import ExportError, PairPolicy
-from territorial.nets.pair_calibration import calibration_rows
-from territorial.nets.pair_export import compare
+from territorial.nets.pair_export import calibration_rows, compare
 from territorial.nets.policy import MASKED
 from territorial.observation.pair_columns import OWN, PAIRS, UNIT
 from tests.bots.networks import LEGAL, THERE, TRAINED, choices, named, random_rows, rows_of_games

@@ -11,13 +11,11 @@ from torch.nn import functional
 from territorial import GameConfig, VecGame
 from territorial.league import SnapshotStore
 from territorial.nets import frozen as frozen_module
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.encode_once import EncodeOncePolicy, Size
-from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.players import rows_of
 from territorial.nets.policy import Policy
-from territorial.nets.reference_net import ReferenceTrunk
-from territorial.nets.rows import rows_of
 from territorial.nets.side_by_side import NotSideBySideError, SideBySide
 from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
