@@ -1,9 +1,9 @@
 """How a network in the engine decides: from the columns of pairs to a launch, in whole numbers alone.
 
-docs/networks.md defines every step; ``network_layers`` computes the logits. Seats of many games are collected,
-then each network decides for all of its own: hundreds of networks do not fit into the cache next to the core,
-and so the weights of one are loaded once for all seats that it has in the games of a thread. They are fetched
-while the network before it decides.
+docs/networks.md defines every step; ``network_layers`` computes the logits. Seats of many games are
+collected, then each network decides for all of its own. Hundreds of networks do not fit into the cache next
+to the core, so that the weights of one are loaded once for all seats that it has in the games of a thread.
+They are fetched while the network before it decides.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -257,7 +258,7 @@ def gradients_by_embedding(
     total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
     for part, from_above in zip(codes.split(chunk), gradients.split(chunk), strict=True):
         windows = _windows(part, kernel, stride)
-        for f, r, c in _cells(*total.shape[:3]):
+        for f, r, c in np.ndindex(*total.shape[:3]):
             seen = windows[:, f, :, :, r, c].int()
             total[f, r, c] += torch.ops.aten.embedding_dense_backward(from_above, seen, num_codes, -1, False)
     return total
@@ -307,14 +308,6 @@ def _table(weight: Tensor, frames: int) -> Tensor:
 def _windows(codes: Tensor, kernel: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Return (n, F, rows, columns, kernel rows, kernel columns): what each output cell covers, as a view."""
     return codes.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1])
-
-
-def _cells(frames: int, rows: int, columns: int) -> Iterator[tuple[int, int, int]]:
-    """Yield every frame, row and column of a kernel."""
-    for f in range(frames):
-        for r in range(rows):
-            for c in range(columns):
-                yield f, r, c
 
 
 def _pair(name: str, value: Any, least: int) -> Pair:

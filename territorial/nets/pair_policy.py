@@ -9,15 +9,19 @@ import torch
 from torch import Tensor
 
 from territorial.bots.network import Rows
+from territorial.bots.network_file import temperature_256ths, write
 from territorial.config.validation import shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.files import safetensors
 from territorial.files.atomic import draft_of
 from territorial.files.bounded import open_file
-from territorial.nets.pair_export import ExportReport, export
+from territorial.nets.pair_export import ExportReport, exported
 from territorial.nets.pair_network import PairNetwork, computed
 from territorial.nets.policy import MASKED, drawn_at
 from territorial.observation.pair_columns import OWN, pair_columns
+
+WEIGHTS_FORMAT = "territorial-pair-weights-1"
+"""Of files of weights as they were learned; ``PairPolicy.export`` writes those that the engine plays."""
 
 
 class PairPolicy(PairNetwork):
@@ -43,9 +47,6 @@ class PairPolicy(PairNetwork):
         (torch.Size([2, 81]), torch.Size([2]))
 
     """
-
-    def __init__(self, size: str = "standard", *, teams: bool = False) -> None:
-        super().__init__(size, teams=teams)
 
     def forward(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the masked logits, float32 (B, 1 + 10 C), and the values, float32 (B,), of B states.
@@ -107,15 +108,16 @@ class PairPolicy(PairNetwork):
             ValueError: for a network of games with teams, as the engine shows networks no allies.
 
         """
-        return export(
+        network, report = exported(
             self,
-            path,
+            rows,
             interval=interval,
-            temperature=temperature,
+            temperature=temperature_256ths(temperature),
             num_candidates=num_candidates,
-            rows=rows,
             least_equal=least_equal,
         )
+        write(path, network)
+        return report
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the weights as they are, so that :meth:`load` returns them; ``export`` is for the engine.
@@ -124,7 +126,9 @@ class PairPolicy(PairNetwork):
             path: the file to write, ``.safetensors`` by custom; it is there whole or not at all.
 
         """
-        write_weights(self, path)
+        tensors = {name: part.detach().cpu().numpy() for name, part in self.state_dict().items()}
+        with draft_of(path) as draft, open(draft, "wb") as file:
+            file.writelines(safetensors.pieces(tensors, metadata=_about(self.size, self.teams)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairPolicy:
@@ -139,9 +143,17 @@ class PairPolicy(PairNetwork):
 
         """
         try:
-            size, teams, weights = read_weights(path)
+            with open_file(path) as file:
+                found = safetensors.read(file)
+            size, teams = found.metadata.get("size", ""), found.metadata.get("teams") == "1"
+            for name, wanted in _about(size, teams).items():
+                if found.metadata.get(name) != wanted:
+                    given = shown(found.metadata.get(name))
+                    raise ValueError(f"its {name} is {given}; it must be {shown(wanted)}")
             policy = cls(size, teams=teams)
-            policy.load_state_dict(weights)
+            policy.load_state_dict(
+                {name: torch.from_numpy(array.copy()) for name, array in found.arrays.items()}
+            )
         except (ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"
@@ -211,38 +223,11 @@ def in_one_part(actions: Tensor) -> Tensor:
     return torch.where(candidate == 0, 0, 1 + NUM_FRACTIONS * (candidate - 1) + fraction)
 
 
-FORMAT = "territorial-pair-weights-1"
-
-
-def write_weights(policy: PairNetwork, path: str | os.PathLike[str]) -> None:
-    """Write the weights of a policy: the whole file, or none if that fails."""
-    tensors = {name: part.detach().cpu().numpy() for name, part in policy.state_dict().items()}
-    with draft_of(path) as draft, open(draft, "wb") as file:
-        file.writelines(safetensors.pieces(tensors, metadata=_about(policy.size, policy.teams)))
-
-
-def read_weights(path: str | os.PathLike[str]) -> tuple[str, bool, dict[str, torch.Tensor]]:
-    """Return the size of the policy in a file, whether it is for teams, and copies of its weights by name.
-
-    Raises:
-        ValueError: it is no such file, it is damaged, or its columns are not those of this release.
-        OSError: it cannot be read.
-
-    """
-    with open_file(path) as file:
-        found = safetensors.read(file)
-    size, teams = found.metadata.get("size", ""), found.metadata.get("teams") == "1"
-    for name, wanted in _about(size, teams).items():
-        if found.metadata.get(name) != wanted:
-            raise ValueError(f"its {name} is {shown(found.metadata.get(name))}; it must be {shown(wanted)}")
-    return size, teams, {name: torch.from_numpy(array.copy()) for name, array in found.arrays.items()}
-
-
 def _about(size: str, teams: bool) -> dict[str, str]:
-    """Return what the header of a file says."""
+    """Return what the header of a file of weights says."""
     tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
     columns = {
         f"columns of {name}": " ".join(f"{one.name}:{one.version}" for one in table)
         for name, table in tables.items()
     }
-    return {"format": FORMAT, "size": size, **columns, **({"teams": "1"} if teams else {})}
+    return {"format": WEIGHTS_FORMAT, "size": size, **columns, **({"teams": "1"} if teams else {})}

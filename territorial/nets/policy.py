@@ -169,7 +169,10 @@ class Policy(Float32Module):
         PyTorch draws.
         """
         if numbers is not None and self._is_plain(logits, numbers, torch.float64):
-            return self._drawn(logits, numbers)
+            heads = np.array([self.num_targets, NUM_FRACTIONS])
+            choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
+            draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
+            return torch.from_numpy(choices)
         parts = self._split(self.probabilities(logits))
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
@@ -184,13 +187,6 @@ class Policy(Float32Module):
     def _split(self, columns: Tensor) -> tuple[Tensor, ...]:
         """Return the columns of targets, (N, P + 2), and those of fractions, (N, 10)."""
         return columns.split([self.num_targets, NUM_FRACTIONS], dim=1)
-
-    def _drawn(self, logits: Tensor, numbers: Tensor) -> Tensor:
-        """Return the same by a kernel."""
-        heads = np.array([self.num_targets, NUM_FRACTIONS])
-        choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
-        draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
-        return torch.from_numpy(choices)
 
     def greedy(self, logits: Tensor) -> Tensor:
         """Return int64 (N, 2): the likeliest action of every row of ``logits``."""

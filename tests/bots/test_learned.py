@@ -8,7 +8,7 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Network, PythonBot, Style
-from territorial.bots import learned as library
+from territorial.bots import bot_files as library
 from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, bot_of_file, learned_bot
 from territorial.datasets import Dataset, make
 from territorial.engine.seats import check_custom

@@ -92,7 +92,7 @@ def played(agents, steps=120):
         game.step()
     seen, random = game.observations, np.random.default_rng(0)
     games, seats = np.nonzero(random.random((5, 8)) < agents)
-    return config, rows_of(seen, Decoder(game.layout), games, seats + 1), game.layout
+    return config, rows_of(seen, games, seats + 1), game.layout
 
 
 def learned(policy, seen, weights):
@@ -114,7 +114,8 @@ def test_what_learns_leaves_out_what_counts_nothing_and_learns_the_same(size, mo
     counts = []
     policy.between.register_forward_hook(lambda _, inputs, __: counts.append(inputs[0][..., 0].numel()))
     found = [learned(policy, seen, weights)]
-    monkeypatch.setattr(encode_once, "_is_learning", lambda _: False)
+    every = EncodeOncePolicy._targets
+    monkeypatch.setattr(EncodeOncePolicy, "_legal_targets", lambda *given: every(*given[:-1]))
     found.append(learned(policy, seen, weights))
     mine, theirs = found
     legal = seen["action_mask"][:, 1 : config.num_players + 2]
@@ -193,7 +194,9 @@ def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, 
         for i in range(*listed["square_starts"][e, f, s : s + 2].tolist()):
             dense[e, f, int(listed["square_owners"][i]), s] += listed["square_shares"][i]
     torch.testing.assert_close(dense.view_as(shares), shares)
-    torch.testing.assert_close(listed["territory"], policy._territory(shares[:, -1, 1:-1]))
+    borders = torch.from_numpy(obs.borders.copy())
+    by_tensors = policy.prepare({"observations": planes, "players": borders, "borders": borders})
+    torch.testing.assert_close(listed["territory"], by_tensors["territory"])
     assert (dense > 0).sum() > 1.1 * dense.shape[0] * dense.shape[1] * dense.shape[3]  # some are mixed
     assert not torch.equal(shares[:, 0], shares[:, -1])  # older frames are others
     views, colours = encode_once.GameViews(torch.arange(4), torch.tensor([2, 0, 0, 1])), torch.randn(4, 7, 4)

@@ -5,6 +5,7 @@ import torch
 
 from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
+from territorial.nets import frozen
 from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies, manifest_of
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
@@ -51,17 +52,18 @@ def test_every_row_is_played_by_its_own_snapshot(store, rows):
 def test_weights_are_not_copied_and_one_network_serves_all_of_its_kind(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     players.act(["expander", "holder", "small", "expander", "holder"], SEEN)
-    networks = {id(frozen.network) for frozen in players._open.values()}
+    networks = {id(one.kind.network) for one in players._open.values()}
     assert len(networks) == 2
-    for (name, _), frozen in players._open.items():
-        assert frozen.weights.keys() == store.load(name).keys()
-        for tensor in frozen.weights.values():
+    for (name, _), one in players._open.items():
+        assert one.weights.keys() == store.load(name).keys()
+        for tensor in one.weights.values():
             # What the store maps is read-only: a process that wrote to a copy of its own would not notice.
             assert not tensor.numpy().flags.owndata
 
 
-def test_those_who_act_seldom_are_closed_first(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS, max_open=2)
+def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
+    monkeypatch.setattr(frozen, "MAX_OPEN", 2)
+    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     row = {name: part[:1] for name, part in SEEN.items()}
     for name in ("holder", "expander", "holder", "small"):
         players.act([name], row)
@@ -93,8 +95,6 @@ def test_what_cannot_play_is_refused_by_name(store):
         players.act(["nobody"], row)
     with pytest.raises(MismatchError, match="architecture 'reference'; those known here are mean"):
         players.act(["holder"], row)
-    with pytest.raises(ValueError, match="max_open is 0; it must be at least 1"):
-        FrozenPolicies(store, LAYOUT, SMALL, {}, max_open=0)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def seats_of_games():
     for _ in range(30):
         game.step()
     games, seats = np.repeat([1, 2, 3], 4), np.tile([1, 3, 4, 6], 3)
-    return game.layout, rows_of(game.observations, None, games, seats)
+    return game.layout, rows_of(game.observations, games, seats)
 
 
 LAYOUT, SEEN = seats_of_games()
@@ -167,8 +167,8 @@ def test_no_weight_is_copied(league, monkeypatch):
     store, _ = league
     players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
     given = []
-    run = frozen_module._run
-    monkeypatch.setattr(frozen_module, "_run", lambda *all_: given.append(all_[1]) or run(*all_))
+    run = frozen_module._Kind.run
+    monkeypatch.setattr(frozen_module._Kind, "run", lambda *all_: given.append(all_[1]) or run(*all_))
     names = [f"features-{i % 4}" for i in range(12)]
     for _ in range(2):
         players.act(names, SEEN)
