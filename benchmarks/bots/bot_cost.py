@@ -24,7 +24,7 @@ import territorial
 from benchmarks import harness
 from territorial import bots
 from territorial.bots import Network
-from territorial.bots.bot_files import bot_of_file, is_bot_file, learned_bot
+from territorial.bots.bot_files import bot_of_file, is_bot_file, library_bot
 from territorial.bots.network import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
@@ -123,7 +123,7 @@ def bot_of(name: str) -> Any:
     """Return a bot by its name, or by a file."""
     if is_bot_file(name):
         return bot_of_file("bot_names", name)
-    return learned_bot(name) if name == CHAMPION else bots.canonical(name)
+    return library_bot(name) if name == CHAMPION else bots.canonical(name)
 
 
 def decisions_a_step(config: territorial.GameConfig, network: Network, games: int) -> float:

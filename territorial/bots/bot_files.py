@@ -40,7 +40,7 @@ LEARNED = MappingProxyType(
         ),
     }
 )
-"""All of them by name, with their versions."""
+"""All learned ones by name, with their versions. A bot is never changed or removed."""
 
 LEARNED_ALIASES = MappingProxyType({name.rpartition("-")[0]: name for name in LEARNED})
 """The newest version of each by its plain name."""
@@ -64,33 +64,29 @@ class LibraryNetwork(Network):
         return self._learned
 
     def __reduce__(self) -> Any:
-        return learned_bot, (self._learned,)
-
-
-def is_learned(name: Any) -> bool:
-    """Return whether this is the name of a learned bot, with or without its version."""
-    return isinstance(name, str) and (name in LEARNED or name in LEARNED_ALIASES)
-
-
-def learned_bot(name: str) -> Style | Network:
-    """Return the learned bot of this name, with or without its version; it is read once."""
-    return _read(LEARNED_ALIASES.get(name, name))
-
-
-@cache
-def _read(name: str) -> Style | Network:
-    path = FOLDER / LEARNED[name].file
-    return Style.load(path) if path.suffix == ".json" else LibraryNetwork(name)
+        return library_bot, (self._learned,)
 
 
 def is_library_bot(name: Any) -> bool:
     """Return whether this is the name of a learned bot or a giver, with or without its version."""
-    return is_learned(name) or (isinstance(name, str) and (name in GIVERS or name in GIVERS_ALIASES))
+    return isinstance(name, str) and (_full(name) in LEARNED or _full(name) in GIVERS)
 
 
 def library_bot(name: str) -> Style | Network:
-    """Return the learned bot or the giver of this name, with or without its version."""
-    return learned_bot(name) if is_learned(name) else GIVERS[GIVERS_ALIASES.get(name, name)]
+    """Return the learned bot or the giver of this name, with or without its version; it is read once."""
+    return _read(_full(name))
+
+
+def _full(name: str) -> str:
+    return LEARNED_ALIASES.get(name) or GIVERS_ALIASES.get(name, name)
+
+
+@cache
+def _read(name: str) -> Style | Network:
+    if name in GIVERS:
+        return GIVERS[name]
+    path = FOLDER / LEARNED[name].file
+    return Style.load(path) if path.suffix == ".json" else LibraryNetwork(name)
 
 
 STYLE = "style:"

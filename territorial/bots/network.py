@@ -108,30 +108,24 @@ def row_of(network: Placed, temperature: int | None = None) -> npt.NDArray[np.in
 
     They are valid as long as ``network`` is there. ``temperature``: 256ths; None: that of the file.
     """
-    file = network.file
-    description, tensors = file.description, file.tensors
+    description, tensors = network.file.description, network.file.tensors
+    own = even(len(description.own_columns))
+    in_order = np.concatenate([np.arange(own), np.arange(len(network.places) - own)])
     numbers = [
         description.temperature if temperature is None else temperature,
         description.num_candidates,
-        even(len(description.own_columns)),
+        own,
         even(len(description.pair_columns)),
         description.candidate_width,
         description.context_width,
         LEGAL,
         network.places.ctypes.data,
-        is_in_order(network),
+        bool(np.array_equal(network.places, in_order)),
         *(tensors[f"{layer}.weights"].ctypes.data for layer in LAYERS),
         *(tensors[f"{layer}.biases"].ctypes.data for layer in LAYERS),
         *(description.shifts[layer] for layer in LAYERS),
     ]
     return np.array(numbers, np.int64)
-
-
-def is_in_order(network: Placed) -> bool:
-    """Return whether a network reads the first columns of the layout, in their order."""
-    own = even(len(network.file.description.own_columns))
-    wanted = np.concatenate([np.arange(own), np.arange(len(network.places) - own)])
-    return bool(np.array_equal(network.places, wanted))
 
 
 # ---- a decision ------------------------------------------------------------------------------------
