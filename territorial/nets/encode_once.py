@@ -18,7 +18,6 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.encode_once_kernels import (
-    count_cells,
     list_packed_shares,
     list_shares,
     paint,
@@ -146,11 +145,7 @@ class EncodeOncePolicy(Policy):
         self.target_head = nn.Linear(width, 1)
         self.seat_head = _mlp(width, width, 1 + NUM_FRACTIONS)
         self.value_head = _mlp(width, width, 1)
-        self._start_even()
-
-    def _start_even(self) -> None:
-        """Let all choices begin nearly equal, but for holding."""
-        with torch.no_grad():
+        with torch.no_grad():  # all choices begin nearly equal, but for holding
             for layer in (self.target_head, self.seat_head[-1], self.value_head[-1]):
                 layer.weight.mul_(0.01)
                 layer.bias.zero_()
@@ -171,15 +166,6 @@ class EncodeOncePolicy(Policy):
         """Cells a side of the squares that the board is pooled to; 0 if it is not looked at."""
         # No buffers: they follow from the config, and a snapshot of the weights is to play without them.
         self._scales: dict[tuple[str, torch.device], Tensor] = {}
-
-    runs_once_a_game = True
-
-    @property
-    def bytes_of_row(self) -> int:
-        """Bytes of the largest tables that are made for a row whose game no other row shares."""
-        players, size = self.layout.num_players, self.size
-        painting = math.prod(self._grid) * self.layout.frames * size.paint if size.grid else 0
-        return 4 * max(players**2 * size.heads, players * 3 * size.width, painting)
 
     # ---- rows -------------------------------------------------------------------------------------
 
@@ -217,8 +203,10 @@ class EncodeOncePolicy(Policy):
         if not self.size.grid or (form is not None and form.tolist() == self._square_form):
             return seen
         planes, between = seen["observations"], seen["between"]
-        if self._is_plain(between, between, torch.float32):
+        if planes.device.type == "cpu" and not is_recorded():
             land = self._listed_shares(planes)
+            if not self._is_plain(between, between, torch.float32):
+                land = {"shares": self._dense(land), "territory": land["territory"]}
         else:
             shares = self.shares(planes)
             at_end = functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], self._end)
@@ -418,17 +406,33 @@ class EncodeOncePolicy(Policy):
 
         Squares have ``factor`` cells a side. What of them lies beyond the map is blocked.
         """
-        games, side = len(planes), self.factor
+        if planes.device.type == "cpu" and not is_recorded():
+            return self._dense(self._listed_shares(planes))
+        (games, frames, *_), (down, across) = planes.shape, self._grid
+        squares, owners = down * across, self.layout.blocked_code + 1
+        side, edge = self.factor, self.layout.blocked_code
         seat = torch.ones(games, dtype=torch.int64, device=planes.device)  # to whom codes are as they are
-        codes = self.decoder.owners(planes, seat)
-        edge = self.layout.blocked_code
-        rows, columns = (-(-length // side) for length in codes.shape[-2:])
-        counts = torch.zeros(games * codes.shape[1], edge + 1, rows, columns, device=planes.device)
-        if codes.device.type == "cpu" and not is_recorded():
-            count_cells(codes.flatten(0, 1).numpy(), side, edge, counts.numpy())
-        else:
-            _count_cells(codes.flatten(0, 1), side, edge, counts)
-        return (counts / side**2).view(games, -1, edge + 1, rows, columns)
+        cells = self.decoder.owners(planes, seat)
+        height, width = cells.shape[-2:]
+        cells = functional.pad(cells, (0, -width % side, 0, -height % side), value=edge)
+        cells = cells.view(-1, down, side, across, side).transpose(2, 3).reshape(-1, squares, side**2)
+        where = torch.arange(squares, device=planes.device)[:, None]
+        places = (cells.long() * squares + where).flatten(1)
+        counts = torch.zeros(games * frames, owners * squares, device=planes.device)
+        counts.scatter_add_(1, places, torch.ones((), device=planes.device).expand_as(places))
+        return (counts / side**2).view(games, frames, owners, down, across)
+
+    def _dense(self, listed: Mapping[str, Tensor]) -> Tensor:
+        """Return what ``shares`` does of what ``_listed_shares`` returns."""
+        starts, codes, parts = (listed[name].numpy() for name in LISTED)
+        shape = *starts.shape[:2], self.layout.blocked_code + 1, *self._grid
+        squares, counts = starts.shape[2] - 1, np.diff(starts).ravel()
+        ahead = np.repeat(starts[..., :-1].ravel() - counts.cumsum() + counts, counts)
+        places = ahead + np.arange(len(ahead))  # frames are not listed in their order
+        frame, square = np.divmod(np.repeat(np.arange(len(counts)), counts), squares)
+        numbers = (frame * shape[2] + codes[places]) * squares + square
+        found = np.bincount(numbers, parts[places], math.prod(shape))
+        return torch.from_numpy(found.astype(np.float32)).view(shape)
 
 
 class SeatAttention(nn.Module):
@@ -525,18 +529,6 @@ def _parts(land: Tensor) -> Tensor:
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:
     """Return the rows ``numbers`` (...) of ``table`` (rows, width), in one copy."""
     return table.index_select(0, numbers.flatten()).view(*numbers.shape, -1)
-
-
-def _count_cells(codes: Tensor, side: int, edge: int, counts: Tensor) -> None:
-    """Do what ``painting_kernels.count_cells`` does, with tensors of any device."""
-    height, width = codes.shape[-2:]
-    codes = functional.pad(codes, (0, -width % side, 0, -height % side), value=edge)
-    rows, columns = counts.shape[-2:]
-    squares = codes.view(-1, rows, side, columns, side).transpose(2, 3).reshape(-1, rows * columns, side**2)
-    where = torch.arange(rows * columns, device=codes.device)[:, None]
-    places = (squares.long() * (rows * columns) + where).flatten(1)
-    one = torch.ones((), device=codes.device).expand_as(places)
-    counts.view(len(codes), -1).scatter_add_(1, places, one)
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

@@ -12,36 +12,6 @@ from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit, popc
 
 
 @kernel
-def count_cells(codes: Any, side: int, edge: int, counts: Any) -> None:
-    """Add up how many cells of every square each owner code has.
-
-    Args:
-        codes: uint8 (N, rows, columns), owner codes up to ``edge``.
-        side: cells a side of a square; what of a square lies beyond the board is counted as ``edge``.
-        edge: the code of what is blocked.
-        counts: float32 (N, codes, squares down, squares across), of zeros; written.
-
-    """
-    count, rows, columns = codes.shape
-    down, across = counts.shape[2], counts.shape[3]
-    for n in range(count):
-        for r in range(rows):
-            i = r // side
-            for j in range(across):
-                end = min((j + 1) * side, columns)
-                c = j * side
-                while c < end:  # neighbours mostly have one owner
-                    code, first = codes[n, r, c], c
-                    while c < end and codes[n, r, c] == code:
-                        c += 1
-                    counts[n, code, i, j] += c - first
-        for i in range(down):
-            inside = min(side, rows - i * side)
-            for j in range(across):
-                counts[n, edge, i, j] += side * side - inside * min(side, columns - j * side)
-
-
-@kernel
 def list_shares(codes: Any, side: int, edge: int, counts: Any, starts: Any, owners: Any, shares: Any) -> None:
     """List who shares every square: next to all squares have one or two of all owner codes.
 

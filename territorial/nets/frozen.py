@@ -26,12 +26,12 @@ from territorial.observation.layout import ObsLayout
 
 MAX_OPEN = 128
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
-MAX_SIDE_BY_SIDE = 2**20
+MAX_SIDE_BY_SIDE = 2**21
 """Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
 MAX_KEPT = 8
 """Sets of snapshots of a kind whose weights are kept as those of one network, for when they act again."""
-MAX_INPUT = 2**22
-"""Bytes of what rows that act together read: more does not stay in a processor's cache."""
+MAX_INPUT = 2**28
+"""Bytes of the boards that are decoded for rows that act together."""
 TOLERANCE = 1e-4
 """By what part logits may differ between snapshots that act together and each by itself."""
 
@@ -63,12 +63,11 @@ class _Snapshot(NamedTuple):
 
 
 class _Acting(NamedTuple):
-    """A snapshot, how many rows it acts for, and how many inputs as large as ``bytes_of_row`` it reads."""
+    """A snapshot, and how many rows it acts for."""
 
     name: str
     snapshot: _Snapshot
     rows: int
-    inputs: int
 
 
 class _Together(NamedTuple):
@@ -163,10 +162,10 @@ class _Kind:
 
     def portions(self, acting: Sequence[_Acting]) -> Iterator[list[_Acting]]:
         """Yield snapshots that act together: as many as the size of what they read allows."""
-        most = max(1, MAX_INPUT // max(1, getattr(self.network, "bytes_of_row", 1)))
+        most = MAX_INPUT // max(1, getattr(self.network, "bytes_of_row", 1))
         portion: list[_Acting] = []
         for one in acting:
-            is_full = sum(other.inputs for other in portion) + one.inputs > most
+            is_full = sum(other.rows for other in portion) + one.rows > most
             if portion and (is_full or self.acts_together is False):
                 yield portion
                 portion = []
@@ -256,7 +255,7 @@ class FrozenPolicies:
         self._room = max(MAX_OPEN, len(rows_of))
         parts: list[Tensor] = []
         order: list[int] = []
-        for acting in self._by_kind(rows_of, seen):
+        for acting in self._by_kind(rows_of):
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
@@ -265,19 +264,13 @@ class FrozenPolicies:
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
-    def _by_kind(
-        self, rows_of: Mapping[str, Sequence[int]], seen: Mapping[str, Tensor]
-    ) -> list[list[_Acting]]:
-        """Return the snapshots that act, those of a kind together."""
-        games = seen["frame"].flatten().tolist() if "frame" in seen else None
+    def _by_kind(self, rows_of: Mapping[str, Sequence[int]]) -> list[list[_Acting]]:
+        """Return the snapshots that act, those of a kind together, in one order from step to step."""
         kinds: dict[int, list[_Acting]] = {}
-        for name, rows in rows_of.items():
+        for name, rows in sorted(rows_of.items()):
             snapshot = self._frozen(name, self._device)
-            reads_games = games is not None and getattr(snapshot.kind.network, "runs_once_a_game", False)
-            inputs = len({games[row] for row in rows}) if games is not None and reads_games else len(rows)
-            acting = _Acting(name, snapshot, len(rows), inputs)
-            kinds.setdefault(id(snapshot.kind), []).append(acting)
-        return [sorted(acting) for acting in kinds.values()]  # in one order from step to step
+            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
+        return list(kinds.values())
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.

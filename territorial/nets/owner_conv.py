@@ -110,50 +110,10 @@ class OwnerConv2d(nn.Module):
         self.stride = _pair("stride", stride, 1)
         self.padding = _pair("padding", padding, 0)
         self.chunk = chunk
-        like = self._conv(bias, device, dtype)  # begins with the weights that a convolution begins with
+        like = nn.Conv2d(  # begins with the weights that a convolution begins with
+            onehot_shape(layout)[0], out_channels, self.kernel_size, bias=bias, device=device, dtype=dtype
+        )
         self.weight, self.bias = like.weight, like.bias
-
-    @classmethod
-    def from_conv(cls, layout: ObsLayout, conv: nn.Conv2d, *, chunk: int = 16) -> OwnerConv2d:
-        """Return a layer with copies of the weights of ``conv``, a convolution over one-hot planes."""
-        channels = onehot_shape(layout)[0]
-        if conv.in_channels != channels:
-            raise ValueError(f"conv has {conv.in_channels} input channels; one-hot planes have {channels}")
-        plain = {"groups": 1, "dilation": (1, 1), "padding_mode": "zeros"}
-        for name, value in plain.items():
-            if getattr(conv, name) != value:
-                raise ValueError(f"conv has {name} = {getattr(conv, name)!r}; it must have {value!r}")
-        layer = cls(
-            layout,
-            conv.out_channels,
-            conv.kernel_size,
-            conv.stride,
-            conv.padding,
-            bias=conv.bias is not None,
-            chunk=chunk,
-            device=conv.weight.device,
-            dtype=conv.weight.dtype,
-        )
-        layer.load_state_dict(conv.state_dict())
-        return layer
-
-    def to_conv(self) -> nn.Conv2d:
-        """Return a convolution over one-hot planes with copies of the weights."""
-        conv = self._conv(self.bias is not None, self.weight.device, self.weight.dtype)
-        conv.load_state_dict(self.state_dict())
-        return conv
-
-    def _conv(self, bias: bool, device: Any, dtype: torch.dtype | None) -> nn.Conv2d:
-        return nn.Conv2d(
-            onehot_shape(self.layout)[0],
-            self.out_channels,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            bias=bias,
-            device=device,
-            dtype=dtype,
-        )
 
     def forward(self, owners: Tensor) -> Tensor:
         """Return (N, out_channels, rows, columns) of ``weight``'s type, as a channels-last tensor.

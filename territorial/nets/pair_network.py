@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from territorial.config.validation import hint, shown, true_or_false
 from territorial.constants import NUM_FRACTIONS
-from territorial.decode.recorded import is_recorded, is_whole
+from territorial.decode.recorded import check_recordable, is_recorded
 from territorial.jit.float_products import FLOAT_BYTES
 from territorial.nets.pair_kernels import (
     CANDIDATE,
@@ -37,7 +37,7 @@ from territorial.nets.pair_kernels import (
     packed_sizes,
     play_pairs,
 )
-from territorial.nets.policy import Float32Module, are_plain, is_plain_mlp
+from territorial.nets.policy import are_plain, is_plain_mlp
 from territorial.observation.pair_columns import OWN, PAIRS, column, pair_columns
 from territorial.typing import Ints
 
@@ -82,7 +82,7 @@ class Choices(NamedTuple):
     """float32 (B,): what each state is worth."""
 
 
-class PairNetwork(Float32Module):
+class PairNetwork(nn.Module):
     """From own numbers and those of candidates to logits and values, before anything is masked.
 
     Args:
@@ -113,28 +113,12 @@ class PairNetwork(Float32Module):
 
     def choices(self, own: Tensor, pairs: Tensor) -> Choices:
         """Return the logits and values of states, before anything is masked; arguments as for ``forward``."""
-        if is_whole() and type(self).activations is PairNetwork.activations:
-            return self._choices_of_all(own, pairs)
+        check_recordable("a PairPolicy", own, pairs)
         there = _there(pairs)
         found = self.activations(own, pairs)
         scores = _spread(self.score(found["joint"]), there, pairs)
         context = found["summary"]
         hold, values = self.hold(context).squeeze(1), self.value(context).squeeze(1)
-        return Choices(hold, scores[..., 0], scores[..., 1:], values)
-
-    def _choices_of_all(self, own: Tensor, pairs: Tensor) -> Choices:
-        """Return the same from all rows of ``pairs``: how many are filled decides no shape then."""
-        is_there = pairs[..., THERE, None] > 0
-        own, pairs = _limited(own), _limited(pairs)
-        first = functional.relu(self.own(own).unsqueeze(1) + self.candidate(pairs))
-        candidates = functional.relu(self.hidden(first)) * is_there
-        means = candidates.sum(1) / is_there.sum(1).clamp(min=1)
-        context = functional.relu(self.context(torch.cat([own, means, candidates.amax(1)], dim=1)))
-        summary = functional.relu(self.summary(context))
-        beside = summary.unsqueeze(1).expand(-1, pairs.shape[1], -1)
-        joint = functional.relu(self.joint(torch.cat([candidates, beside], dim=2)))
-        scores = self.score(joint) * is_there
-        hold, values = self.hold(summary).squeeze(1), self.value(summary).squeeze(1)
         return Choices(hold, scores[..., 0], scores[..., 1:], values)
 
     def activations(self, own: Tensor, pairs: Tensor) -> dict[str, Tensor]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import ClassVar, Self
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -19,26 +18,6 @@ from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
 from territorial.nets.choice_kernels import draw_choices, write_masked
 from territorial.observation.layout import ObsLayout
-
-
-class Float32Module(nn.Module):
-    """A network that computes in float32, or within ``torch.autocast`` in less."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._check_dtype(torch.get_default_dtype())
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Do what ``to``, ``double`` and others ask for; TypeError for another type of numbers."""
-        self._check_dtype(fn(torch.empty(1, dtype=torch.float32)).dtype)
-        return super()._apply(fn, recurse)
-
-    def _check_dtype(self, dtype: torch.dtype) -> None:
-        if dtype is not torch.float32:
-            raise TypeError(
-                f"{type(self).__name__} computes in torch.float32; it cannot have weights of {dtype}. Within "
-                "torch.autocast it takes less memory and time"
-            )
 
 
 def are_plain(*layers: nn.Module) -> bool:
@@ -80,7 +59,7 @@ GAMES = OBSERVED | PREPARED
 """The names of what observations have of games, and not of rows."""
 
 
-class Policy(Float32Module):
+class Policy(nn.Module):
     """From what seats see to masked logits and values; boards are decoded within.
 
     Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
@@ -112,9 +91,6 @@ class Policy(Float32Module):
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
         self._raised = torch.arange(self.num_targets).clamp(min=1).log()
-
-    runs_once_a_game: ClassVar[bool] = False
-    """Whether rows of a game share what is largest in the network."""
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen``, prepared or not, with what follows from games, whatever the weights.

@@ -3,6 +3,10 @@
 PyTorch takes as long to begin a product as twenty rows of a small network take. Here one call does those of
 all networks. Weights are read where they lie: sixteen outputs at a time are turned, so that they lie side by
 side, and then multiply all rows of their network, while those that are next come into the caches.
+
+``torch.func.vmap`` over stacked weights knows more operations, but it copies the weights: 42 MB for 32
+snapshots of two layers on features, in 29 ms whenever others act. A step of 192 rows then takes 9.4 ms, and
+8.1 ms here.
 """
 
 from __future__ import annotations
@@ -281,7 +285,10 @@ def _products(rows: Tensor, weights: SideBySide, biases: SideBySide | None = Non
     each = math.prod(within)
     counts = [each * count for count in _sizes_of(length, weights.sizes)]
     own, places = rows.reshape(-1, inputs), result.view(-1, outputs)
-    if _are_few(each * length, weights) and _written(own, counts, weights, biases, places):
+    least = 0 if weights.members[0].numel() <= SMALL_WEIGHTS else FEWEST_ROWS
+    if least <= each * length / len(weights.members) <= MOST_ROWS and _written(
+        own, counts, weights, biases, places
+    ):
         return result
     parts = own.split_with_sizes(counts), weights.turned, places.split_with_sizes(counts)
     if biases is None:
@@ -291,13 +298,6 @@ def _products(rows: Tensor, weights: SideBySide, biases: SideBySide | None = Non
         for part, weight, out, bias in zip(*parts, biases.members, strict=True):
             torch.addmm(bias, part, weight, out=out)
     return result
-
-
-def _are_few(rows: int, weights: SideBySide) -> bool:
-    """Return whether the kernel takes less time than PyTorch to multiply so many rows of all networks."""
-    networks = len(weights.members)
-    is_small = weights.members[0].numel() <= SMALL_WEIGHTS
-    return rows <= MOST_ROWS * networks and (is_small or rows >= FEWEST_ROWS * networks)
 
 
 def _written(

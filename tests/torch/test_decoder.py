@@ -168,16 +168,6 @@ def test_a_decoder_can_be_sent_to_another_process():
 # ---- without waiting for a device, compiled ------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_depends_on_numbers_that_lie_on_a_device(method):
-    """The meta device has no numbers: whatever needs one to go on raises."""
-    arrays = arguments()[method]
-    expected = getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)
-    seen = getattr(Decoder(SMALL, CONFIG), method)(*tensors(arrays, "meta"))
-    assert seen.device.type == "meta"
-    assert seen.shape == expected.shape
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.verify)])

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
 from territorial.nets import frozen
 from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
@@ -114,13 +113,6 @@ def test_a_snapshot_of_another_shape_is_refused(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=r"'wide'.*value_head.bias' is \(2,\); in the .* it is \(1,\)"):
         players.act(["wide"] * 5, SEEN)
-
-
-def test_games_of_another_size_need_networks_of_their_own():
-    config = GameConfig(height=64, width=64, num_players=3)
-    layout, seen = seen_by(config, [1, 3], frames=2)
-    policy = BoardPolicy(layout, config, ReferenceTrunk(layout, config))
-    assert policy(seen)[0].shape == (2, 15)
 
 
 @pytest.mark.parametrize(

@@ -106,18 +106,6 @@ def test_the_network_does_not_depend_on_the_number_of_candidates_or_their_order(
     torch.testing.assert_close(back, logits[:, 1:], rtol=1e-4, atol=1e-4)
 
 
-def test_only_candidates_that_are_there_are_computed():
-    policy, (own, pairs, _) = policy_of(), inputs(40)
-    found = policy.activations(own, pairs)
-    there = int((pairs[..., THERE] > 0).sum())
-    assert 0 < there < 40 * 8
-    assert {name: len(found[name]) for name in ("candidate", "hidden", "joint")} == {
-        "candidate": there,
-        "hidden": there,
-        "joint": there,
-    }
-
-
 def test_without_candidates_it_holds_and_all_numbers_and_gradients_are_finite():
     policy = PairPolicy("small")
     own, mask = torch.randn(3, len(OWN)), torch.zeros(3, 81)
