@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.encode_once_kernels import (
+    fill_shares,
     list_packed_shares,
     list_shares,
     paint,
@@ -425,14 +425,9 @@ class EncodeOncePolicy(Policy):
     def _dense(self, listed: Mapping[str, Tensor]) -> Tensor:
         """Return what ``shares`` does of what ``_listed_shares`` returns."""
         starts, codes, parts = (listed[name].numpy() for name in LISTED)
-        shape = *starts.shape[:2], self.layout.blocked_code + 1, *self._grid
-        squares, counts = starts.shape[2] - 1, np.diff(starts).ravel()
-        ahead = np.repeat(starts[..., :-1].ravel() - counts.cumsum() + counts, counts)
-        places = ahead + np.arange(len(ahead))  # frames are not listed in their order
-        frame, square = np.divmod(np.repeat(np.arange(len(counts)), counts), squares)
-        numbers = (frame * shape[2] + codes[places]) * squares + square
-        found = np.bincount(numbers, parts[places], math.prod(shape))
-        return torch.from_numpy(found.astype(np.float32)).view(shape)
+        found = torch.zeros(*starts.shape[:2], self.layout.blocked_code + 1, starts.shape[2] - 1)
+        fill_shares(starts, codes, parts, found.numpy())
+        return found.unflatten(3, self._grid)
 
 
 class SeatAttention(nn.Module):

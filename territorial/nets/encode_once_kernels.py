@@ -161,6 +161,24 @@ def _list_square(words: Any, j: int, inside: Any, edge: int, owners: Any, shares
 
 
 @kernel
+def fill_shares(starts: Any, owners: Any, shares: Any, out: Any) -> None:
+    """Write the share of every square that each owner code has.
+
+    Args:
+        starts: int32 (E, F, S + 1).
+        owners: uint8 (entries,).
+        shares: float32 (entries,); the three as ``list_shares`` writes them.
+        out: float32 (E, F, codes, S), of zeros; written.
+
+    """
+    for e in range(out.shape[0]):
+        for f in range(out.shape[1]):
+            for s in range(out.shape[3]):
+                for n in range(starts[e, f, s], starts[e, f, s + 1]):
+                    out[e, f, owners[n], s] += shares[n]
+
+
+@kernel
 def spread_shares(starts: Any, owners: Any, shares: Any, across: int, land: Any) -> None:
     """Spread the newest frame's shares of every seat over fewer cells, as adaptive mean pooling does.
 

@@ -26,17 +26,6 @@ def told(game, p, column):
     return int(game.state.memory[0, p, column])
 
 
-def about(value):
-    """Return the numbers that a seat may draw for ``value``."""
-    return range(value - value // 10, value + value // 10 + 1)
-
-
-def drawn(name):
-    """Return the settings of a bot on seat 2 of a position that is drawn with three seats."""
-    game = game_on(FACE_TO_FACE, (1, 1, 1), seats=["external", name, "external"])
-    return game.state.memory[0, 2].tolist()
-
-
 def shares(game, p, troops):
     """Return {target: thousandths of ``troops``} of what ``p`` has sent, the rounding taken off."""
     return {t: round(1000 * n / troops) for t, n in launches_of(game, p).items()}
@@ -121,38 +110,6 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
 
 
 # ---- styles ---------------------------------------------------------------------------------------
-
-
-FREE_SHARES = [
-    ("sprinter", 0, 200, 200, False),
-    ("vulture", 0, 120, 120, True),
-    ("finisher", 0, 120, 120, True),
-    ("full_sender", 0, 300, 300, False),
-    ("avenger", 0, 120, 120, True),
-    ("geographer", 0, 120, 120, True),
-    ("bully", 0, 150, 150, True),
-    ("leader_hunter", 0, 120, 120, True),
-    ("drip", 0, 40, 40, True),
-    ("settler", 200, 100, 400, False),
-    ("besieger", 200, 100, 300, False),
-    ("opportunist", 900, 250, 150, False),
-]
-
-
-@pytest.mark.parametrize(("name", "opening", "early", "later", "tops_up"), FREE_SHARES)
-def test_styles_take_free_land(name, opening, early, later, tops_up):
-    """Rich as they are they take it first; where a pool of theirs is already, only some send more."""
-    troops, told_of = (3000, 3000, 3000), drawn(name)
-    assert told_of[settings.OPENING] in about(opening)
-    end = -(-told_of[settings.OPENING] // 10) * 10  # bots decide every ten ticks
-    for tick, share in ((end - 10, early), (end, later)):
-        if tick >= 0:
-            _, game = sends(name, BESIDE_FREE_LAND, troops, tick=tick)
-            ((target, thousandths),) = shares(game, 2, 3000).items()
-            assert target == 0
-            assert about(share)[0] - 1 <= thousandths <= about(share)[-1] + 1
-    sent, _ = sends(name, BESIDE_FREE_LAND, troops, pools={(2, 0): 100})
-    assert (0 in sent) == tops_up
 
 
 CROWD = rows_of(

@@ -48,18 +48,6 @@ def test_every_row_is_played_by_its_own_snapshot(store, rows):
     assert ((actions >= 0) & (actions < torch.tensor([7, 10]))).all()
 
 
-def test_weights_are_not_copied_and_one_network_serves_all_of_its_kind(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    players.act(["expander", "holder", "small", "expander", "holder"], SEEN)
-    networks = {id(one.kind.network) for one in players._open.values()}
-    assert len(networks) == 2
-    for (name, _), one in players._open.items():
-        assert one.weights.keys() == store.load(name).keys()
-        for tensor in one.weights.values():
-            # What the store maps is read-only: a process that wrote to a copy of its own would not notice.
-            assert not tensor.numpy().flags.owndata
-
-
 def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
     monkeypatch.setattr(frozen, "MAX_OPEN", 2)
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
