@@ -16,7 +16,6 @@ from tests.bots.support import (
 from tests.engine.support import NEVER, board, game_on, rows_of
 from tests.twin import ReferenceGame
 
-FIRST, SECOND = settings.MOVES, settings.MOVES + settings.MOVE_SIZE
 BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
 """2 lies between 1 and 3, 30 cells each, and all border free land."""
 
