@@ -43,7 +43,7 @@ LEARNED = MappingProxyType(
 """All learned ones by name, with their versions. A bot is never changed or removed."""
 
 LEARNED_ALIASES = MappingProxyType({name.rpartition("-")[0]: name for name in LEARNED})
-"""The newest version of each by its plain name."""
+"""The newest version of each learned bot by its plain name."""
 
 
 class LibraryNetwork(Network):

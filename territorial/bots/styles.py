@@ -290,7 +290,11 @@ GIVERS = MappingProxyType(
         )
     }
 )
-"""All of them by name, with their versions."""
+"""All givers by name, with their versions: styles for games with teams, which give to allies under attack.
+
+Each plays as the bot that it is made of where no ally needs help, and in all games without teams. So they are
+not among the bots that fields are drawn from.
+"""
 
 GIVERS_ALIASES = MappingProxyType({name.rpartition("-")[0]: name for name in GIVERS})
-"""The newest version of each by its plain name."""
+"""The newest version of each giver by its plain name."""
