@@ -7,21 +7,18 @@ every player is improved in its own setting, and a player that does better in an
 there. Everything is one call of ``evaluate``: all players in all settings.
 
     python examples/coevolution.py                     a few minutes on two cores
-    python examples/coevolution.py --generations 20 --episodes 48 --json coevolution.json
+    python examples/coevolution.py --generations 20 --episodes 48
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tuned_bot import TunedBot
 
 from territorial import GameConfig, Setting, evaluate
-from territorial.files.atomic import write_file
 
 FIELDS = ("novice", "turtle", "metronome", "banker")
 MAPS = ("open", "lakes", "mountains", "islands")
@@ -111,7 +108,7 @@ def improve(args: argparse.Namespace, pairs: list, rng: np.random.Generator, rou
     return [(players[int(table[:, j].argmax())], niche) for j, niche in enumerate(niches)]
 
 
-def main(argv: list[str] | None = None) -> list[dict]:
+def main(argv: list[str] | None = None) -> list[tuple[TunedBot, Niche]]:
     """Evolve, print what there is after every round, and return the last pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
@@ -152,9 +149,6 @@ def main(argv: list[str] | None = None) -> list[dict]:
         help="worker processes that play the games (default one per usable core)",
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="write the result as JSON to FILE; it holds the last pairs"
-    )
     args = parser.parse_args(argv)
     rng = np.random.default_rng(args.seed)
     pairs = [(TunedBot("first"), Niche())]
@@ -166,10 +160,7 @@ def main(argv: list[str] | None = None) -> list[dict]:
             print(
                 f"  {bot.name:12} interval {bot.interval}, share {bot.share}, daring {bot.daring} | {niche}"
             )
-    result = [{"player": asdict(bot), "niche": asdict(niche)} for bot, niche in pairs]
-    if args.json:
-        write_file(args.json, f"{json.dumps(result, indent=1)}\n".encode())
-    return result
+    return pairs
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import os
 import sys
 import tempfile
 import time
-from typing import NamedTuple
 
 import numpy as np
 import ray
@@ -35,24 +34,16 @@ BOTS = {"bot:metronome": 3, "bot:banker": 3, "bot:turtle": 2, "bot:novice": 3, "
 UNTRAINED = "untrained"
 
 
-class Row(NamedTuple):
-    """What one iteration took."""
-
-    name: str
-    seconds: float
-    env_steps: int
-    rows: int
-    megabytes: float
-
-
-def table(agents: int, num_bots: int, num_frozen: int, snapshots: list[str]) -> LeagueTable:
+def table(options: argparse.Namespace, snapshots: list[str]) -> LeagueTable:
     """Return who plays: frozen opponents are drawn from all snapshots, the newest twice as often."""
     weights = {f"snapshot:{name}": 1.0 for name in snapshots}
     weights[f"snapshot:{snapshots[-1]}"] *= 2
-    return LeagueTable(
-        [Group(agents, {"trainable:main": 1}), Group(num_bots, BOTS), Group(num_frozen, weights)],
-        shuffle=False,
-    )
+    groups = [
+        Group(options.agent_seats, {"trainable:main": 1}),
+        Group(options.bot_seats, BOTS),
+        Group(options.snapshot_seats, weights),
+    ]
+    return LeagueTable(groups, shuffle=False)
 
 
 def megabytes() -> float:
@@ -60,15 +51,15 @@ def megabytes() -> float:
     return measure().total / 2**20
 
 
+def game_of(options: argparse.Namespace) -> GameConfig:
+    """Return the games that are played."""
+    seats = options.agent_seats + options.bot_seats + options.snapshot_seats
+    return GameConfig(height=options.side, width=options.side, num_players=seats)
+
+
 def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
     """Return the algorithm, with the untrained network as the first snapshot."""
-    game = GameConfig(
-        height=options.side,
-        width=options.side,
-        num_players=options.agent_seats + options.bot_seats + options.snapshot_seats,
-    )
-    seats = options.agent_seats, options.bot_seats, options.snapshot_seats
-    env_config = {"config": game, "league": table(*seats, [UNTRAINED])}
+    env_config = {"config": game_of(options), "league": table(options, [UNTRAINED])}
     settings = settings_of(env_config)
     torch.manual_seed(options.seed)
     weights = ReferenceModule.make_policy(settings).state_dict()
@@ -91,31 +82,20 @@ def build(options: argparse.Namespace, store: SnapshotStore) -> Algorithm:
     return config.build_algo()
 
 
-def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStore) -> list[Row]:
-    """Train, freezing a copy after every iteration, and return what each took."""
-    rows, seats = [], (options.agent_seats, options.bot_seats, options.snapshot_seats)
+def train(options: argparse.Namespace, algorithm: Algorithm, store: SnapshotStore) -> None:
+    """Train, freeze a copy after every iteration, and print what each took."""
     for i in range(1, options.iterations + 1):
         start = time.perf_counter()
         result = algorithm.train()
-        learner = result["learners"]["main"]
-        row = Row(
-            name=f"iteration {i}",
-            seconds=time.perf_counter() - start,
-            env_steps=int(result["env_runners"]["num_env_steps_sampled"]),
-            rows=int(learner["num_module_steps_trained"]),
-            megabytes=megabytes(),
-        )
-        rows.append(row)
+        learner, seconds = result["learners"]["main"], time.perf_counter() - start
+        steps, rows = result["env_runners"]["num_env_steps_sampled"], learner["num_module_steps_trained"]
         print(
-            f"{row.name} of {options.iterations}: {row.seconds:.0f} s, {row.env_steps} steps, "
-            f"{row.rows} rows, entropy {learner['entropy']:.2f}, value loss {learner['vf_loss']:.2f}, "
-            f"{row.megabytes:,.0f} MB",
+            f"iteration {i} of {options.iterations}: {seconds:.0f} s, {steps:.0f} steps, {rows:.0f} rows, "
+            f"entropy {learner['entropy']:.2f}, value loss {learner['vf_loss']:.2f}, {megabytes():,.0f} MB",
             flush=True,
         )
         freeze(algorithm, store, f"main-{i}", iteration=i)
-        snapshots = [UNTRAINED, *(f"main-{k}" for k in range(1, i + 1))]
-        set_league(algorithm, table(*seats, snapshots))
-    return rows
+        set_league(algorithm, table(options, [UNTRAINED, *(f"main-{k}" for k in range(1, i + 1))]))
 
 
 def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> float:
@@ -123,15 +103,9 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
 
     All else is as in training at its beginning; every game is cut after ``eval_steps`` decisions.
     """
-    game = GameConfig(
-        height=options.side,
-        width=options.side,
-        num_players=options.agent_seats + options.bot_seats + options.snapshot_seats,
-    )
-    league = table(options.agent_seats, options.bot_seats, options.snapshot_seats, [UNTRAINED])
     env_config = {
-        "config": game,
-        "league": league,
+        "config": game_of(options),
+        "league": table(options, [UNTRAINED]),
         "end_when": "no_agents",
         "max_cycles": options.eval_steps,
     }
@@ -153,7 +127,7 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
             seen, _, _, _, infos = env.step(dict(zip(agents, actions, strict=True)))
             land |= {agent: info["land"] for agent, info in infos.items() if info}
         mine = [cells for agent, cells in land.items() if agent.startswith("player")]
-        shares.append(np.mean(mine) * game.num_players / env.game.state.num_land[0])
+        shares.append(np.mean(mine) * env.game.config.num_players / env.game.state.num_land[0])
     return float(np.mean(shares))
 
 
@@ -226,21 +200,14 @@ def main(arguments: list[str]) -> None:
         store = SnapshotStore(options.store or folder)
         start = time.perf_counter()
         algorithm = build(options, store)
-        built = Row("building", time.perf_counter() - start, 0, 0, megabytes())
         print(
             f"{options.agent_seats} learning agents, {options.bot_seats} bots and "
             f"{options.snapshot_seats} snapshots on {options.side} x {options.side} cells; "
-            f"built in {built.seconds:.0f} s",
+            f"built in {time.perf_counter() - start:.0f} s, {megabytes() - before:,.0f} MB above Ray",
             flush=True,
         )
-        rows = [built, *train(options, algorithm, store)]
+        train(options, algorithm, store)
         algorithm.stop()
-        print(f"\n{'':14}{'s':>8}{'steps/s':>10}{'rows/s':>10}{'MB':>10}{'MB above ray':>15}")
-        for row in rows:
-            rates = f"{row.env_steps / row.seconds:10.1f}{row.rows / row.seconds:10.1f}"
-            print(
-                f"{row.name:14}{row.seconds:8.1f}{rates}{row.megabytes:10,.0f}{row.megabytes - before:15,.0f}"
-            )
         ray.shutdown()
         if options.eval_games:
             newest = f"main-{options.iterations}"

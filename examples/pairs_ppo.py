@@ -38,7 +38,7 @@ import territorial
 from territorial import GameConfig, bots
 from territorial.bots import Network
 from territorial.bots.network import Rows
-from territorial.config.validation import finite_number, whole_number
+from territorial.config.fields import check_values, option
 from territorial.constants import NUM_FRACTIONS
 from territorial.engine.seats import CustomBot
 from territorial.files.atomic import check_unused, write_file
@@ -46,8 +46,7 @@ from territorial.files.bounded import Bounds, parse_object, read_file
 from territorial.files.locks import one_writer
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
-from territorial.nets.pair_calibration import calibration_rows
-from territorial.nets.pair_export import ExportError
+from territorial.nets.pair_export import ExportError, calibration_rows
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"
@@ -63,21 +62,16 @@ ROUNDS = 8
 """In which the chances of rows are brought to the share that is asked for."""
 
 
-def option(default: Any, meaning: str, low: float = 0, high: float = 2**31) -> Any:
-    """Return a field of ``Settings``, with what it means and the numbers that it may be."""
-    return dataclasses.field(default=default, metadata={"help": meaning, "low": low, "high": high})
-
-
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What a run is; all but its length stays as it began."""
 
     save: str = option("", "folder of the run")
     minutes: float = option(
-        60.0, "minutes of processor time of the run, in both processes; those before a stop count"
+        60.0, "minutes of processor time of the run, in both processes; those before a stop count", 0
     )
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
-    seed: int = option(0, "random seed")
+    seed: int = option(0, "random seed", 0, 2**31)
     start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
     size: str = option("standard", "size of the network: small or standard")
     height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
@@ -127,11 +121,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        for spec in dataclasses.fields(self):
-            limits = spec.metadata["low"], spec.metadata["high"]
-            check = {"int": whole_number, "float": finite_number}.get(str(spec.type))
-            if check is not None:
-                check(spec.name, getattr(self, spec.name), *limits)
+        check_values(self)
         if not self.save:
             raise ValueError("save is empty; it must be the folder of the run")
         learning_seats(self, "seats", self.num_players)
@@ -258,8 +248,9 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
         games = games or AllGames(settings, order, seed)
         rows, played = games.rollout(policy, order)
+        ended = [one for kind in games.kinds for one in kind.ended]
         told, before = time.process_time(), told
-        pipe.send(PlayedRows(rows, played, games.take_ended(), told - before))
+        pipe.send(PlayedRows(rows, played, ended, told - before))
 
 
 class AllGames:
@@ -279,10 +270,6 @@ class AllGames:
         rows["gain"] = (rows["gain"] - rows["gain"].mean()) / (rows["gain"].std() + 1e-8)
         return kept(rows, self.settings.share, self.rng), len(rows["action"])
 
-    def take_ended(self) -> list[tuple[list[str], np.ndarray]]:
-        """Return the games that have ended since the last call."""
-        return [ended for games in self.kinds for ended in games.take_ended()]
-
 
 class KindGames:
     """Games of one kind, each with players of the league."""
@@ -301,6 +288,7 @@ class KindGames:
         )
         self.players = [self._deal(k, order) for k in range(kind.num_games)]
         self.ended: list[tuple[list[str], np.ndarray]] = []
+        """In the last rollout."""
         self.env.reset(seed)
 
     def _deal(self, k: int, order: Order) -> list[str]:
@@ -318,7 +306,7 @@ class KindGames:
 
     def rollout(self, policy: PairPolicy, order: Order) -> dict[str, np.ndarray]:
         """Play, and return a row for each decision."""
-        shape = self.kind.num_games, self.kind.seats
+        self.ended, shape = [], (self.kind.num_games, self.kind.seats)
         steps, seen = [], self.env.observe()
         alive = self._alive()
         for _ in range(self.settings.rollout):
@@ -336,11 +324,6 @@ class KindGames:
         last = np.zeros(shape, np.float32)
         last[alive] = act(policy, {name: array[alive] for name, array in seen.items()})["value"]
         return self._with_advantages(steps, last)
-
-    def take_ended(self) -> list[tuple[list[str], np.ndarray]]:
-        """Return the games that have ended since the last call."""
-        ended, self.ended = self.ended, []
-        return ended
 
     def _alive(self) -> np.ndarray:
         return self.env.game.state.alive[:, 1 : 1 + self.kind.seats] != 0
@@ -460,14 +443,15 @@ class Trainee:
 
     def state(self) -> dict[str, Any]:
         """Return all of it, as ``torch.load(weights_only=True)`` reads it."""
-        parts = {"policy": self.policy, "average": self.average, "optimizer": self.optimizer}
-        return {name: part.state_dict() for name, part in parts.items()}
+        return {name: part.state_dict() for name, part in self._parts().items()}
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over a ``state``."""
-        self.policy.load_state_dict(state["policy"])
-        self.average.load_state_dict(state["average"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        for name, part in self._parts().items():
+            part.load_state_dict(state[name])
+
+    def _parts(self) -> dict[str, Any]:
+        return {"policy": self.policy, "average": self.average, "optimizer": self.optimizer}
 
 
 def unevenness(logits: Tensor, action_mask: Tensor) -> Tensor:
@@ -507,7 +491,6 @@ class PairRun:
         self.settings, self.folder = settings, Path(settings.save).absolute()
         self.trainee, self.league = Trainee(settings), new_league(settings)
         self.seconds, self.played = 0.0, 0
-        self._networks: dict[str, Network] = {}
         self._states: Rows | None = None
         if settings.start and not (self.folder / SETTINGS).exists():
             self.trainee.begin_with(started(settings))
@@ -521,7 +504,6 @@ class PairRun:
             self.league = League.load(latest / "league.npz", self.league.config.python_bots)
             state = torch.load(latest / "state.pt", weights_only=True)
             self.seconds, self.played = state.pop("seconds"), state.pop("played")
-            self._check_same(latest, state.pop("settings", {}))
             self.trainee.load(state)
         self.log = Curve(self.folder / PROGRESS, self.updates)
 
@@ -537,7 +519,7 @@ class PairRun:
     def order(self) -> Order:
         """Return whom to play against now, and with which weights."""
         custom: dict[str, CustomBot] = {
-            f"snapshot:{name}": self._network(name) for name in self.league.snapshots
+            f"snapshot:{name}": Network(self.file_of(name)) for name in self.league.snapshots
         }
         custom |= {f"bot:{bot.name}": bot for bot in self.league.config.python_bots}
         return Order(self.trainee.weights(), (self._chances("bots"), self._chances("snapshots")), custom)
@@ -548,15 +530,6 @@ class PairRun:
         names, candidates = self.league.candidates("main", one.among)
         weights = one.weights(candidates)
         return dict(zip(names, (weights / weights.sum()).tolist(), strict=True))
-
-    def _network(self, name: str) -> Network:
-        """Return a snapshot as the engine plays it; its file is opened once."""
-        if name not in self._networks:
-            self._networks = {
-                known: one for known, one in self._networks.items() if known in self.league.snapshots
-            }
-            self._networks[name] = Network(self.file_of(name))
-        return self._networks[name]
 
     def learn(self, found: PlayedRows) -> tuple[float, str]:
         """Learn from a rollout; return the loss, and the name of the copy that was frozen, if one was."""
@@ -624,39 +597,26 @@ class PairRun:
 
     def _fill(self, folder: Path) -> None:
         self.league.save(folder / "league.npz")
-        done = {"seconds": self.seconds, "played": self.played, "settings": self._kept()}
+        done = {"seconds": self.seconds, "played": self.played}
         torch.save(self.trainee.state() | done, folder / "state.pt")
 
     def _check_settings(self) -> None:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
         path = self.folder / SETTINGS
         check_unused(self.folder, MADE, SETTINGS)
+        kept = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
         if not path.exists():
-            write_file(path, (json.dumps(self._kept(), indent=1) + "\n").encode())
-            return
-        defaults = {spec.name: spec.default for spec in dataclasses.fields(Settings)}
-        self._check_same(self.folder, defaults | settings_in(path))  # an older release has not all of them
-
-    def _check_same(self, where: Path, began: dict[str, Any]) -> None:
-        """Raise ValueError for a setting that is another one than that of the run in ``where``."""
-        for name, value in self._kept().items():
-            if began.get(name, value) != value:
+            write_file(path, (json.dumps(kept, indent=1) + "\n").encode())
+        try:
+            began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+        except ValueError as error:
+            raise ValueError(f"{str(path)!r} does not hold the settings of a run: {error}") from None
+        for name, value in kept.items():
+            if began.get(name) != value:
                 raise ValueError(
-                    f"{name} is {value!r}; the run in {str(where)!r} began with {began[name]!r}. "
+                    f"{name} is {value!r}; the run in {str(self.folder)!r} began with {began.get(name)!r}. "
                     "Give it that, or another folder"
                 )
-
-    def _kept(self) -> dict[str, Any]:
-        """Return the settings that a run keeps to the end."""
-        return {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
-
-
-def settings_in(path: Path) -> dict[str, Any]:
-    """Return the settings that a run began with; ValueError names a file that is damaged."""
-    try:
-        return parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-    except ValueError as error:
-        raise ValueError(f"{str(path)!r} does not hold the settings of a run: {error}") from None
 
 
 def new_league(settings: Settings) -> League:

@@ -4,7 +4,7 @@ Four networks can learn, each from a form of observation:
 
     encode-once   packed boards, stored, decoded and encoded once for all agents of a game
     mlp           the same boards, encoded again for each agent
-    features      a vector of numbers for each agent
+    features      a vector of numbers for each agent, which is made of what is packed beside the boards
     pairs         some numbers of each owner that an agent can attack: it learns most in the same minutes
 
 Needs PyTorch.
@@ -19,10 +19,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,7 +34,7 @@ from territorial.decode import feature_names
 from territorial.decode.forms import pooled_shape
 from territorial.evaluation.statistics import Z
 from territorial.files.safetensors import pieces
-from territorial.nets import BoardPolicy, EncodeOncePolicy, PairPolicy, Policy
+from territorial.nets import BoardPolicy, EncodeOncePolicy, FeatureTrunk, PairPolicy, Policy
 from territorial.observation.layout import ObsLayout
 
 
@@ -70,61 +69,31 @@ Seen = Mapping[str, np.ndarray]
 """What the environment shows of E games with A agents each: arrays (E, ...), or (E, A, ...) of agents."""
 
 
-class ActorCritic(nn.Module):
-    """A network as PPO needs it: it looks at E games, and speaks of N = E * A agents."""
+class OnBoards(nn.Module):
+    """A ``Policy``, which decodes packed boards within: whom to attack, and how much to send."""
 
-    obs: ClassVar[str]
-    action_format: ClassVar[str] = "multi_discrete"
-
-    @abstractmethod
-    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
-        """Return masked logits (N, M), and values (N,)."""
-
-    @abstractmethod
-    def draw(self, logits: Tensor) -> Tensor:
-        """Return an action for every row of ``logits``: (N, 2), or (N,) where an action is one number."""
-
-    @abstractmethod
-    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the log-probabilities of ``actions``, and entropies, (N,) each."""
-
-
-class InTwoParts(ActorCritic):
-    """Whom to attack, and how much to send; what holds sends nothing."""
-
-    def __init__(self, num_targets: int) -> None:
-        super().__init__()
-        self.num_targets = num_targets
-
-    def draw(self, logits: Tensor) -> Tensor:
-        """Return int64 (N, 2)."""
-        return torch.stack([part.sample() for part in self._parts(logits)], dim=1)
-
-    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what they are of both parts; what holds has no fraction."""
-        first, second = self._parts(logits)
-        launches = (actions[:, 0] > 0).float()
-        chosen = first.log_prob(actions[:, 0]) + launches * second.log_prob(actions[:, 1])
-        return chosen, first.entropy() + (1 - first.probs[:, 0]) * second.entropy()
-
-    def _parts(self, logits: Tensor) -> list[Categorical]:
-        parts = logits.tensor_split([self.num_targets], dim=1)
-        return [Categorical(logits=part, validate_args=False) for part in parts]
-
-
-class OnBoards(InTwoParts):
-    """A ``Policy``, which decodes packed boards within."""
-
-    obs = "packed"
+    obs, action_format = "packed", "multi_discrete"
 
     def __init__(self, policy: Policy) -> None:
-        super().__init__(policy.num_targets)
+        super().__init__()
         self.policy = policy
 
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Return logits (N, P + 12), and values."""
         logits, embedding = self.policy(to_rows(seen))
         return logits, self.policy.values(embedding)
+
+    def draw(self, logits: Tensor) -> Tensor:
+        """Return int64 (N, 2)."""
+        return self.policy.draw(logits)
+
+    def log_probs(self, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what they are of both parts; what holds has no fraction."""
+        parts = logits.tensor_split([self.policy.num_targets], dim=1)
+        first, second = (Categorical(logits=part, validate_args=False) for part in parts)
+        launches = (actions[:, 0] > 0).float()
+        chosen = first.log_prob(actions[:, 0]) + launches * second.log_prob(actions[:, 1])
+        return chosen, first.entropy() + (1 - first.probs[:, 0]) * second.entropy()
 
 
 class Trunk(nn.Module):
@@ -144,28 +113,7 @@ class Trunk(nn.Module):
         return self.layers(torch.cat([boards.flatten(1), features], dim=1))
 
 
-class OnFeatures(InTwoParts):
-    """Two layers on the vector of features, which mostly hold at first."""
-
-    obs = "features"
-
-    def __init__(self, config: GameConfig) -> None:
-        super().__init__(config.num_players + 2)
-        size, actions = len(feature_names(config)), self.num_targets + 10
-        self.layers = nn.Sequential(nn.Linear(size, 128), nn.Tanh(), nn.Linear(128, 128), nn.Tanh())
-        self.choice, self.value = nn.Linear(128, actions), nn.Linear(128, 1)
-        with torch.no_grad():
-            self.choice.weight *= 0.01
-            self.choice.bias[0] += 2
-
-    def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
-        """Return logits (N, P + 12), and values."""
-        features, mask = (of_agents(seen[key]) for key in ("observation", "action_mask"))
-        hidden = self.layers(features)
-        return torch.where(mask > 0, self.choice(hidden), -1e9), self.value(hidden)[:, 0]
-
-
-class OnPairs(ActorCritic):
+class OnPairs(nn.Module):
     """The small network on pairs, whose actions name one of the owners that it is shown."""
 
     obs, action_format = "pairs", "pairs"
@@ -176,7 +124,8 @@ class OnPairs(ActorCritic):
 
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """Return logits (N, 1 + 10 C), and values."""
-        return self.policy(*(of_agents(seen[key]) for key in ("own", "pairs", "action_mask")))
+        names = "own", "pairs", "action_mask"
+        return self.policy(*(torch.from_numpy(seen[name]).flatten(0, 1) for name in names))
 
     def draw(self, logits: Tensor) -> Tensor:
         """Return int64 (N,); the logits of a ``PairPolicy`` are log-probabilities."""
@@ -187,23 +136,30 @@ class OnPairs(ActorCritic):
         return logits.gather(1, actions[:, None])[:, 0], -(logits.exp() * logits).sum(1)
 
 
-Maker = Callable[[ObsLayout, GameConfig], ActorCritic]
+ActorCritic = OnBoards | OnPairs
+"""A network as PPO needs it: it looks at E games, and speaks of N = E * A agents.
+
+It returns masked logits (N, M) and values (N,), draws an action for every row of logits, and says how likely
+actions are, and the entropies of what they were drawn from.
+"""
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
 """The files of what was trained."""
-NETWORKS: Mapping[str, tuple[type[ActorCritic], Maker]] = {
-    "encode-once": (OnBoards, lambda layout, config: OnBoards(EncodeOncePolicy(layout, config))),
-    "mlp": (OnBoards, lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config)))),
-    "features": (OnFeatures, lambda layout, config: OnFeatures(config)),
-    "pairs": (OnPairs, lambda layout, config: OnPairs()),
+NETWORKS: Mapping[str, Callable[[ObsLayout, GameConfig], ActorCritic]] = {
+    "encode-once": lambda layout, config: OnBoards(EncodeOncePolicy(layout, config)),
+    "mlp": lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config))),
+    "features": lambda layout, config: OnBoards(
+        BoardPolicy(layout, config, FeatureTrunk(layout, config, width=128))
+    ),
+    "pairs": lambda layout, config: OnPairs(),
 }
-"""By name: which class it is, and how one is made."""
+"""What makes each, by name."""
 
 
 def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialVec:
     """Return games of the learning seats and bots; ValueError for a network that there is not."""
     if args.network not in NETWORKS:
         raise ValueError(f"network is {args.network!r}; it must be one of {', '.join(NETWORKS)}")
-    kind, _ = NETWORKS[args.network]
+    kind = OnPairs if args.network == "pairs" else OnBoards
     seats = ["agent"] * args.agent_seats + [args.bot] * (args.num_players - args.agent_seats)
     return territorial.make_vec(
         num_games,
@@ -223,13 +179,7 @@ def make(args: Args, num_games: int, **options: Any) -> territorial.TerritorialV
 
 def make_network(args: Args, env: territorial.TerritorialVec) -> ActorCritic:
     """Return the network as it begins."""
-    _, maker = NETWORKS[args.network]
-    return maker(env.game.layout, env.config)
-
-
-def of_agents(array: np.ndarray) -> Tensor:
-    """Return what E games show their agents, (E, A, ...), as a tensor (E * A, ...)."""
-    return torch.from_numpy(array).flatten(0, 1)
+    return NETWORKS[args.network](env.game.layout, env.config)
 
 
 def to_rows(seen: Seen) -> dict[str, Tensor]:
@@ -254,6 +204,30 @@ def advantages_of(args: Args, rewards: Tensor, values: Tensor, dones: Tensor, la
 
 
 @torch.no_grad()
+def choose(network: ActorCritic, seen: Seen, shape: tuple[int, int]) -> dict[str, Tensor]:
+    """Return ``actions`` that are drawn for the agents of E games, how likely they are, and ``values``.
+
+    ``shape``: games, and agents of each.
+    """
+    logits, values = network(seen)
+    actions = network.draw(logits)
+    logp, _ = network.log_probs(logits, actions)
+    found = {"actions": actions, "logp": logp, "values": values}
+    return {name: part.unflatten(0, shape) for name, part in found.items()}
+
+
+def batch_of(args: Args, frames: list[Seen], steps: list[dict[str, Tensor]], last: Tensor) -> dict:
+    """Return what there is to learn from a rollout; ``last``: the values of what comes after it."""
+    batch: dict = {name: torch.stack([step[name] for step in steps]) for name in steps[0]}
+    values, dones = batch.pop("values"), batch.pop("dones")
+    batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
+    batch["returns"] = batch["advantages"] + values
+    batch = {name: tensor.flatten(0, 1) for name, tensor in batch.items()}
+    batch["seen"] = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
+    return batch
+
+
+@torch.no_grad()
 def mean_place(args: Args, network: ActorCritic, seed: int) -> tuple[float, float]:
     """Return the mean place of the learning seats over whole games, and half its 95 % interval."""
     env = make(args, args.eval_games, autoreset="disabled")
@@ -261,9 +235,8 @@ def mean_place(args: Args, network: ActorCritic, seed: int) -> tuple[float, floa
     torch.manual_seed(seed)
     has_ended = np.zeros(args.eval_games, bool)
     while not has_ended.all():
-        logits, _ = network(seen)
-        actions = network.draw(logits)
-        seen, *_, info = env.step(actions.unflatten(0, (args.eval_games, -1)).numpy())
+        actions = choose(network, seen, (args.eval_games, args.agent_seats))["actions"]
+        seen, *_, info = env.step(actions.numpy())
         has_ended |= info["ended"]
     # The agents of a game share its luck: a game is one draw.
     places = info["place"].mean(axis=1)
@@ -306,35 +279,19 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
     seen, info = env.reset(args.seed)
     started, illegal, shape = time.perf_counter(), 0, (args.num_games, args.agent_seats)
     for iteration in range(1, args.total_steps // (args.rollout * args.num_games) + 1):
-        kept: dict[str, list] = {
-            key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")
-        }
-        frames, places = [], []
+        steps, frames, places = [], [], []
         for _ in range(args.rollout):
-            with torch.no_grad():
-                logits, values = network(seen)
-                actions = network.draw(logits)
-                chosen, _ = network.log_probs(logits, actions)
-                acted = actions.unflatten(0, shape)
+            step = choose(network, seen, shape)
+            step["alive"] = torch.from_numpy(info["alive"])
             frames.append(seen)
-            kept["alive"].append(torch.from_numpy(info["alive"]))
-            seen, rewards, ends, cuts, info = env.step(acted.numpy())
-            kept["actions"].append(acted)
-            kept["logp"].append(chosen.view(shape))
-            kept["values"].append(values.view(shape))
-            kept["rewards"].append(torch.from_numpy(rewards))
-            kept["dones"].append(torch.from_numpy(ends | cuts).float())
+            seen, rewards, ends, cuts, info = env.step(step["actions"].numpy())
+            step["rewards"] = torch.from_numpy(rewards)
+            step["dones"] = torch.from_numpy(ends | cuts).float()
+            steps.append(step)
             if info["ended"].any():
                 places += info["final_info"]["place"].ravel().tolist()
                 illegal += int(info["final_info"]["illegal"].sum())
-        with torch.no_grad():
-            last = network(seen)[1].view(shape)
-        batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
-        values, dones = batch.pop("values"), batch.pop("dones")
-        batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
-        batch["returns"] = batch["advantages"] + values
-        batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
-        batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in seen}
+        batch = batch_of(args, frames, steps, choose(network, seen, shape)["values"])
         loss = update(args, network, optimizer, batch)
         rate = iteration * args.rollout * args.num_games / (time.perf_counter() - started)
         place = float(np.mean(places)) if places else float("nan")

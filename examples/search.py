@@ -13,18 +13,13 @@ code 1 if the search is not better with disjoint intervals; with fewer than 20 g
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 import territorial
-from territorial.cli.machine import machine, revision, versions
 from territorial.evaluation.statistics import Z
-from territorial.files.atomic import write_file
 
 GAME = {
     "height": 32,
@@ -57,9 +52,8 @@ def main(argv: list[str] | None = None) -> int:
         "--horizon", type=int, default=12, help="steps of a rollout of the search (default %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result as JSON to FILE")
     args = parser.parse_args(argv)
-    began, rng = time.perf_counter(), np.random.default_rng(args.seed)
+    rng = np.random.default_rng(args.seed)
     search = Search(args.candidates, args.rollouts, args.horizon, rng)
     players: dict[str, Act] = {"rollout policy": lambda vec: draw(vec, rng), "search": search.act}
     found = {name: interval(places(act, args)) for name, act in players.items()}
@@ -68,21 +62,6 @@ def main(argv: list[str] | None = None) -> int:
     (alone, alone_half), (searched, searched_half) = found.values()
     is_better = searched + searched_half < alone - alone_half
     print(f"the search is {'' if is_better else 'not '}better with disjoint intervals")
-    if args.json is not None:
-        result = {
-            "revision": revision(),
-            "machine": machine(),
-            "versions": versions(),
-            "game": GAME,
-            "search": {name: getattr(args, name) for name in ("candidates", "rollouts", "horizon", "seed")},
-            "games": args.games,
-            "seconds": round(time.perf_counter() - began, 1),
-            "places": {
-                name: {"place": round(mean, 3), "half_interval": round(half, 3)}
-                for name, (mean, half) in found.items()
-            },
-        }
-        write_file(args.json, f"{json.dumps(result, indent=2)}\n".encode())
     return int(args.games >= 20 and not is_better)
 
 

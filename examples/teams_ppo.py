@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -157,11 +157,6 @@ def draw(logits: Tensor) -> Tensor:
     return logits.flatten(0, 1).exp().multinomial(1).view(logits.shape[:2])
 
 
-def are_gifts(actions: Tensor) -> Tensor:
-    """Return which actions name an ally."""
-    return actions >= FIRST_GIFT
-
-
 def advantages_of(args: TeamArgs, kept: Mapping[str, Tensor], last: Tensor) -> Tensor:
     """Return the generalised advantage estimates (T, E, A); ``last``: the values of what came next."""
     found, running, following = torch.zeros_like(kept["values"]), torch.zeros_like(last), last
@@ -192,9 +187,10 @@ def update(args: TeamArgs, team: Team, optimizer: torch.optim.Optimizer, kept: M
             optimizer.step()
 
 
-def train(args: TeamArgs, told: Callable[[dict[str, float]], None] = lambda _: None) -> Team:
-    """Return the trained team; ``told`` gets the figures of every iteration."""
+def train(args: TeamArgs) -> Team:
+    """Return the trained team; print the figures of every iteration."""
     torch.manual_seed(args.seed)
+    started = time.perf_counter()
     env = make(args, args.num_games)
     team = Team(args, env)
     optimizer = torch.optim.Adam(team.parameters(), lr=args.learning_rate)
@@ -222,13 +218,15 @@ def train(args: TeamArgs, told: Callable[[dict[str, float]], None] = lambda _: N
             kept["advantages"] = advantages_of(args, kept, team(rows)[1])
         kept["returns"] = kept["advantages"] + kept["values"]
         update(args, team, optimizer, {name: tensor.flatten(0, 1) for name, tensor in kept.items()})
-        launches = kept["actions"] > 0
-        figures = {
-            "steps": float(iteration * args.rollout * args.num_games),
-            "wins": float(np.mean(np.array(places) == 1)) if places else float("nan"),
-            "gifts": float(are_gifts(kept["actions"]).sum() / launches.sum().clamp(min=1)),
-        }
-        told(figures)
+        steps_done = iteration * args.rollout * args.num_games
+        wins = np.mean(np.array(places) == 1) if places else np.nan
+        launches = (kept["actions"] > 0).sum().clamp(min=1)
+        print(
+            f"{steps_done:9,} steps: wins {wins:.0%}, "
+            f"gifts {(kept['actions'] >= FIRST_GIFT).sum() / launches:.1%} of launches, "
+            f"{steps_done / (time.perf_counter() - started):,.0f} steps/s",
+            flush=True,
+        )
     return team
 
 
@@ -249,7 +247,7 @@ def wins_of(args: TeamArgs, team: Team, seed: int, *, gives: bool) -> tuple[floa
             rows["mask"][..., FIRST_GIFT:] = 0
         actions = draw(team(rows)[0])
         plays = torch.from_numpy(~has_ended)[:, None]
-        gifts += int((are_gifts(actions) & plays).sum())
+        gifts += int(((actions >= FIRST_GIFT) & plays).sum())
         launches += int(((actions > 0) & plays).sum())
         seen, *_, info = env.step(actions.numpy())
         has_ended |= info["ended"]
@@ -264,17 +262,7 @@ def main(argv: list[str] | None = None) -> dict[str, float]:
         option = "--" + field.name.replace("_", "-")
         parser.add_argument(option, type=type(field.default), default=field.default)
     args = TeamArgs(**vars(parser.parse_args(argv)))
-    started = time.perf_counter()
-
-    def told(figures: dict[str, float]) -> None:
-        rate = figures["steps"] / (time.perf_counter() - started)
-        print(
-            f"{figures['steps']:9,.0f} steps: wins {figures['wins']:.0%}, "
-            f"gifts {figures['gifts']:.1%} of launches, {rate:,.0f} steps/s",
-            flush=True,
-        )
-
-    team, result = train(args, told), {}
+    team, result = train(args), {}
     for name, gives in (("with gifts", True), ("without", False)):
         won, half, gifts = wins_of(args, team, 1_000_000 + args.seed, gives=gives)
         result |= {name: won, f"{name}, half interval": half, f"{name}, gifts": gifts}

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import ppo
 import torch
-from ppo import Args, OnBoards, Trunk, advantages_of, to_rows, update
+from ppo import Args, OnBoards, Trunk, batch_of, choose, to_rows, update
 
 import territorial
 from territorial.files.atomic import check_unused
@@ -101,32 +101,16 @@ class LeagueGames:
 
 def rollout(args: Args, network: OnBoards, table: LeagueGames) -> dict:
     """Play, and return what there is to learn from; as in ``ppo.train``."""
-    kept: dict[str, list] = {key: [] for key in ("actions", "logp", "values", "rewards", "dones", "alive")}
-    frames, shape = [], (args.num_games, LEARN)
+    steps, frames, shape = [], [], (args.num_games, LEARN)
     for _ in range(args.rollout):
-        seen = table.seen(0, LEARN)
-        with torch.no_grad():
-            logits, worth = network(seen)
-            actions = network.draw(logits)
-            chosen, _ = network.log_probs(logits, actions)
-        frames.append(seen)
-        alive = table.env.game.state.alive[:, 1 : 1 + LEARN] != 0
-        rewards, ended = table.step(actions.view(*shape, 2).numpy())
-        kept["alive"].append(torch.from_numpy(alive.astype(np.int64)))
-        kept["actions"].append(actions.view(*shape, 2))
-        kept["logp"].append(chosen.view(shape))
-        kept["values"].append(worth.view(shape))
-        kept["rewards"].append(torch.from_numpy(rewards.copy()))
-        kept["dones"].append(torch.from_numpy(ended).float()[:, None].expand(shape))
-    with torch.no_grad():
-        last = network(table.seen(0, LEARN))[1].view(shape)
-    batch: dict = {key: torch.stack(parts) for key, parts in kept.items()}
-    values, dones = batch.pop("values"), batch.pop("dones")
-    batch["advantages"] = advantages_of(args, batch.pop("rewards"), values, dones, last)
-    batch["returns"] = batch["advantages"] + values
-    batch = {key: tensor.flatten(0, 1) for key, tensor in batch.items()}
-    batch["seen"] = {key: np.concatenate([frame[key] for frame in frames]) for key in frames[0]}
-    return batch
+        frames.append(table.seen(0, LEARN))
+        step = choose(network, frames[-1], shape)
+        step["alive"] = torch.from_numpy(table.env.game.state.alive[:, 1 : 1 + LEARN].astype(np.int64))
+        rewards, ended = table.step(step["actions"].numpy())
+        step["rewards"] = torch.from_numpy(rewards.copy())
+        step["dones"] = torch.from_numpy(ended).float()[:, None].expand(shape)
+        steps.append(step)
+    return batch_of(args, frames, steps, choose(network, table.seen(0, LEARN), shape)["values"])
 
 
 def freeze(league: League, store: SnapshotStore, policy: BoardPolicy) -> str:
@@ -136,29 +120,6 @@ def freeze(league: League, store: SnapshotStore, policy: BoardPolicy) -> str:
     # A run that was stopped after its last checkpoint may have left one of that name.
     store.add(frozen.name, weights, manifest_of(policy.layout, "pooled", {}), replace=True)
     return frozen.name
-
-
-def save_learner(path: Path, policy: BoardPolicy, optimizer: torch.optim.Optimizer) -> None:
-    """Write weights and Adam's moments as plain arrays."""
-    arrays = {f"policy.{key}": part.numpy() for key, part in policy.state_dict().items()}
-    for i, state in optimizer.state_dict()["state"].items():
-        arrays |= {f"adam.{i}.{key}": part.numpy() for key, part in state.items()}
-    np.savez(path, allow_pickle=False, **arrays)
-
-
-def load_learner(path: Path, policy: BoardPolicy, optimizer: torch.optim.Optimizer) -> None:
-    """Read what ``save_learner`` wrote; nothing in the file is executed."""
-    weights, state = {}, {}
-    with np.load(path, allow_pickle=False) as arrays:
-        for name in arrays.files:
-            kind, _, key = name.partition(".")
-            if kind == "policy":
-                weights[key] = torch.from_numpy(arrays[name])
-            else:
-                i, _, key = key.partition(".")
-                state.setdefault(int(i), {})[key] = torch.from_numpy(arrays[name])
-    policy.load_state_dict(weights)
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
 def main(argv: list[str] | None = None) -> League:
@@ -187,13 +148,14 @@ def main(argv: list[str] | None = None) -> League:
     store, checkpoints = SnapshotStore(given.run / "snapshots"), Checkpoints(given.run / "checkpoints")
     latest = checkpoints.latest()
     league = League.load(latest / "league.npz") if latest else new_league(args.seed)
-    layout_of = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).game.layout
-    config = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).config
     torch.manual_seed(args.seed + league.steps["main"])
-    policy = BoardPolicy(layout_of, config, Trunk(layout_of, config))
+    game = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).game
+    policy = BoardPolicy(game.layout, game.config, Trunk(game.layout, game.config))
     network, optimizer = OnBoards(policy), torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
     if latest:
-        load_learner(latest / "learner.npz", policy, optimizer)
+        state = torch.load(latest / "learner.pt", weights_only=True)
+        policy.load_state_dict(state["policy"])
+        optimizer.load_state_dict(state["optimizer"])
     else:
         freeze(league, store, policy)
     table = LeagueGames(args, league, store, args.seed + 1000 * league.steps["main"])
@@ -205,7 +167,8 @@ def main(argv: list[str] | None = None) -> League:
 
         def fill(folder: Path) -> None:
             league.save(folder / "league.npz")
-            save_learner(folder / "learner.npz", policy, optimizer)
+            state = {"policy": policy.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(state, folder / "learner.pt")
 
         checkpoints.write(league.steps["main"], fill)
         rating = league.rating("trainable:main").mu

@@ -24,9 +24,8 @@ import territorial
 from benchmarks import harness
 from territorial import bots
 from territorial.bots import Network
-from territorial.bots.bot_files import bot_of_file, is_bot_file
-from territorial.bots.learned import learned_bot
-from territorial.bots.network_turns import decide_all
+from territorial.bots.bot_files import bot_of_file, is_bot_file, library_bot
+from territorial.bots.network import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
 from territorial.engine.step import Batch, decide_launches, play
@@ -124,7 +123,7 @@ def bot_of(name: str) -> Any:
     """Return a bot by its name, or by a file."""
     if is_bot_file(name):
         return bot_of_file("bot_names", name)
-    return learned_bot(name) if name == CHAMPION else bots.canonical(name)
+    return library_bot(name) if name == CHAMPION else bots.canonical(name)
 
 
 def decisions_a_step(config: territorial.GameConfig, network: Network, games: int) -> float:

@@ -22,8 +22,7 @@ from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.league import LeagueTable, SnapshotStore
 from territorial.nets import ExportError, PairPolicy
-from territorial.nets.pair_calibration import rows_of_config
-from territorial.nets.pair_export import in_whole_numbers
+from territorial.nets.pair_export import in_whole_numbers, rows_of_config
 from territorial.nets.policy import Policy
 
 NETWORK = "policy."

@@ -17,11 +17,9 @@ from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
-from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.features import FeatureTrunk
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.policy import Policy
-from territorial.nets.reference_net import ReferenceTrunk
 from territorial.observation.layout import ObsLayout
 
 HOLD_PROBABILITY = 0.9

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
-from territorial.nets.pair_policy import PairPolicy
-from territorial.nets.pair_rows import PairRows, flat_mask, in_one_part, in_two_parts
+from territorial.nets.pair_policy import PairPolicy, PairRows, flat_mask, in_one_part, in_two_parts
 from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from territorial.bots.bot_files import LEARNED, LEARNED_ALIASES
 from territorial.bots.decide import decide
-from territorial.bots.givers import GIVERS, GIVERS_ALIASES
-from territorial.bots.learned import LEARNED, LEARNED_ALIASES
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
 from territorial.bots.style import FreeLand, Gift, Move, Style
-from territorial.bots.styles import STYLES
+from territorial.bots.styles import GIVERS, GIVERS_ALIASES, STYLES
 from territorial.bots.targets import HOLD_ALL
 from territorial.config.validation import hint
 from territorial.game.state import BOT_MEMORY

@@ -1,13 +1,93 @@
-"""Bots that stand in files, learned ones and givers of the library, and the texts that name them."""
+"""Bots that are no rows of the engine's table: in files, learned ones and givers, and what names them."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from territorial.bots.by_name import is_library_bot, library_bot
 from territorial.bots.network_bot import NETWORK, Network, network_of
 from territorial.bots.python import PythonBot
 from territorial.bots.style import Style
+from territorial.bots.styles import GIVERS, GIVERS_ALIASES
+
+FOLDER = Path(__file__).parent / "learned_files"
+
+
+class LearnedBot(NamedTuple):
+    """What is known of a learned bot."""
+
+    file: str
+    """Within ``FOLDER``: that of a style ends in ``.json``, that of a network in ``.safetensors``."""
+    idea: str
+    """What it does."""
+    beaten_by: str
+    """How to beat it."""
+
+
+LEARNED = MappingProxyType(
+    {
+        "upstart-1": LearnedBot(
+            "upstart-1.json",
+            "a style that was evolved against all bots at full size",
+            "Keep many troops a cell: it attacks those that are thin, and grows faster than most.",
+        ),
+        "champion-1": LearnedBot(
+            "champion-1.safetensors",
+            "a network, trained by PPO in a league of all bots and its own past",
+            "Save as it does, and finish players that others have worn down; mazes suit it least.",
+        ),
+    }
+)
+"""All learned ones by name, with their versions. A bot is never changed or removed."""
+
+LEARNED_ALIASES = MappingProxyType({name.rpartition("-")[0]: name for name in LEARNED})
+"""The newest version of each learned bot by its plain name."""
+
+
+class LibraryNetwork(Network):
+    """A network of the library, which has the same name wherever the library is installed."""
+
+    def __init__(self, name: str) -> None:
+        self._learned = name
+        super().__init__(FOLDER / LEARNED[name].file)
+
+    @cached_property
+    def name(self) -> str:
+        """What it is called, with its version."""
+        return self._learned
+
+    @property
+    def text(self) -> str:
+        """Its name, which stands for it in ``seats``."""
+        return self._learned
+
+    def __reduce__(self) -> Any:
+        return library_bot, (self._learned,)
+
+
+def is_library_bot(name: Any) -> bool:
+    """Return whether this is the name of a learned bot or a giver, with or without its version."""
+    return isinstance(name, str) and (_full(name) in LEARNED or _full(name) in GIVERS)
+
+
+def library_bot(name: str) -> Style | Network:
+    """Return the learned bot or the giver of this name, with or without its version; it is read once."""
+    return _read(_full(name))
+
+
+def _full(name: str) -> str:
+    return LEARNED_ALIASES.get(name) or GIVERS_ALIASES.get(name, name)
+
+
+@cache
+def _read(name: str) -> Style | Network:
+    if name in GIVERS:
+        return GIVERS[name]
+    path = FOLDER / LEARNED[name].file
+    return Style.load(path) if path.suffix == ".json" else LibraryNetwork(name)
+
 
 STYLE = "style:"
 """What a text begins with that names the file of a style: ``style:mine.json``."""

@@ -20,8 +20,7 @@ from territorial.bots.network_file import (
     temperature_256ths,
 )
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS
-from territorial.bots.style import WHOLE_START, SettingRange
-from territorial.bots.style_checks import LONGEST_NAME
+from territorial.bots.style import LONGEST_NAME, WHOLE_START, SettingRange
 from territorial.config.validation import whole_number
 
 NETWORK = "net:"

@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,12 +129,6 @@ class NetworkFile:
     digest: str
     """64 hexadecimal digits that stand for all of it."""
 
-    def layer(self, name: str) -> NetworkLayer:
-        """Return a layer with its weights as (inputs, outputs), which is a copy."""
-        paired = self.tensors[f"{name}.weights"]
-        weights = paired.transpose(0, 2, 1).reshape(-1, paired.shape[1])
-        return NetworkLayer(weights, self.tensors[f"{name}.biases"], self.description.shifts[name])
-
 
 def even(count: int) -> int:
     """Return ``count``, or the next whole number where it is odd: inputs come in pairs."""
@@ -198,15 +193,10 @@ def read(path: str | os.PathLike[str]) -> NetworkFile:
     try:
         with open_file(path) as file:
             content = safetensors.read(file)
-    except safetensors.FormatError as error:
-        raise NetworkError(f"{name}: it is no safetensors file of a network: {error}") from None
-    except OSError:
-        raise
-    except ValueError as error:
-        raise NetworkError(f"{name}: {error}") from None
-    try:
         fields = _description_text(content.metadata)
         description = _described(fields)
+    except safetensors.FormatError as error:
+        raise NetworkError(f"{name}: it is no safetensors file of a network: {error}") from None
     except (TypeError, ValueError) as error:
         raise NetworkError(f"{name}: {error}") from None
     _check(name, description, content.arrays)
@@ -216,17 +206,7 @@ def read(path: str | os.PathLike[str]) -> NetworkFile:
             f"{name}: its digest is {shown(fields['digest'])}; its content has {found!r}, so it was damaged "
             "or changed after it was exported"
         )
-    return NetworkFile(Path(path).absolute(), _with_shared_columns(description), content.arrays, found)
-
-
-def _with_shared_columns(description: Description) -> Description:
-    """Return a checked description whose columns are one object for all networks that read the same."""
-    own, pair = (_SHARED.setdefault(c, c) for c in (description.own_columns, description.pair_columns))
-    return replace(description, own_columns=own, pair_columns=pair)
-
-
-_SHARED: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-"""Those of the networks that were read: hundreds of networks would take 8 KB each for their names."""
+    return NetworkFile(Path(path).absolute(), description, content.arrays, found)
 
 
 def _description_text(metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -261,10 +241,16 @@ def _described(fields: Mapping[str, Any]) -> Description:
 def _columns(what: str, value: Any) -> tuple[Column, ...]:
     """Return columns as a description has them; ``_check`` looks at their versions."""
     if not isinstance(value, list) or not all(
-        isinstance(entry, list) and len(entry) == 2 and isinstance(entry[0], str) for entry in value
+        isinstance(entry, list) and list(map(type, entry)) == [str, int] for entry in value
     ):
         raise TypeError(f"its {what} is {shown(value)}; it must be a list of names with versions")
-    return tuple((name, version) for name, version in value)
+    return _shared(tuple((name, version) for name, version in value))
+
+
+@lru_cache(maxsize=16)
+def _shared(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return one object for all networks that read the same: hundreds would take 8 KB each for names."""
+    return columns
 
 
 # ---- checks ------------------------------------------------------------------------------------------
@@ -276,13 +262,15 @@ def _check(name: str, description: Description, tensors: Mapping[str, Array]) ->
         check_description(description)
         _check_tensors(description, tensors)
         for layer, size in description.sizes().items():
-            check_sums(
-                layer,
-                size,
-                tensors[f"{layer}.weights"],
-                tensors[f"{layer}.biases"],
-                description.shifts[layer],
-            )
+            weights, biases = tensors[f"{layer}.weights"], tensors[f"{layer}.biases"]
+            worst = worst_sums(size, weights, biases, description.shifts[layer])
+            if worst.max() > SUM_LIMIT:
+                output = int(worst.argmax())
+                raise ValueError(
+                    f"output {output} of the layer {layer} can reach a sum of {int(worst[output]):,}, which "
+                    f"saturates int32; sums must be at most {SUM_LIMIT:,}, so its weights or its bias must "
+                    "be smaller"
+                )
     except (TypeError, ValueError) as error:
         raise NetworkError(f"{name}: {error}") from None
 
@@ -326,17 +314,6 @@ def _check_tensors(description: Description, tensors: Mapping[str, Array]) -> No
                 f"the tensor {name!r} is {found.dtype.name} of shape {found.shape}; it must be {dtype} of "
                 f"shape {shape}"
             )
-
-
-def check_sums(layer: str, size: LayerSize, weights: Array, biases: Array, shift: int) -> None:
-    """Raise ValueError where a sum of ``layer`` could leave int32 for any inputs."""
-    worst = worst_sums(size, weights, biases, shift)
-    if worst.max() > SUM_LIMIT:
-        output = int(worst.argmax())
-        raise ValueError(
-            f"output {output} of the layer {layer} can reach a sum of {int(worst[output]):,}, which "
-            f"saturates int32; sums must be at most {SUM_LIMIT:,}, so its weights or its bias must be smaller"
-        )
 
 
 def worst_sums(size: LayerSize, paired: Array, biases: Array, shift: int) -> Array:

@@ -6,25 +6,79 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from territorial.bots import settings as s
 from territorial.bots import targets as t
-from territorial.bots.style_checks import (
-    MOST_TICKS,
-    Range,
-    check_name,
-    check_part,
-    check_text,
-    normalize,
-)
 from territorial.bots.targets import BY_DENSITY
-from territorial.config.validation import hint, shown, suggests_keywords, whole_number, whole_or_none
+from territorial.config.validation import (
+    hint,
+    shown,
+    suggests_keywords,
+    true_or_false,
+    whole_number,
+    whole_or_none,
+)
 from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
+
+Range = int | tuple[int, int]
+"""A number, or the lowest and the highest of those that a seat may draw."""
+
+MOST_TICKS = 10_000_000
+"""From one decision of a bot to the next, and in an opening."""
+LONGEST_NAME = 64
+_TEXT = 1000
+
+
+def normalize(part: Any, ends: Mapping[str, tuple[int, int]], flags: tuple[str, ...] = ()) -> None:
+    """Replace the fields of a frozen ``part`` by whole numbers, pairs and flags of Python; errors name one.
+
+    ``ends``: the lowest and the highest value by the names of the fields that may be pairs.
+    """
+    kind = type(part).__name__
+    for name, (low, high) in ends.items():
+        value = getattr(part, name)
+        object.__setattr__(part, name, checked_range(f"{kind}.{name}", value, low, high))
+    for name in flags:
+        object.__setattr__(part, name, true_or_false(f"{kind}.{name}", getattr(part, name)))
+
+
+def checked_range(name: str, value: Any, low: int, high: int) -> Range:
+    """Return ``value`` as an int or a pair of ints; TypeError or ValueError says what is wrong with it."""
+    wanted = f"a whole number from {low} to {high}, or a pair (lowest, highest) of them"
+    if not isinstance(value, (tuple, list)):
+        if whole_or_none(value) is None:
+            raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
+        return whole_number(name, value, low, high)
+    if len(value) != 2:
+        raise ValueError(f"{name} is {shown(value)}; it must be {wanted}")
+    lowest, highest = (whole_number(f"{name}[{i}]", end, low, high) for i, end in enumerate(value))
+    if lowest > highest:
+        raise ValueError(
+            f"{name} is ({lowest}, {highest}); the lowest must come first: ({highest}, {lowest})"
+        )
+    return lowest, highest
+
+
+def check_name(what: str, name: Any) -> None:
+    """Raise ValueError unless a bot can be called ``name``; ``what`` is the bot."""
+    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
+        raise ValueError(
+            f"{what} has the name {shown(name)}; it must be a string of 1 to {LONGEST_NAME} characters"
+        )
+
+
+def _check_text(name: str, value: Any) -> None:
+    """Raise TypeError or ValueError unless ``value`` is a text for people to read."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {shown(value)}; it must be a string")
+    if len(value) > _TEXT:
+        raise ValueError(f"{name} has {len(value):,} characters; it must have at most {_TEXT:,}")
+
 
 WHOLE_START = 512
 """All of the starting troops, in the unit of ``Style.start``."""
@@ -111,8 +165,8 @@ class FreeLand:
     after_second: bool = False
 
     def __post_init__(self) -> None:
-        ends = {"send": _SHARE, "surplus": _A_CELL}
-        normalize(self, ends | _if_given(self.later, later=_SHARE), ("tops_up", "waits", "after_second"))
+        ends = {"send": _SHARE, "surplus": _A_CELL} | ({} if self.later is None else {"later": _SHARE})
+        normalize(self, ends, ("tops_up", "waits", "after_second"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,10 +231,11 @@ class Move:
         """Check what chooses the target, none of which may be a pair."""
         known = sum(CONDITIONS.values())
         where = "of territorial.bots.targets"
+        measure = f"a measure {where}: {', '.join(f'BY_{name.upper()}' for name in MEASURES)}"
         for name, most, what in (
             ("only", known, f"a sum of conditions {where}: {', '.join(map(str.upper, CONDITIONS))}"),
-            ("by", max(MEASURES.values()), f"a measure {where}: {_measures()}"),
-            ("else_by", max(MEASURES.values()), f"a measure {where}: {_measures()}"),
+            ("by", max(MEASURES.values()), measure),
+            ("else_by", max(MEASURES.values()), measure),
             ("by_percent", 100, "a percentage"),
         ):
             try:
@@ -287,11 +342,13 @@ class Style:
     def __post_init__(self) -> None:
         check_name("a style", self.name)
         for name in ("idea", "beaten_by"):
-            check_text(f"Style.{name}", getattr(self, name))
-        check_part("Style.free", self.free, FreeLand)
-        check_part("Style.gives", self.gives, Gift)
-        for name in MOVES:
-            check_part(f"Style.{name}", getattr(self, name), Move)
+            _check_text(f"Style.{name}", getattr(self, name))
+        for name, kind in (("free", FreeLand), ("gives", Gift), *((name, Move) for name in MOVES)):
+            part = getattr(self, name)
+            if part is not None and not isinstance(part, kind):
+                raise TypeError(
+                    f"Style.{name} is {shown(part)}; it must be a territorial.bots.{kind.__name__}, or None"
+                )
         ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
         normalize(self, ends | {"leader_share": (0, 100)}, ("at_random",))
         for name, most in (("forgives", MOST_A_CELL), ("jitter", 100), ("start", WHOLE_START)):
@@ -340,46 +397,51 @@ class Style:
 
     def settings(self) -> tuple[SettingRange, ...]:
         """Return what a seat of this style draws each of its settings from, in the order of columns."""
-        table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0))
-        table.update(self._columns())
-        return tuple(table[column] for column in range(s.NUM_SETTINGS))
+        table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0)) | {
+            s.INTERVAL: _exactly(self.interval),
+            s.OPENING: self._about(self.opening),
+            s.FALL: _exactly(self.fall),
+            s.KIND: _exactly(s.LAUNCHES_AT_RANDOM if self.at_random else s.DECIDES_BY_MOVES),
+            s.LEADER_SHARE: self._about(self.leader_share),
+            s.FORGIVES: _exactly(self.forgives),
+        }
+        if (free := self.free) is not None:
+            table |= {
+                s.FREE: self._share(free.send),
+                s.FREE_LATER: self._share(free.send if free.later is None else free.later),
+                s.FREE_SURPLUS: self._about(free.surplus),
+                s.FREE_TOPS_UP: _exactly(free.tops_up),
+                s.FREE_WAITS: _exactly(free.waits),
+                s.FREE_AFTER_SECOND: _exactly(free.after_second),
+            }
+        if (gift := self.gives) is not None:
+            table |= {
+                s.GIFT: self._share(gift.send),
+                s.GIFT_LIMIT: self._about(gift.limit),
+                s.GIFT_FROM: self._about(gift.from_),
+            }
+        for number, name in enumerate(MOVES):
+            if (move := getattr(self, name)) is not None:
+                first = s.MOVES + number * s.MOVE_SIZE
+                table |= {first + column: setting for column, setting in self._columns_of(move).items()}
+        return tuple(table.values())
 
-    def _columns(self) -> Iterator[tuple[int, SettingRange]]:
-        yield s.INTERVAL, _exactly(self.interval)
-        yield s.OPENING, self._about(self.opening)
-        yield s.FALL, _exactly(self.fall)
-        yield s.KIND, _exactly(s.LAUNCHES_AT_RANDOM if self.at_random else s.DECIDES_BY_MOVES)
-        yield s.LEADER_SHARE, self._about(self.leader_share)
-        yield s.FORGIVES, _exactly(self.forgives)
-        if self.free is not None:
-            yield s.FREE, self._share(self.free.send)
-            yield s.FREE_LATER, self._share(_or(self.free.later, self.free.send))
-            yield s.FREE_SURPLUS, self._about(self.free.surplus)
-            yield s.FREE_TOPS_UP, _exactly(self.free.tops_up)
-            yield s.FREE_WAITS, _exactly(self.free.waits)
-            yield s.FREE_AFTER_SECOND, _exactly(self.free.after_second)
-        if self.gives is not None:
-            yield s.GIFT, self._share(self.gives.send)
-            yield s.GIFT_LIMIT, self._about(self.gives.limit)
-            yield s.GIFT_FROM, self._about(self.gives.from_)
-        for number, move in enumerate(getattr(self, name) for name in MOVES):
-            if move is not None:
-                for column, setting in self._move_columns(move):
-                    yield s.MOVES + number * s.MOVE_SIZE + column, setting
-
-    def _move_columns(self, move: Move) -> Iterator[tuple[int, SettingRange]]:
-        yield s.ONLY, _exactly(move.only)
-        yield s.LIMIT, self._about(move.limit)
-        yield s.BY, _exactly(move.by)
-        yield s.ELSE_BY, _exactly(move.else_by)
-        yield s.BY_PERCENT, _exactly(move.by_percent)
-        yield s.FROM, self._about(move.from_)
-        yield s.SEND, self._share(move.send)
-        yield s.SEND_LATER, self._share(_or(move.later, move.send))
-        yield s.SURPLUS, self._about(move.surplus)
-        yield s.KILL, self._about(move.kill)
-        yield s.SPARES, _exactly(move.spares)
-        yield s.RESERVE, self._about(move.reserve)
+    def _columns_of(self, move: Move) -> dict[int, SettingRange]:
+        """Return the settings of a move by their columns, counted from its first."""
+        return {
+            s.ONLY: _exactly(move.only),
+            s.LIMIT: self._about(move.limit),
+            s.BY: _exactly(move.by),
+            s.ELSE_BY: _exactly(move.else_by),
+            s.BY_PERCENT: _exactly(move.by_percent),
+            s.FROM: self._about(move.from_),
+            s.SEND: self._share(move.send),
+            s.SEND_LATER: self._share(move.send if move.later is None else move.later),
+            s.SURPLUS: self._about(move.surplus),
+            s.KILL: self._about(move.kill),
+            s.SPARES: _exactly(move.spares),
+            s.RESERVE: self._about(move.reserve),
+        }
 
     def _share(self, value: Range) -> SettingRange:
         """Return the range of a share; all remains all, and that of free land remains that."""
@@ -439,20 +501,8 @@ def _made(kind: Any, what: str, values: Any, parts: Mapping[str, Any] | None = N
         raise type(error)(f"{what}: {error}") from None
 
 
-def _measures() -> str:
-    return ", ".join(f"BY_{name.upper()}" for name in MEASURES)
-
-
 def _is_as_free(share: Any) -> bool:
     return whole_or_none(share) == s.AS_FREE
-
-
-def _if_given(value: object, **ends: tuple[int, int]) -> dict[str, tuple[int, int]]:
-    return {} if value is None else ends
-
-
-def _or(value: Range | None, otherwise: Range) -> Range:
-    return otherwise if value is None else value
 
 
 def _exactly(value: Range) -> SettingRange:

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.bots.bot_files import bot_of_file, is_bot_file
-from territorial.bots.by_name import is_library_bot, library_bot
+from territorial.bots.bot_files import bot_of_file, is_bot_file, is_library_bot, library_bot
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot
-from territorial.bots.style import WHOLE_START, Style
-from territorial.bots.style_checks import MOST_TICKS, check_name
+from territorial.bots.style import MOST_TICKS, WHOLE_START, Style, check_name
 from territorial.config import GameConfig
 from territorial.config.validation import hint, shown, whole_number
 from territorial.constants import AGENT_CODE

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
-from territorial.bots.network_turns import NetworkWork, decide_all
+from territorial.bots.network import NetworkWork, decide_all
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,

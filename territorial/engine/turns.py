@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from territorial.bots.network import NetworkWork, decide_all, has_room, put_down, show_game
 from territorial.bots.network_layers import CANDIDATE_WIDTH
-from territorial.bots.network_turns import NetworkWork, decide_all, has_room, put_down, show_game
 from territorial.config import Params
 from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.custom_bots import CustomTable

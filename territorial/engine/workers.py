@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from territorial.bots.network_turns import NetworkWork, make_network_work
+from territorial.bots.network import NetworkWork, make_network_work
 from territorial.config import GameConfig, make_params
 from territorial.engine.batch_arrays import BatchArrays
 from territorial.engine.compiled_calls import CompiledCalls

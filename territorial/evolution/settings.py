@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from territorial import bots
-from territorial.bots.style_checks import check_name
+from territorial.bots.style import check_name
 from territorial.config import GameConfig
 from territorial.config.fields import about, check_values, documents_fields, option
 from territorial.config.validation import whole_number

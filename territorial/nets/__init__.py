@@ -1,15 +1,13 @@
 """Networks, and parts of networks, that are made for these observations; they need PyTorch."""
 
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
-from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.pair_export import ExportError, ExportReport
 from territorial.nets.pair_policy import PairPolicy
 from territorial.nets.players import SnapshotPolicy
 from territorial.nets.policy import Policy
-from territorial.nets.reference_net import ReferenceTrunk
 
 __all__ = [
     "BoardPolicy",

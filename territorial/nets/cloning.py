@@ -20,7 +20,7 @@ from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
 from territorial.files.atomic import check_unused, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
-from territorial.nets.pair_policy import PairPolicy
+from territorial.nets.pair_policy import PairPolicy, in_two_parts
 from territorial.observation.pair_columns import UNIT
 from territorial.snapshots.checkpoints import Checkpoints
 from territorial.typing import Array
@@ -160,7 +160,7 @@ class Cloning:
                 action, chosen = _actions(part), self.policy.greedy(logits)
                 count += len(action)
                 equal += int((chosen == action).sum())
-                targets += int((_target(chosen) == _target(action)).sum())
+                targets += int((in_two_parts(chosen)[:, 0] == in_two_parts(action)[:, 0]).sum())
                 entropy += float(functional.nll_loss(logits, action, reduction="sum"))
                 holds += int((action == 0).sum())
         return CloneAgreement(count, equal / count, targets / count, entropy / count, holds / count)
@@ -208,31 +208,38 @@ class Cloning:
     # ---- its folder --------------------------------------------------------------------------------------
 
     def _open(self, folder: Path) -> None:
-        """Go on from what is in the folder, or begin it."""
+        """Go on from what is in the folder, or begin it; ValueError if it was begun with other settings."""
         folder.mkdir(parents=True, exist_ok=True)
-        mine = self._about()
-        path = folder / SETTINGS
+        mine, path = self._about(), folder / SETTINGS
         check_unused(folder, [CHECKPOINTS], SETTINGS)
         if not path.exists():
             write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
-        _check_settings(path, mine)
+        try:
+            began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+        except ValueError as error:
+            raise ValueError(f"{str(path)!r} does not hold the settings of a cloning: {error}") from None
+        for name, value in mine.items():
+            if began.get(name) != value:
+                raise ValueError(
+                    f"{name} is {value!r}; the cloning in {str(folder)!r} began with {began.get(name)!r}. "
+                    "Give it that, or another folder"
+                )
         self._checkpoints = Checkpoints(folder / CHECKPOINTS, keep=1)
         latest = self._checkpoints.latest()
         if latest is not None:
             self.epochs = self._checkpoints.steps()[-1]
             state = torch.load(latest / STATE, weights_only=True)
-            _check_same(latest, state.get("settings", mine), mine)
             self.policy.load_state_dict(state["policy"])
             self._optimizer.load_state_dict(state["optimizer"])
 
     def _fill(self, folder: Path) -> None:
         parts = {"policy": self.policy, "optimizer": self._optimizer}
-        state = {name: part.state_dict() for name, part in parts.items()}
-        torch.save(state | {"settings": self._about()}, folder / STATE)
+        torch.save({name: part.state_dict() for name, part in parts.items()}, folder / STATE)
 
     def _about(self) -> dict[str, Any]:
         """Return what a cloning that is resumed must have in common with this one."""
-        return asdict(self.settings) | {"data": _digest(self.data)}
+        digests = " ".join(shard.digest[:8] for shard in self.data.manifest.shards)
+        return asdict(self.settings) | {"data": digests}
 
 
 def usable(shard: Any, chosen: npt.NDArray[np.bool_]) -> LearnedRows:
@@ -267,30 +274,6 @@ def _check_data(data: Dataset) -> None:
         )
 
 
-def _digest(data: Dataset) -> str:
-    """Return what tells a data set from others: the digests of its files."""
-    return " ".join(shard.digest[:8] for shard in data.manifest.shards)
-
-
-def _check_settings(path: Path, mine: dict[str, Any]) -> None:
-    """Raise ValueError if the folder was begun with other settings."""
-    try:
-        began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-    except ValueError as error:
-        raise ValueError(f"{str(path)!r} does not hold the settings of a cloning: {error}") from None
-    _check_same(path.parent, began, mine)
-
-
-def _check_same(where: Path, began: dict[str, Any], mine: dict[str, Any]) -> None:
-    """Raise ValueError for a setting that is another one than that of the cloning in ``where``."""
-    for name, value in mine.items():
-        if began.get(name) != value:
-            raise ValueError(
-                f"{name} is {value!r}; the cloning in {str(where)!r} began with {began.get(name)!r}. "
-                "Give it that, or another folder"
-            )
-
-
 def _seen(rows: LearnedRows) -> tuple[Tensor, Tensor, Tensor]:
     own, pairs = (torch.from_numpy(array.astype(np.float32) / UNIT) for array in (rows.own, rows.pairs))
     return own, pairs, torch.from_numpy(rows.mask)
@@ -298,11 +281,6 @@ def _seen(rows: LearnedRows) -> tuple[Tensor, Tensor, Tensor]:
 
 def _actions(rows: LearnedRows) -> Tensor:
     return torch.from_numpy(rows.action.astype(np.int64))
-
-
-def _target(action: Tensor) -> Tensor:
-    """Return 0 for holding, else 1 + the candidate."""
-    return torch.where(action == 0, 0, 1 + (action - 1).clamp(min=0).div(10, rounding_mode="floor"))
 
 
 def _joined(parts: list[LearnedRows]) -> LearnedRows:

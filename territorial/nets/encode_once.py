@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,18 +16,19 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.layout import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
-from territorial.nets.attention_kernels import write_between, write_biases, write_targets
-from territorial.nets.layers import are_plain, is_plain_mlp
-from territorial.nets.painting_kernels import (
-    count_cells,
+from territorial.nets.encode_once_kernels import (
+    fill_shares,
     list_packed_shares,
     list_shares,
     paint,
     spread_shares,
+    write_between,
+    write_biases,
+    write_targets,
 )
-from territorial.nets.policy import GAMES, Policy
+from territorial.nets.policy import GAMES, Policy, are_plain, is_plain_mlp
 from territorial.nets.side_by_side import by_network
-from territorial.observation.layout import PLAYERS, Column, ObsLayout, index
+from territorial.observation.layout import PLAYERS, ObsLayout, index
 
 LOG_SCALE = 1 / 8
 """Logarithms are what launches are decided by: a scale at which doubling something shows."""
@@ -64,15 +64,6 @@ SIZES: Mapping[str, Size] = {
     "tables": Size(grid=0, paint=0, channels=(), width=64, heads=4, layers=2),
 }
 """The sizes by name; the first is the default, and the last reads the tables alone."""
-
-
-class Encoded(NamedTuple):
-    """Games as a network has understood them, for all seats; by seats 1..P and owner codes 0..P."""
-
-    seats: Tensor
-    """float32 (G, P, width)"""
-    between: Tensor
-    """float32 (E, P, P + 1, 2 * K): the borders from every seat to every owner, then in return."""
 
 
 class GameViews(NamedTuple):
@@ -154,11 +145,7 @@ class EncodeOncePolicy(Policy):
         self.target_head = nn.Linear(width, 1)
         self.seat_head = _mlp(width, width, 1 + NUM_FRACTIONS)
         self.value_head = _mlp(width, width, 1)
-        self._start_even()
-
-    def _start_even(self) -> None:
-        """Let all choices begin nearly equal, but for holding."""
-        with torch.no_grad():
+        with torch.no_grad():  # all choices begin nearly equal, but for holding
             for layer in (self.target_head, self.seat_head[-1], self.value_head[-1]):
                 layer.weight.mul_(0.01)
                 layer.bias.zero_()
@@ -180,30 +167,28 @@ class EncodeOncePolicy(Policy):
         # No buffers: they follow from the config, and a snapshot of the weights is to play without them.
         self._scales: dict[tuple[str, torch.device], Tensor] = {}
 
-    runs_once_a_game = True
-
-    @property
-    def bytes_of_row(self) -> int:
-        """Bytes of the largest tables that are made for a row whose game no other row shares."""
-        players, size = self.layout.num_players, self.size
-        painting = math.prod(self._grid) * self.layout.frames * size.paint if size.grid else 0
-        return 4 * max(players**2 * size.heads, players * 3 * size.width, painting)
-
     # ---- rows -------------------------------------------------------------------------------------
 
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, width): the seat of every row, as its game was understood."""
-        encoded, views, seats = self._encode_rows(seen)
-        return encoded.seats[views.of_row, seats - 1]
+        _, encoded, views, seats = self._encode_rows(seen)
+        return encoded[views.of_row, seats - 1]
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the logits, (N, P + 12), and the embedding of every row."""
-        encoded, views, seats = self._encode_rows(seen)
-        own = encoded.seats[views.of_row, seats - 1]
-        targets = self._targets(encoded, own, views, seats, seen["action_mask"])
+        legal = seen["action_mask"]
+        between, encoded, views, seats = self._encode_rows(seen)
+        own = encoded[views.of_row, seats - 1]
+        if self._is_plain(own, legal, torch.int8) and are_plain(self.between, self.target_head):
+            targets = self._targets_by_kernel(between, encoded, own, views, seats, legal)
+        elif own.device.type == "cpu" and torch.is_grad_enabled() and not is_recorded():
+            is_legal = legal[:, 1 : self.layout.num_players + 2] > 0  # few are, and no others count
+            targets = self._legal_targets(between, encoded, own, views, seats, is_legal)
+        else:
+            targets = self._targets(between, encoded, own, views, seats)
         rest = self.seat_head(own)
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
-        return self.masked(raw, seen["action_mask"]), own
+        return self.masked(raw, legal), own
 
     def values(self, embedding: Tensor) -> Tensor:
         """Return float32 (N,): what each row's seat can expect."""
@@ -212,49 +197,47 @@ class EncodeOncePolicy(Policy):
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen`` with what follows from games: from those that rows are of, if it has none of it."""
         if "between" not in seen:
-            seen = self._with_pairs(_of_used_games(seen))
-        if self._is_board_prepared(seen):
-            return seen
-        if self._reads_lists(seen["between"]):
-            return {**seen, **self._listed_shares(seen["observations"])}
-        return self._with_board(seen)
-
-    def _with_pairs(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``seen`` with what lies between seats."""
-        borders, scales = seen["borders"], self._scale("borders", seen["borders"].device)
-        if self._reads_lists(borders):
-            return {**seen, **_listed_pairs(borders, scales)}
-        return {**seen, "between": _pairs(borders * scales[:, None, None]).contiguous()}
-
-    def _reads_lists(self, table: Tensor) -> bool:
-        """Return whether kernels may list what follows from games."""
-        return self._is_plain(table, table, torch.float32)
-
-    def _is_board_prepared(self, seen: Mapping[str, Tensor]) -> bool:
-        """Return whether what follows from boards is there, in the form that this network reads."""
+            seen = _of_used_games(seen)
+            seen = {**seen, **self._pairs(seen["borders"])}
         form = seen.get("square_form")
-        return not self.size.grid or (form is not None and form.tolist() == self._square_form)
+        if not self.size.grid or (form is not None and form.tolist() == self._square_form):
+            return seen
+        planes, between = seen["observations"], seen["between"]
+        if planes.device.type == "cpu" and not is_recorded():
+            land = self._listed_shares(planes)
+            if not self._is_plain(between, between, torch.float32):
+                land = {"shares": self._dense(land), "territory": land["territory"]}
+        else:
+            shares = self.shares(planes)
+            at_end = functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], self._end)
+            land = {"shares": shares, "territory": _parts(at_end)}
+        return {**seen, **land, "square_form": torch.tensor(self._square_form)}
+
+    def _pairs(self, borders: Tensor) -> dict[str, Tensor]:
+        """Return what lies between seats, (E, P, P + 1, 2 * K): the borders to owners, and in return.
+
+        ``borders``: (E, K, P + 1, P + 1). A kernel also lists the pairs of seats that have any.
+        """
+        factors = self._scale("borders", borders.device)
+        if not self._is_plain(borders, borders, torch.float32):
+            scaled = borders * factors[:, None, None]
+            both = torch.cat([scaled[:, :, 1:], scaled.mT[:, :, 1:]], dim=1)
+            return {"between": both.permute(0, 2, 3, 1).contiguous()}
+        games, columns, owners, _ = borders.shape
+        between = torch.empty(games, owners - 1, owners, 2 * columns)
+        counts = torch.empty(games, dtype=torch.int64)
+        pairs = torch.empty(games, (owners - 1) ** 2, dtype=torch.int32)
+        arrays = (table.numpy() for table in (between, counts, pairs))
+        write_between(borders.numpy(), factors.numpy(), np.empty((owners, owners), np.bool_), *arrays)
+        return {"between": between, "pair_counts": counts, "pairs": pairs}
 
     @property
     def _square_form(self) -> list[int]:
         """What tells apart how networks prepare boards: cells a side of a square, and the trunk's end."""
         return [self.factor, *self._end]
 
-    def _with_board(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``seen`` with what the board shows, if it is looked at."""
-        if not self.size.grid:
-            return seen
-        shares = self.shares(seen["observations"])
-        form = torch.tensor(self._square_form)
-        return {
-            **seen,
-            "shares": shares,
-            "territory": self._territory(shares[:, -1, 1:-1]),
-            "square_form": form,
-        }
-
-    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Encoded, GameViews, Tensor]:
-        """Return the games that rows are of, each encoded once, and by row its view and its seat."""
+    def _encode_rows(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, GameViews, Tensor]:
+        """Return what lies between seats, the seats of all games as encoded, and by row view and seat."""
         check_recordable("an EncodeOncePolicy", *seen.values())
         seats = seen["seat"].flatten().long()
         views = _views(seen, len(seats)) if "between" in seen else None
@@ -262,49 +245,51 @@ class EncodeOncePolicy(Policy):
         if views is None:
             every = torch.arange(len(seats), device=seats.device)
             views = GameViews(seen["frame"].flatten() if "frame" in seen else every, None)
-        return self.encode(seen, views), views, seats
+        return seen["between"], self.encode(seen, views), views, seats
 
     def _targets(
-        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
+        self, between: Tensor, encoded: Tensor, own: Tensor, views: GameViews, seats: Tensor
     ) -> Tensor:
         """Return (N, P + 1): the scores of neutral land and of seats in ego order, the seat itself first.
 
-        Those that are not legal may be 0.
+        ``between`` and ``encoded``: as ``_encode_rows`` returns them.
         """
-        if self._is_plain(own, legal, torch.int8) and are_plain(self.between, self.target_head):
-            return self._targets_by_kernel(encoded, own, views, seats, legal)
         players = self.layout.num_players
-        if _is_learning(own):
-            return self._legal_targets(encoded, own, views, seats, legal[:, 1 : players + 2] > 0)
         others = (seats[:, None] - 1 + torch.arange(players, device=seats.device)) % players
-        there = _picked(self.to_seat(encoded.seats).flatten(0, 1), views.of_row[:, None] * players + others)
+        there = _picked(self.to_seat(encoded).flatten(0, 1), views.of_row[:, None] * players + others)
         owners = functional.pad(others + 1, (1, 0))
         pairs = (views.game_of_row * players + seats - 1)[:, None] * (players + 1) + owners
-        between = self.between(_picked(encoded.between.flatten(0, 2), pairs))
+        borders = self.between(_picked(between.flatten(0, 2), pairs))
         mine = self.from_seat(own)
-        hidden = torch.cat([(mine + self.to_neutral)[:, None], mine[:, None] + there], dim=1) + between
+        hidden = torch.cat([(mine + self.to_neutral)[:, None], mine[:, None] + there], dim=1) + borders
         return self.target_head(functional.relu(hidden)).squeeze(-1)
 
     def _legal_targets(
-        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, is_legal: Tensor
+        self,
+        between: Tensor,
+        encoded: Tensor,
+        own: Tensor,
+        views: GameViews,
+        seats: Tensor,
+        is_legal: Tensor,
     ) -> Tensor:
         """Return the same where attacks are legal, bool (N, P + 1), and 0 elsewhere."""
         players = self.layout.num_players
         rows, targets = is_legal.nonzero(as_tuple=True)
         owners = torch.where(targets > 0, (seats[rows] + targets - 2) % players + 1, 0)
-        there = torch.cat([self.to_neutral[None], self.to_seat(encoded.seats).flatten(0, 1)])
+        there = torch.cat([self.to_neutral[None], self.to_seat(encoded).flatten(0, 1)])
         whom = torch.where(owners > 0, views.of_row[rows] * players + owners, 0)
         pairs = (views.game_of_row[rows] * players + seats[rows] - 1) * (players + 1) + owners
-        between = self.between(_picked(encoded.between.flatten(0, 2), pairs))
-        hidden = _picked(self.from_seat(own), rows) + _picked(there, whom) + between
+        borders = self.between(_picked(between.flatten(0, 2), pairs))
+        hidden = _picked(self.from_seat(own), rows) + _picked(there, whom) + borders
         scores = self.target_head(functional.relu(hidden)).squeeze(-1)
         return scores.new_zeros(is_legal.shape).index_put((rows, targets), scores)
 
     def _targets_by_kernel(
-        self, encoded: Encoded, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
+        self, between: Tensor, encoded: Tensor, own: Tensor, views: GameViews, seats: Tensor, legal: Tensor
     ) -> Tensor:
         """Return the same by a kernel, which scores those alone that are legal."""
-        games, networks = views.numbers(len(encoded.seats))
+        games, networks = views.numbers(len(encoded))
         of_row, hidden = views.of_row.numpy(), own.new_empty(self.size.width)
         weights = by_network(self.between.weight).mT.contiguous()
         head, head_bias = by_network(self.target_head.weight)[:, 0], by_network(self.target_head.bias)[:, 0]
@@ -312,8 +297,8 @@ class EncodeOncePolicy(Policy):
         write_targets(
             self.from_seat(own).numpy(),
             by_network(self.to_neutral).numpy(),
-            self.to_seat(encoded.seats).numpy(),
-            encoded.between.numpy(),
+            self.to_seat(encoded).numpy(),
+            between.numpy(),
             legal.numpy(),
             seats.numpy(),
             of_row,
@@ -329,8 +314,8 @@ class EncodeOncePolicy(Policy):
 
     # ---- games ------------------------------------------------------------------------------------
 
-    def encode(self, seen: Mapping[str, Tensor], views: GameViews) -> Encoded:
-        """Return what all seats of games are to be known by; the trunk runs once a view.
+    def encode(self, seen: Mapping[str, Tensor], views: GameViews) -> Tensor:
+        """Return float32 (G, P, width), what all seats of games are known by; the trunk runs once a view.
 
         ``seen``: as :meth:`prepare` returns it.
         """
@@ -344,12 +329,17 @@ class EncodeOncePolicy(Policy):
             seats = seats + self._look(seen, seats, views)
         for attend in self.attention:
             seats = attend(seats, attend.biases(seen, alive, views))
-        return Encoded(self.last_norm(seats), between)
+        return self.last_norm(seats)
 
     def _scale(self, table: str, device: torch.device) -> Tensor:
-        """Return the factors of the columns of a table on ``device``, to which they are copied once."""
+        """Return factors that make inputs of about 0..1 of a table; they are copied to ``device`` once."""
         if (table, device) not in self._scales:
-            self._scales[table, device] = _scale(self.layout.columns(table), self.config).to(device)
+            by_name = scales(self.config)
+            found = [
+                LOG_SCALE if column.scale == "log" else by_name[column.name]
+                for column in self.layout.columns(table)
+            ]
+            self._scales[table, device] = torch.tensor(found, dtype=torch.float32).to(device)
         return self._scales[table, device]
 
     def _look(self, seen: Mapping[str, Tensor], seats: Tensor, views: GameViews) -> Tensor:
@@ -401,12 +391,7 @@ class EncodeOncePolicy(Policy):
             list_shares(codes.numpy(), self.factor, edge, np.zeros(edge + 1, np.int32), *arrays)
         land = torch.zeros(games, players, *self._end)
         spread_shares(starts, owners, parts, across, land.numpy())
-        form = torch.tensor(self._square_form)
-        return {**dict(zip(LISTED, tables, strict=True)), "territory": _parts(land), "square_form": form}
-
-    def _territory(self, land: Tensor) -> Tensor:
-        """Return float32 (E, P, cells): how ``land``, shares of squares, spreads over the trunk's end."""
-        return _parts(functional.adaptive_avg_pool2d(land, self._end))
+        return {**dict(zip(LISTED, tables, strict=True)), "territory": _parts(land)}
 
     @property
     def _end(self) -> tuple[int, int]:
@@ -421,17 +406,28 @@ class EncodeOncePolicy(Policy):
 
         Squares have ``factor`` cells a side. What of them lies beyond the map is blocked.
         """
-        games, side = len(planes), self.factor
+        if planes.device.type == "cpu" and not is_recorded():
+            return self._dense(self._listed_shares(planes))
+        (games, frames, *_), (down, across) = planes.shape, self._grid
+        squares, owners = down * across, self.layout.blocked_code + 1
+        side, edge = self.factor, self.layout.blocked_code
         seat = torch.ones(games, dtype=torch.int64, device=planes.device)  # to whom codes are as they are
-        codes = self.decoder.owners(planes, seat)
-        edge = self.layout.blocked_code
-        rows, columns = (-(-length // side) for length in codes.shape[-2:])
-        counts = torch.zeros(games * codes.shape[1], edge + 1, rows, columns, device=planes.device)
-        if codes.device.type == "cpu" and not is_recorded():
-            count_cells(codes.flatten(0, 1).numpy(), side, edge, counts.numpy())
-        else:
-            _count_cells(codes.flatten(0, 1), side, edge, counts)
-        return (counts / side**2).view(games, -1, edge + 1, rows, columns)
+        cells = self.decoder.owners(planes, seat)
+        height, width = cells.shape[-2:]
+        cells = functional.pad(cells, (0, -width % side, 0, -height % side), value=edge)
+        cells = cells.view(-1, down, side, across, side).transpose(2, 3).reshape(-1, squares, side**2)
+        where = torch.arange(squares, device=planes.device)[:, None]
+        places = (cells.long() * squares + where).flatten(1)
+        counts = torch.zeros(games * frames, owners * squares, device=planes.device)
+        counts.scatter_add_(1, places, torch.ones((), device=planes.device).expand_as(places))
+        return (counts / side**2).view(games, frames, owners, down, across)
+
+    def _dense(self, listed: Mapping[str, Tensor]) -> Tensor:
+        """Return what ``shares`` does of what ``_listed_shares`` returns."""
+        starts, codes, parts = (listed[name].numpy() for name in LISTED)
+        found = torch.zeros(*starts.shape[:2], self.layout.blocked_code + 1, starts.shape[2] - 1)
+        fill_shares(starts, codes, parts, found.numpy())
+        return found.unflatten(3, self._grid)
 
 
 class SeatAttention(nn.Module):
@@ -456,14 +452,7 @@ class SeatAttention(nn.Module):
             return self._listed_biases(seen, alive, views)
         among = views.of(seen["between"][:, :, 1:])
         seeing = alive[:, None] | torch.eye(alive.shape[1], dtype=torch.bool, device=alive.device)
-        biases = self._biases_of_few(among) if _is_learning(among) else self.bias(among)
-        return biases.movedim(-1, 1).masked_fill(~seeing[:, None], -torch.inf)
-
-    def _biases_of_few(self, among: Tensor) -> Tensor:
-        """Return what ``bias`` makes of ``among``, (G, P, P, 2 * K), most of which is 0: that once."""
-        places = among.any(-1).nonzero(as_tuple=True)
-        usual = self.bias(among.new_zeros(1, among.shape[-1]))
-        return usual.expand(*among.shape[:3], -1).index_put(places, self.bias(among[places]))
+        return self.bias(among).movedim(-1, 1).masked_fill(~seeing[:, None], -torch.inf)
 
     def _listed_biases(self, seen: Mapping[str, Tensor], alive: Tensor, views: GameViews) -> Tensor:
         """Return the same by a kernel, which reads those pairs alone that have anything between them."""
@@ -526,43 +515,15 @@ def _views(seen: Mapping[str, Tensor], rows: int) -> GameViews:
     return GameViews(of_row, used % count, used // count if "snapshot" in seen else None)
 
 
-def _listed_pairs(borders: Tensor, scales: Tensor) -> dict[str, Tensor]:
-    """Return what lies between seats and owners, and the pairs of seats that have anything between them."""
-    games, columns, owners, _ = borders.shape
-    between = torch.empty(games, owners - 1, owners, 2 * columns)
-    counts = torch.empty(games, dtype=torch.int64)
-    pairs = torch.empty(games, (owners - 1) ** 2, dtype=torch.int32)
-    arrays = (table.numpy() for table in (between, counts, pairs))
-    write_between(borders.numpy(), scales.numpy(), np.empty((owners, owners), np.bool_), *arrays)
-    return {"between": between, "pair_counts": counts, "pairs": pairs}
-
-
 def _parts(land: Tensor) -> Tensor:
     """Return float32 (E, P, cells): the part of a seat's ``land`` (E, P, rows, columns) that a cell has."""
     cells = land.flatten(2)
     return cells / cells.sum(-1, keepdim=True).clamp(min=1e-6)
 
 
-def _is_learning(read: Tensor) -> bool:
-    """Return whether a network on the processor learns: few pairs of seats have borders, and count."""
-    return read.device.type == "cpu" and torch.is_grad_enabled() and not is_recorded()
-
-
 def _picked(table: Tensor, numbers: Tensor) -> Tensor:
     """Return the rows ``numbers`` (...) of ``table`` (rows, width), in one copy."""
     return table.index_select(0, numbers.flatten()).view(*numbers.shape, -1)
-
-
-def _count_cells(codes: Tensor, side: int, edge: int, counts: Tensor) -> None:
-    """Do what ``painting_kernels.count_cells`` does, with tensors of any device."""
-    height, width = codes.shape[-2:]
-    codes = functional.pad(codes, (0, -width % side, 0, -height % side), value=edge)
-    rows, columns = counts.shape[-2:]
-    squares = codes.view(-1, rows, side, columns, side).transpose(2, 3).reshape(-1, rows * columns, side**2)
-    where = torch.arange(rows * columns, device=codes.device)[:, None]
-    places = (squares.long() * (rows * columns) + where).flatten(1)
-    one = torch.ones((), device=codes.device).expand_as(places)
-    counts.view(len(codes), -1).scatter_add_(1, places, one)
 
 
 def _mlp(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
@@ -575,18 +536,3 @@ def _trunk(inputs: int, channels: Sequence[int]) -> nn.Sequential:
     for before, after in zip((inputs, *channels), channels, strict=False):
         layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ReLU()]
     return nn.Sequential(*layers)
-
-
-def _scale(columns: Sequence[Column], config: GameConfig) -> Tensor:
-    """Return float32 (columns,): the factors that make inputs of about 0..1 or a little more of a table."""
-    by_name = scales(config)
-    return torch.tensor(
-        [LOG_SCALE if column.scale == "log" else by_name[column.name] for column in columns],
-        dtype=torch.float32,
-    )
-
-
-def _pairs(borders: Tensor) -> Tensor:
-    """Return (E, P, P + 1, 2 * K): borders, (E, K, P + 1, P + 1), from seats to owners, and in return."""
-    both = torch.cat([borders[:, :, 1:], borders.mT[:, :, 1:]], dim=1)
-    return both.permute(0, 2, 3, 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import nullcontext
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -20,22 +19,19 @@ from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
-from territorial.nets.pair_rows import PairRows
+from territorial.nets.pair_policy import PairRows
 from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
 from territorial.observation.layout import ObsLayout
 
-OBSERVATION, ACTION_FORMAT = "packed", "multi_discrete"
-"""What a ``Policy`` reads and gives, by the names in manifests."""
-
 MAX_OPEN = 128
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
-MAX_SIDE_BY_SIDE = 2**20
+MAX_SIDE_BY_SIDE = 2**21
 """Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
 MAX_KEPT = 8
 """Sets of snapshots of a kind whose weights are kept as those of one network, for when they act again."""
-MAX_INPUT = 2**22
-"""Bytes of what rows that act together read: more does not stay in a processor's cache."""
+MAX_INPUT = 2**28
+"""Bytes of the boards that are decoded for rows that act together."""
 TOLERANCE = 1e-4
 """By what part logits may differ between snapshots that act together and each by itself."""
 
@@ -44,66 +40,137 @@ def manifest_of(
     layout: ObsLayout, architecture: str, settings: Mapping[str, object], **metadata: object
 ) -> Manifest:
     """Return the manifest of a ``Policy`` that is ``architecture`` with ``settings``, or has it as trunk."""
-    return Manifest(
-        architecture=architecture,
-        observation=OBSERVATION,
-        action_format=ACTION_FORMAT,
-        height=layout.height,
-        width=layout.width,
-        num_players=layout.num_players,
-        frames=layout.frames,
-        settings=settings,
-        metadata=metadata,
-    )
+    return Manifest(architecture=architecture, settings=settings, metadata=metadata, **_fields_of(layout))
 
 
-def _fields_of(layout: ObsLayout) -> dict[str, object]:
+def _fields_of(layout: ObsLayout) -> dict[str, Any]:
     """Return what manifests of policies that play games of ``layout`` say."""
-    wanted = manifest_of(layout, "any", {})
-    names = ("observation", "action_format", "height", "width", "num_players", "frames")
-    return {name: getattr(wanted, name) for name in names}
+    return {
+        "observation": "packed",
+        "action_format": "multi_discrete",
+        "height": layout.height,
+        "width": layout.width,
+        "num_players": layout.num_players,
+        "frames": layout.frames,
+    }
 
 
-@dataclass
-class _Kind:
-    """Snapshots of one architecture with the same settings."""
+class _Snapshot(NamedTuple):
+    """A snapshot that can act: its weights, and its kind."""
+
+    kind: _Kind
+    weights: dict[str, Tensor]
+
+
+class _Acting(NamedTuple):
+    """A snapshot, and how many rows it acts for."""
 
     name: str
-    network: Policy | PairRows
-    """Without any weights of its own; those of any of these snapshots can run through it."""
-    acts_together: bool | None
-    """Whether one pass through the network is enough for several of them; None: not known yet."""
+    snapshot: _Snapshot
+    rows: int
 
-    def __post_init__(self) -> None:
-        self._slots = list(_slots_of(self.network))
-        self._together: list[_StackedWeights] = []
+
+class _Together(NamedTuple):
+    """Snapshots that act together, with their weights as those of one network."""
+
+    snapshots: list[_Snapshot]
+    sizes: dict[int, Sequence[int]]
+    """Of the batch that runs: those of ``side_by_side``."""
+    weights: dict[str, SideBySide]
+
+
+class _Kind:
+    """Snapshots of one architecture with the same settings.
+
+    ``network`` has no weights of its own; those of any of these snapshots can run through it.
+    """
+
+    def __init__(self, name: str, network: Policy | PairRows, *, may_act_together: bool) -> None:
+        self.name, self.network = name, network
+        self.acts_together = None if may_act_together else False
+        """Whether one pass through the network is enough for several snapshots; None: not known yet."""
+        self.known: list[_Together] = []
         """Those that have acted together last, in the order in which they act again."""
+        self._slots = list(_slots_of(network))
 
-    def together(self, acting: Sequence[_RowsOfSnapshot]) -> _StackedWeights:
-        """Return the weights of snapshots that act together; if they are those of before, as they were."""
-        snapshots = [one.snapshot for one in acting]
-        for known in self._together:
-            if len(known.snapshots) == len(snapshots) and all(map(is_, known.snapshots, snapshots)):
-                return known
-        made = _StackedWeights(snapshots)
-        self._together = [*self._together[1 - MAX_KEPT :], made]
-        return made
-
-    def release(self) -> None:
-        """Forget which snapshots have acted together."""
-        self._together.clear()
-
-    @contextmanager
-    def holding(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
-        """Let the network have ``weights`` while the block runs."""
+    def run(self, weights: Mapping[str, Tensor], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return the logits of rows by the network with ``weights``."""
         # What functional_call does, which takes longer to find the places than small networks to run.
         try:
             for name, place, key, _ in self._slots:
                 place[key] = weights[name]
-            yield
+            logits, _ = self.network(seen)
+            return logits
         finally:
             for _, place, key, empty in self._slots:
                 place[key] = empty
+
+    def run_each(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return the logits of rows by one pass through the network for each snapshot."""
+        logits, first = [], 0
+        for one in acting:
+            logits.append(self.run(one.snapshot.weights, _rows(seen, slice(first, first + one.rows))))
+            first += one.rows
+        return torch.cat(logits)
+
+    def run_together(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return the logits of rows by one pass through the network, with the weights of all snapshots."""
+        counts = [one.rows for one in acting]
+        number = np.repeat(np.arange(len(acting)), counts)
+        mine = {**seen, "snapshot": torch.from_numpy(number[:, None]).to(seen["action_mask"].device)}
+        _, sizes, weights = self._together([one.snapshot for one in acting])
+        sizes.clear()
+        sizes.update(_sizes(counts, number, seen))
+        return self.run(weights, mine)
+
+    def _together(self, snapshots: list[_Snapshot]) -> _Together:
+        """Return the weights of snapshots that act together; if they are those of before, as they were."""
+        for known in self.known:
+            if len(known.snapshots) == len(snapshots) and all(map(is_, known.snapshots, snapshots)):
+                return known
+        sizes: dict[int, Sequence[int]] = {}
+        made = _Together(snapshots, sizes, side_by_side([one.weights for one in snapshots], sizes))
+        self.known = [*self.known[1 - MAX_KEPT :], made]
+        return made
+
+    def logits(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+        """Return the logits of rows; those of a new kind are compared with those of each snapshot alone."""
+        if self.acts_together and len(acting) > 1:
+            return self.run_together(acting, seen)
+        alone = self.run_each(acting, seen)
+        if self.acts_together is None and len(acting) > 1:
+            reason = self._difference(acting, seen, alone)
+            self.acts_together = reason is None
+            if reason is not None:
+                warnings.warn(f"snapshots of {self.name} act one by one: {reason}", stacklevel=2)
+        return alone
+
+    def _difference(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
+        """Return why snapshots cannot act together, None if they can."""
+        # What an EncodeOncePolicy makes of rows is sorted by snapshot, whatever there is of it.
+        shapes = nullcontext() if isinstance(self.network, EncodeOncePolicy) else FixedShapes()
+        try:
+            with shapes:
+                together = self.run_together(acting, seen)
+        except Exception as error:  # whatever a network of a user may raise: each by itself has just worked
+            return f"{type(error).__name__}: {error}"
+        if type(together) is not Tensor or together.shape != alone.shape:
+            return "the logits are not those of all rows"
+        legal = alone > MASKED / 2
+        apart, largest = float((together - alone).abs().max()), float(alone[legal].abs().max())
+        return None if apart <= TOLERANCE * max(1.0, largest) else f"their logits differ by {apart:.2g}"
+
+    def portions(self, acting: Sequence[_Acting]) -> Iterator[list[_Acting]]:
+        """Yield snapshots that act together: as many as the size of what they read allows."""
+        most = MAX_INPUT // max(1, getattr(self.network, "bytes_of_row", 1))
+        portion: list[_Acting] = []
+        for one in acting:
+            is_full = sum(other.rows for other in portion) + one.rows > most
+            if portion and (is_full or self.acts_together is False):
+                yield portion
+                portion = []
+            portion.append(one)
+        yield portion
 
 
 def _slots_of(network: nn.Module) -> Iterator[tuple[str, dict[str, Any], str, Any]]:
@@ -115,42 +182,6 @@ def _slots_of(network: nn.Module) -> Iterator[tuple[str, dict[str, Any], str, An
                 name = f"{prefix}.{key}" if prefix else key
                 if name in saved:
                     yield name, place, key, value
-
-
-class _ActingSnapshot(NamedTuple):
-    """A snapshot that can act: its weights, and its kind."""
-
-    kind: _Kind
-    weights: dict[str, Tensor]
-
-    @property
-    def network(self) -> Policy | PairRows:
-        """What the weights run through."""
-        return self.kind.network
-
-
-class _StackedWeights:
-    """The weights of several snapshots as those of one network."""
-
-    def __init__(self, snapshots: Sequence[_ActingSnapshot]) -> None:
-        self.snapshots = snapshots
-        self._sizes: dict[int, Sequence[int]] = {}
-        self._weights = side_by_side([one.weights for one in snapshots], self._sizes)
-
-    def of(self, sizes: Mapping[int, Sequence[int]]) -> dict[str, SideBySide]:
-        """Return the weights for batches of ``sizes``, until other ones are asked for."""
-        self._sizes.clear()
-        self._sizes.update(sizes)
-        return self._weights
-
-
-class _RowsOfSnapshot(NamedTuple):
-    """A snapshot, how many rows it acts for, and how many inputs as large as ``bytes_of_row`` it reads."""
-
-    name: str
-    snapshot: _ActingSnapshot
-    rows: int
-    inputs: int
 
 
 class FrozenPolicies:
@@ -167,7 +198,6 @@ class FrozenPolicies:
             ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``, or ``PairRows``.
         expect: what manifests must say, see ``Manifest.require``; default None: that they are of policies
             that play games of ``layout``.
-        max_open: snapshots kept open at a time; all that act at once, if they are more.
 
     """
 
@@ -179,15 +209,12 @@ class FrozenPolicies:
         trunks: Mapping[str, MakeTrunk],
         *,
         expect: Mapping[str, object] | None = None,
-        max_open: int = MAX_OPEN,
     ) -> None:
-        if max_open < 1:
-            raise ValueError(f"max_open is {max_open}; it must be at least 1")
         self.store, self.layout, self.config = store, layout, config
         self.trunks = dict(trunks)
         self._expect = _fields_of(layout) if expect is None else dict(expect)
-        self.max_open = self._room = max_open
-        self._open: OrderedDict[tuple[str, torch.device], _ActingSnapshot] = OrderedDict()
+        self._room = MAX_OPEN
+        self._open: OrderedDict[tuple[str, torch.device], _Snapshot] = OrderedDict()
         self._kinds: dict[str, _Kind] = {}
         self._verified: set[str] = set()
         self._device = torch.device("cpu")
@@ -225,42 +252,25 @@ class FrozenPolicies:
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
-        self._room = max(self.max_open, len(rows_of))
+        self._room = max(MAX_OPEN, len(rows_of))
         parts: list[Tensor] = []
         order: list[int] = []
-        for acting in self._by_kind(rows_of, _games_of(seen), device):
+        for acting in self._by_kind(rows_of):
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
-                logits = self._logits(acting, _rows(seen, places))
-                parts.append(make(acting[0].snapshot.network, logits, places))
+                logits = _logits(acting, _rows(seen, places))
+                parts.append(make(acting[0].snapshot.kind.network, logits, places))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
 
-    def _by_kind(
-        self, rows_of: Mapping[str, Sequence[int]], games: Sequence[int] | None, device: torch.device
-    ) -> list[list[_RowsOfSnapshot]]:
-        """Return the snapshots that act, those of a kind together; ``games``: by row, if rows share any."""
-        kinds: dict[int, list[_RowsOfSnapshot]] = {}
-        for name, rows in rows_of.items():
-            snapshot = self._frozen(name, device)
-            reads_games = games is not None and getattr(snapshot.network, "runs_once_a_game", False)
-            inputs = len({games[row] for row in rows}) if games is not None and reads_games else len(rows)
-            acting = _RowsOfSnapshot(name, snapshot, len(rows), inputs)
-            kinds.setdefault(id(snapshot.kind), []).append(acting)
-        return [sorted(acting, key=_name) for acting in kinds.values()]  # in one order from step to step
-
-    def _logits(self, acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
-        """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
-        network = acting[0].snapshot.network
-        if len(acting) > 1 and isinstance(network, Policy):
-            seen = network.prepare(seen)
-        logits, first = [], 0
-        for some in _portions(acting):
-            last = first + sum(one.rows for one in some)
-            logits.append(_logits_of(some, _rows(seen, slice(first, last))))
-            first = last
-        return torch.cat(logits)
+    def _by_kind(self, rows_of: Mapping[str, Sequence[int]]) -> list[list[_Acting]]:
+        """Return the snapshots that act, those of a kind together, in one order from step to step."""
+        kinds: dict[int, list[_Acting]] = {}
+        for name, rows in sorted(rows_of.items()):
+            snapshot = self._frozen(name, self._device)
+            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
+        return list(kinds.values())
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
@@ -268,14 +278,14 @@ class FrozenPolicies:
         What is removed from the store afterwards can play on if it is among ``playing``. Raises the
         errors of :meth:`act`.
         """
-        self._room = max(self.max_open, len(set(playing)))
+        self._room = max(MAX_OPEN, len(set(playing)))
         for name in sorted(set(playing) - {name for name, _ in self._open}):
             self._frozen(name, self._device)
         wanted = {*playing, *others}
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]
         for kind in self._kinds.values():
-            kind.release()
+            kind.known.clear()
 
     @property
     def names(self) -> list[str]:
@@ -291,7 +301,7 @@ class FrozenPolicies:
         self._open.clear()
         self._kinds.clear()
 
-    def _frozen(self, name: str, device: torch.device) -> _ActingSnapshot:
+    def _frozen(self, name: str, device: torch.device) -> _Snapshot:
         """Return an open snapshot."""
         key = name, device
         if key not in self._open:
@@ -301,12 +311,12 @@ class FrozenPolicies:
         self._open.move_to_end(key)
         return self._open[key]
 
-    def _load(self, name: str, device: torch.device) -> _ActingSnapshot:
+    def _load(self, name: str, device: torch.device) -> _Snapshot:
         saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
         self._verified.add(name)
         tensors = _tensors(saved)
         kind = self._kind(name, saved, tensors)
-        return _ActingSnapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()})
+        return _Snapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()})
 
     def _kind(self, name: str, saved: Weights, tensors: dict[str, Tensor]) -> _Kind:
         """Return the kind of a snapshot, with a network without any weights of its own."""
@@ -317,16 +327,16 @@ class FrozenPolicies:
                 f"{', '.join(sorted(self.trunks)) or 'none'}"
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
-        if key not in self._kinds:
-            network = self._built(name, manifest)
-            _check_fit(name, manifest, network, tensors)
+        known = self._kinds.get(key)
+        network = self._built(name, manifest) if known is None else known.network
+        _check_fit(name, manifest, network, tensors)
+        if known is None:
             shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
             network.load_state_dict(shapes, assign=True)
             is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
-            acts_together = None if is_small else False
-            self._kinds[key] = _Kind(key, network.requires_grad_(False).eval(), acts_together)
-        _check_fit(name, manifest, self._kinds[key].network, tensors)
-        return self._kinds[key]
+            known = _Kind(key, network.requires_grad_(False).eval(), may_act_together=is_small)
+            self._kinds[key] = known
+        return known
 
     def _built(self, name: str, manifest: Manifest) -> Policy | PairRows:
         """Return a new network for a snapshot; MismatchError for settings that its architecture lacks."""
@@ -343,62 +353,17 @@ class FrozenPolicies:
             ) from error
 
 
-def _name(acting: _RowsOfSnapshot) -> str:
-    return acting.name
-
-
-def _games_of(seen: Mapping[str, Tensor]) -> list[int] | None:
-    """Return the game of every row; None if none is shared."""
-    if "frame" not in seen:
-        return None
-    games: list[int] = seen["frame"].flatten().tolist()
-    return games
-
-
-def _portions(acting: Sequence[_RowsOfSnapshot]) -> Iterator[list[_RowsOfSnapshot]]:
-    """Yield snapshots that act together: as many as the size of what they read allows."""
+def _logits(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
+    """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
     kind = acting[0].snapshot.kind
-    most = max(1, MAX_INPUT // max(1, getattr(kind.network, "bytes_of_row", 1)))
-    portion: list[_RowsOfSnapshot] = []
-    for one in acting:
-        is_full = sum(other.inputs for other in portion) + one.inputs > most
-        if portion and (is_full or kind.acts_together is False):
-            yield portion
-            portion = []
-        portion.append(one)
-    yield portion
-
-
-def _logits_of(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
-    """Return the logits of snapshots that act together; those of a new kind are compared with each alone."""
-    kind = acting[0].snapshot.kind
-    if kind.acts_together and len(acting) > 1:
-        return _logits_together(acting, seen)
-    alone = _logits_alone(acting, seen)
-    if kind.acts_together is None and len(acting) > 1:
-        reason = _difference(acting, seen, alone)
-        kind.acts_together = reason is None
-        if reason is not None:
-            warnings.warn(f"snapshots of {kind.name} act one by one: {reason}", stacklevel=2)
-    return alone
-
-
-def _logits_alone(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
-    """Return logits by one pass through the network for each snapshot."""
+    if len(acting) > 1 and isinstance(kind.network, Policy):
+        seen = kind.network.prepare(seen)
     logits, first = [], 0
-    for _, snapshot, rows, _ in acting:
-        logits.append(_run(snapshot, snapshot.weights, _rows(seen, slice(first, first + rows))))
-        first += rows
+    for some in kind.portions(acting):
+        last = first + sum(one.rows for one in some)
+        logits.append(kind.logits(some, _rows(seen, slice(first, last))))
+        first = last
     return torch.cat(logits)
-
-
-def _logits_together(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor]) -> Tensor:
-    """Return logits by one pass through the network, with the weights of all."""
-    counts = [one.rows for one in acting]
-    number = np.repeat(np.arange(len(acting)), counts)
-    mine = {**seen, "snapshot": torch.from_numpy(number[:, None]).to(seen["action_mask"].device)}
-    kind = acting[0].snapshot.kind
-    return _run(acting[0].snapshot, kind.together(acting).of(_sizes(counts, number, seen)), mine)
 
 
 def _sizes(
@@ -414,32 +379,9 @@ def _sizes(
     return {int(of_games.sum()): of_games.tolist(), **sizes}
 
 
-def _run(snapshot: _ActingSnapshot, weights: Mapping[str, Tensor], seen: Mapping[str, Tensor]) -> Tensor:
-    with snapshot.kind.holding(weights):
-        logits, _ = snapshot.network(seen)
-    return logits
-
-
-def _difference(acting: Sequence[_RowsOfSnapshot], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
-    """Return why snapshots cannot act together, None if they can."""
-    # What an EncodeOncePolicy makes of rows is sorted by snapshot, whatever there is of it.
-    shapes = nullcontext() if isinstance(acting[0].snapshot.network, EncodeOncePolicy) else FixedShapes()
-    try:
-        with shapes:
-            together = _logits_together(acting, seen)
-    except Exception as error:  # whatever a network of a user may raise: each by itself has just worked
-        return f"{type(error).__name__}: {error}"
-    if type(together) is not Tensor or together.shape != alone.shape:
-        return "the logits are not those of all rows"
-    legal = alone > MASKED / 2
-    apart, largest = float((together - alone).abs().max()), float(alone[legal].abs().max())
-    return None if apart <= TOLERANCE * max(1.0, largest) else f"their logits differ by {apart:.2g}"
-
-
 def _rows(seen: Mapping[str, Tensor], rows: Tensor | slice) -> dict[str, Tensor]:
     """Return ``rows`` of what belongs to rows, and all of what belongs to games that rows share."""
-    shares = "frame" in seen
-    whole = GAMES if shares else LISTS
+    whole = GAMES if "frame" in seen else LISTS
     return {name: column if name in whole else column[rows] for name, column in seen.items()}
 
 

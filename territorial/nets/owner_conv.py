@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -12,8 +13,57 @@ from torch.nn import functional
 from territorial.config.validation import is_whole_number
 from territorial.decode.forms import onehot_shape
 from territorial.decode.recorded import is_transformed
-from territorial.nets.owner_kernels import add_gradients, add_weights
+from territorial.jit.decorators import kernel
 from territorial.observation.layout import ObsLayout
+
+
+@kernel
+def add_weights(sums: Any, codes: Any, table: Any, down: int, across: int) -> None:
+    """Add the weights that its cells look up to every output cell.
+
+    Args:
+        sums: float32 or float64 (N, output rows, output columns, channels), added to.
+        codes: uint8 (N, F, rows, columns).
+        table: of the same type (F, kernel rows, kernel columns, codes, channels).
+        down: the stride between rows.
+        across: the stride between columns.
+
+    """
+    frames, kernel_rows, kernel_columns, _, channels = table.shape
+    for n in range(sums.shape[0]):
+        for f in range(frames):
+            for i in range(sums.shape[1]):
+                for r in range(kernel_rows):
+                    for j in range(sums.shape[2]):
+                        for c in range(kernel_columns):
+                            code = codes[n, f, i * down + r, j * across + c]
+                            for k in range(channels):
+                                sums[n, i, j, k] += table[f, r, c, code, k]
+
+
+@kernel
+def add_gradients(total: Any, codes: Any, gradients: Any, down: int, across: int) -> None:
+    """Add every output cell's gradient to the weights that its cells looked up.
+
+    Args:
+        total: float32 (F, kernel rows, kernel columns, codes, channels), added to.
+        codes: uint8 (N, F, rows, columns).
+        gradients: float32 (N, output rows, output columns, channels).
+        down: the stride between rows.
+        across: the stride between columns.
+
+    """
+    frames, kernel_rows, kernel_columns, _, channels = total.shape
+    for n in range(gradients.shape[0]):
+        for f in range(frames):
+            for i in range(gradients.shape[1]):
+                for r in range(kernel_rows):
+                    for j in range(gradients.shape[2]):
+                        for c in range(kernel_columns):
+                            code = codes[n, f, i * down + r, j * across + c]
+                            for k in range(channels):
+                                total[f, r, c, code, k] += gradients[n, i, j, k]
+
 
 Pair = tuple[int, int]
 
@@ -60,50 +110,10 @@ class OwnerConv2d(nn.Module):
         self.stride = _pair("stride", stride, 1)
         self.padding = _pair("padding", padding, 0)
         self.chunk = chunk
-        like = self._conv(bias, device, dtype)  # begins with the weights that a convolution begins with
+        like = nn.Conv2d(  # begins with the weights that a convolution begins with
+            onehot_shape(layout)[0], out_channels, self.kernel_size, bias=bias, device=device, dtype=dtype
+        )
         self.weight, self.bias = like.weight, like.bias
-
-    @classmethod
-    def from_conv(cls, layout: ObsLayout, conv: nn.Conv2d, *, chunk: int = 16) -> OwnerConv2d:
-        """Return a layer with copies of the weights of ``conv``, a convolution over one-hot planes."""
-        channels = onehot_shape(layout)[0]
-        if conv.in_channels != channels:
-            raise ValueError(f"conv has {conv.in_channels} input channels; one-hot planes have {channels}")
-        plain = {"groups": 1, "dilation": (1, 1), "padding_mode": "zeros"}
-        for name, value in plain.items():
-            if getattr(conv, name) != value:
-                raise ValueError(f"conv has {name} = {getattr(conv, name)!r}; it must have {value!r}")
-        layer = cls(
-            layout,
-            conv.out_channels,
-            conv.kernel_size,
-            conv.stride,
-            conv.padding,
-            bias=conv.bias is not None,
-            chunk=chunk,
-            device=conv.weight.device,
-            dtype=conv.weight.dtype,
-        )
-        layer.load_state_dict(conv.state_dict())
-        return layer
-
-    def to_conv(self) -> nn.Conv2d:
-        """Return a convolution over one-hot planes with copies of the weights."""
-        conv = self._conv(self.bias is not None, self.weight.device, self.weight.dtype)
-        conv.load_state_dict(self.state_dict())
-        return conv
-
-    def _conv(self, bias: bool, device: Any, dtype: torch.dtype | None) -> nn.Conv2d:
-        return nn.Conv2d(
-            onehot_shape(self.layout)[0],
-            self.out_channels,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            bias=bias,
-            device=device,
-            dtype=dtype,
-        )
 
     def forward(self, owners: Tensor) -> Tensor:
         """Return (N, out_channels, rows, columns) of ``weight``'s type, as a channels-last tensor.
@@ -208,7 +218,7 @@ def gradients_by_embedding(
     total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
     for part, from_above in zip(codes.split(chunk), gradients.split(chunk), strict=True):
         windows = _windows(part, kernel, stride)
-        for f, r, c in _cells(*total.shape[:3]):
+        for f, r, c in np.ndindex(*total.shape[:3]):
             seen = windows[:, f, :, :, r, c].int()
             total[f, r, c] += torch.ops.aten.embedding_dense_backward(from_above, seen, num_codes, -1, False)
     return total
@@ -258,14 +268,6 @@ def _table(weight: Tensor, frames: int) -> Tensor:
 def _windows(codes: Tensor, kernel: Sequence[int], stride: Sequence[int]) -> Tensor:
     """Return (n, F, rows, columns, kernel rows, kernel columns): what each output cell covers, as a view."""
     return codes.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1])
-
-
-def _cells(frames: int, rows: int, columns: int) -> Iterator[tuple[int, int, int]]:
-    """Yield every frame, row and column of a kernel."""
-    for f in range(frames):
-        for r in range(rows):
-            for c in range(columns):
-                yield f, r, c
 
 
 def _pair(name: str, value: Any, least: int) -> Pair:

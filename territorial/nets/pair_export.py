@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from territorial.bots import ALIASES
 from territorial.bots.network import Rows, choose_for_rows, placed, row_of
 from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
@@ -26,17 +27,83 @@ from territorial.bots.network_file import (
     assembled,
     check_description,
     even,
-    temperature_256ths,
     worst_sums,
-    write,
 )
 from territorial.bots.network_layers import make_network_scratch
+from territorial.config import GameConfig
 from territorial.config.validation import finite_number
 from territorial.constants import NUM_FRACTIONS
-from territorial.nets.pair_calibration import calibration_rows
+from territorial.engine.seats import LINEUPS
+from territorial.engine.vec_game import VecGame
 from territorial.nets.pair_network import PairNetwork
-from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
+from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, UNIT, column
 from territorial.typing import Array
+
+THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")
+GAMES = (
+    (GameConfig(), LINEUPS["mixed-2"].seats, 4),
+    (GameConfig(height=96, width=96, num_players=12), tuple(ALIASES)[:12], 4),
+    (GameConfig(height=64, width=64, num_players=8, handicap=True), tuple(ALIASES)[-8:], 4),
+)
+"""What is played: the configuration, its seats, and how many games."""
+TICKS = 50
+"""From one state of a game to the next."""
+OWN_GAMES = 16
+"""Games of a configuration of the caller's own."""
+MOST_ROWS = 8192
+"""Rows that are kept of these; a process keeps 4 MB of them."""
+
+
+def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> Rows:
+    """Return what living seats of whole games between bots see every 50 ticks, the same for the same seed.
+
+    Args:
+        seed: of the games, 0 to 2**64 - 1; default 0.
+        num_candidates: rows of ``pairs``, 1 to 64; default 8.
+
+    """
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for config, seats, count in GAMES:
+        found += _states_of(_games(config, seats, count, seed), num_candidates)
+    return _joined(found)
+
+
+def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
+    """Return what seats see in games of ``config`` between bots: ``MOST_ROWS`` rows at most.
+
+    Always the same for the same arguments; from the first state of a game on.
+    """
+    game = _games(config, list(islice(cycle(ALIASES), config.num_players)), OWN_GAMES, seed=0)
+    rows = _joined([_seen(game, num_candidates), *_states_of(game, num_candidates)])
+    every = -(-len(rows.counts) // MOST_ROWS)
+    return Rows(rows.own[::every].copy(), rows.pairs[::every].copy(), rows.counts[::every].copy())
+
+
+def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> VecGame:
+    game = VecGame(config, num_games=count, seats=seats, seed=seed, autoreset="disabled", observe=False)
+    game.reset()
+    return game
+
+
+def _joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
+    own, pairs = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Rows(own, pairs, (pairs[:, :, THERE] > 0).sum(1))
+
+
+def _states_of(game: VecGame, num_candidates: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the rows of all living seats of whole games, one pair of arrays for each state."""
+    while not game.state.over.all():
+        for _ in range(max(1, TICKS // game.config.decision_every)):
+            game.step()
+        yield _seen(game, num_candidates)
+
+
+def _seen(game: VecGame, num_candidates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of all living seats of the games as they stand."""
+    games, seats = np.nonzero((game.state.alive[:, 1:] != 0) & (game.state.over[:, None] == 0))
+    seen = game.pairs(games, seats + 1, num_candidates, "int16", num_allies=0)
+    return seen.own, seen.pairs
+
 
 COLUMN_EXPONENT = UNIT.bit_length() - 1
 LOGIT_EXPONENT = 12
@@ -44,7 +111,6 @@ LOGIT_EXPONENT = 12
 MOST_EXPONENT = 40
 HEADROOM = 1.25
 """How much larger an activation may become than any that was measured."""
-THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")
 
 
 @dataclass(frozen=True)
@@ -84,58 +150,46 @@ class ExportError(ValueError):
         self.report = report
 
 
-def export(
+def exported(
     policy: PairNetwork,
-    path: str | os.PathLike[str],
+    rows: Rows | None,
     *,
     interval: int,
-    temperature: float,
+    temperature: int,
     num_candidates: int,
-    rows: Rows | None,
-    least_equal: float,
-) -> ExportReport:
-    """Do what :meth:`PairPolicy.export` says."""
+    least_equal: float = 0.99,
+) -> tuple[NetworkFile, ExportReport]:
+    """Return what :meth:`PairPolicy.export` writes, and the report; ``temperature``: 256ths.
+
+    Scales are measured on half of the rows, and choices are compared in the others.
+    """
     least = finite_number("least_equal", least_equal, 0, 1)
-    description = _description(policy, interval, temperature_256ths(temperature), num_candidates)
+    description = _description(policy, interval, temperature, num_candidates)
+    check_description(description)
     states = calibration_rows() if rows is None else rows
-    network, report = _exported(policy, description, states)
+    for name, values in policy.named_parameters():
+        if not bool(torch.isfinite(values).all()):
+            raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
+    network = quantized(policy, description, _every_other(states, 0))
+    report = compare(policy, network, _every_other(states, 1))
     if report.equal < least:
-        raise ExportError(f"{os.fspath(path)} was not written: {_refusal(report, least)}", report)
-    write(path, network)
-    return report
+        raise ExportError(
+            f"{report}. At least {least:.2%} must have the same greedy choice: least_equal", report
+        )
+    return network, report
 
 
-def in_whole_numbers(
-    policy: PairNetwork, *, interval: int, num_candidates: int, rows: Rows, least_equal: float = 0.99
-) -> NetworkFile:
+def in_whole_numbers(policy: PairNetwork, *, interval: int, num_candidates: int, rows: Rows) -> NetworkFile:
     """Return what :meth:`PairPolicy.export` would write of a policy that draws its actions.
 
     ExportError, too, for a layout that no file can have, such as too many candidates.
     """
-    description = _description(policy, interval, TEMPERATURE_UNIT, num_candidates)
+    options = {"interval": interval, "temperature": TEMPERATURE_UNIT, "num_candidates": num_candidates}
     try:
-        network, report = _exported(policy, description, rows)
-    except ExportError:
-        raise
+        network, _ = exported(policy, rows, **options)
     except (TypeError, ValueError) as error:
         raise ExportError(str(error)) from None
-    if report.equal < least_equal:
-        raise ExportError(_refusal(report, least_equal), report)
     return network
-
-
-def _exported(
-    policy: PairNetwork, description: Description, states: Rows
-) -> tuple[NetworkFile, ExportReport]:
-    """Return a policy in whole numbers, measured on half of the ``states``, and the report on the others."""
-    check_description(description)
-    _check_finite(policy)
-    network = quantized(policy, description, _every_other(states, 0))
-    return network, compare(policy, network, _every_other(states, 1))
-
-
-def _refusal(report: ExportReport, least: float) -> str:
-    return f"{report}. At least {least:.2%} must have the same greedy choice: least_equal"
 
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:
@@ -157,12 +211,6 @@ def _description(policy: PairNetwork, interval: int, temperature: int, num_candi
     )
 
 
-def _check_finite(policy: PairNetwork) -> None:
-    for name, values in policy.named_parameters():
-        if not bool(torch.isfinite(values).all()):
-            raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
-
-
 def _every_other(rows: Rows, first: int) -> Rows:
     return Rows(rows.own[first::2], rows.pairs[first::2], rows.counts[first::2])
 
@@ -175,24 +223,28 @@ def quantized(policy: PairNetwork, description: Description, rows: Rows) -> Netw
     """Return the network in whole numbers, with the activations of ``rows`` well within their limits."""
     most = _largest_activations(policy, rows)
     exponents = {name: _activation_exponent(most[name]) for name in ACTIVATIONS}
-    layers, shifts = {}, {}
+    layers, sizes = {}, description.sizes()
     for name, (weights, biases) in _parameters(policy).items():
-        size = description.sizes()[name]
-        inputs = _input_exponents(name, size, exponents)
-        to = LOGIT_EXPONENT if name in LOGITS else exponents[name]
-        layers[name] = layer = _whole_layer(name, size, weights, biases, inputs, to)
-        shifts[name] = layer.shift
-    return assembled(Description(**{**_shallow(description), "shifts": shifts}), layers)
+        bits = [np.full(sizes[source].outputs, exponents[source]) for source in SOURCES[name]]
+        inputs = np.concatenate([np.full(sizes[name].columns, COLUMN_EXPONENT), *bits])
+        to = exponents.get(name, LOGIT_EXPONENT)
+        layers[name] = _whole_layer(name, sizes[name], weights, biases, inputs, to)
+    shifts = {name: layer.shift for name, layer in layers.items()}
+    return assembled(replace(description, shifts=shifts), layers)
 
 
 ACTIVATIONS = ("candidate", "hidden", "context", "summary", "joint")
 """The hidden layers, whose outputs are activations."""
-LOGITS = ("score", "hold")
-"""The last layers."""
-
-
-def _shallow(description: Description) -> dict[str, Any]:
-    return {name: getattr(description, name) for name in asdict(description)}
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "candidate": (),
+    "hidden": ("candidate",),
+    "context": ("hidden", "hidden"),
+    "summary": ("context",),
+    "joint": ("hidden", "summary"),
+    "score": ("joint",),
+    "hold": ("summary",),
+}
+"""By layer: the layers whose activations are its inputs, behind its columns."""
 
 
 def _activation_exponent(most: float) -> int:
@@ -240,32 +292,6 @@ def _last(layer: Any, factor: float) -> tuple[Array, Array]:
     spare = LANES - layer.out_features
     weights, biases = np.pad(_transposed(layer), ((0, 0), (0, spare))), np.pad(_biases(layer), (0, spare))
     return weights * factor, biases * factor
-
-
-def _input_exponents(name: str, size: LayerSize, exponents: Mapping[str, int]) -> Array:
-    """Return how many bits behind the point each input of a layer has."""
-    sources: list[str] = {
-        "candidate": [],
-        "hidden": ["candidate"],
-        "context": ["hidden", "hidden"],
-        "summary": ["context"],
-        "joint": ["hidden", "summary"],
-        "score": ["joint"],
-        "hold": ["summary"],
-    }[name]
-    widths = _widths(name, size)
-    parts = [np.full(size.columns, COLUMN_EXPONENT)]
-    parts += [np.full(width, exponents[source]) for width, source in zip(widths, sources, strict=True)]
-    return np.concatenate(parts)
-
-
-def _widths(name: str, size: LayerSize) -> list[int]:
-    """Return how many activations come from each of the sources of a layer."""
-    if name == "context":
-        return [size.activations // 2] * 2
-    if name == "joint":
-        return [size.outputs, size.activations - size.outputs]
-    return [size.activations] if size.activations else []
 
 
 def _whole_layer(

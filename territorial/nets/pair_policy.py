@@ -1,19 +1,27 @@
-"""A small network on pairs as a policy: masked logits and values, and its export into the engine."""
+"""A small network on pairs as a policy: its actions, its files, and how it plays frozen seats."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from territorial.bots.network import Rows
+from territorial.bots.network_file import temperature_256ths, write
+from territorial.config.validation import shown
 from territorial.constants import NUM_FRACTIONS
-from territorial.nets.pair_export import ExportReport, export
-from territorial.nets.pair_inference import computed
-from territorial.nets.pair_network import PairNetwork
-from territorial.nets.pair_weights import read_weights, write_weights
-from territorial.nets.policy import MASKED
+from territorial.files import safetensors
+from territorial.files.atomic import draft_of
+from territorial.files.bounded import open_file
+from territorial.nets.pair_export import ExportReport, exported
+from territorial.nets.pair_network import PairNetwork, computed
+from territorial.nets.policy import MASKED, drawn_at
+from territorial.observation.pair_columns import OWN, pair_columns
+
+WEIGHTS_FORMAT = "territorial-pair-weights-1"
+"""Of files of weights as they were learned; ``PairPolicy.export`` writes those that the engine plays."""
 
 
 class PairPolicy(PairNetwork):
@@ -39,9 +47,6 @@ class PairPolicy(PairNetwork):
         (torch.Size([2, 81]), torch.Size([2]))
 
     """
-
-    def __init__(self, size: str = "standard", *, teams: bool = False) -> None:
-        super().__init__(size, teams=teams)
 
     def forward(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return the masked logits, float32 (B, 1 + 10 C), and the values, float32 (B,), of B states.
@@ -95,7 +100,7 @@ class PairPolicy(PairNetwork):
                 default 0.
             num_candidates: candidates that it is shown at most, 1 to 64; default 8.
             rows: states that activations are measured on and choices compared; default None: those of games
-                between bots (``territorial.nets.pair_calibration.calibration_rows``).
+                between bots (``territorial.nets.pair_export.calibration_rows``).
             least_equal: the share of these states in which the greedy choice must stay, 0 to 1; default 0.99.
 
         Raises:
@@ -103,15 +108,16 @@ class PairPolicy(PairNetwork):
             ValueError: for a network of games with teams, as the engine shows networks no allies.
 
         """
-        return export(
+        network, report = exported(
             self,
-            path,
+            rows,
             interval=interval,
-            temperature=temperature,
+            temperature=temperature_256ths(temperature),
             num_candidates=num_candidates,
-            rows=rows,
             least_equal=least_equal,
         )
+        write(path, network)
+        return report
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the weights as they are, so that :meth:`load` returns them; ``export`` is for the engine.
@@ -120,7 +126,9 @@ class PairPolicy(PairNetwork):
             path: the file to write, ``.safetensors`` by custom; it is there whole or not at all.
 
         """
-        write_weights(self, path)
+        tensors = {name: part.detach().cpu().numpy() for name, part in self.state_dict().items()}
+        with draft_of(path) as draft, open(draft, "wb") as file:
+            file.writelines(safetensors.pieces(tensors, metadata=_about(self.size, self.teams)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairPolicy:
@@ -135,9 +143,17 @@ class PairPolicy(PairNetwork):
 
         """
         try:
-            size, teams, weights = read_weights(path)
+            with open_file(path) as file:
+                found = safetensors.read(file)
+            size, teams = found.metadata.get("size", ""), found.metadata.get("teams") == "1"
+            for name, wanted in _about(size, teams).items():
+                if found.metadata.get(name) != wanted:
+                    given = shown(found.metadata.get(name))
+                    raise ValueError(f"its {name} is {given}; it must be {shown(wanted)}")
             policy = cls(size, teams=teams)
-            policy.load_state_dict(weights)
+            policy.load_state_dict(
+                {name: torch.from_numpy(array.copy()) for name, array in found.arrays.items()}
+            )
         except (ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"
@@ -148,3 +164,70 @@ class PairPolicy(PairNetwork):
 def _log_shares(logits: Tensor) -> Tensor:
     """Return what ``log_softmax`` does of the last dimension; for ten entries, in a third of the time."""
     return logits - logits.logsumexp(-1, keepdim=True)
+
+
+class PairRows(PairPolicy):
+    """A ``PairPolicy`` with the methods by which ``FrozenPolicies`` calls any network.
+
+    Args:
+        size: that of the policy.
+        teams: whether it is one for games with teams.
+        has_two_parts: True: actions are those of the format "pairs_multi_discrete"; False: of "pairs".
+
+    """
+
+    def __init__(self, size: str = "standard", *, teams: bool = False, has_two_parts: bool = False) -> None:
+        super().__init__(size, teams=teams)
+        self.has_two_parts = has_two_parts
+
+    def forward(  # type: ignore[override]  # ``FrozenPolicies`` hands rows over by name
+        self, seen: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the masked logits and the values of rows with ``own``, ``pairs`` and ``action_mask``."""
+        mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
+        return super().forward(seen["own"], seen["pairs"], mask)
+
+    def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
+        """Return an action drawn for every row of ``logits``, int64 (N,) or (N, 2).
+
+        ``numbers``: float64 (N, 2) from 0 to below 1, of which the first decide; None: PyTorch draws.
+        """
+        parts = self.probabilities(logits)
+        drawn = torch.multinomial(parts, 1) if numbers is None else drawn_at(parts, numbers[:, :1])
+        return in_two_parts(drawn[:, 0]) if self.has_two_parts else drawn[:, 0]
+
+    @staticmethod
+    def probabilities(logits: Tensor) -> Tensor:
+        """Return float32 (N, 1 + 10 C): those that ``draw`` draws actions of one number with."""
+        return logits.softmax(1)
+
+
+def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:
+    """Return the mask (N, 1 + 10 C) of actions of one number; ``mask`` may be that of two parts."""
+    if mask.shape[1] == 1 + NUM_FRACTIONS * num_candidates:
+        return mask
+    launches = mask[:, 1 : 1 + num_candidates].repeat_interleave(NUM_FRACTIONS, dim=1)
+    return torch.cat([mask[:, :1], launches], dim=1)
+
+
+def in_two_parts(actions: Tensor) -> Tensor:
+    """Return actions of one number, (N,), as int64 (N, 2): ``territorial.actions.encoding.unflatten``."""
+    launches = (actions - 1).clamp(min=0)
+    candidate = launches.div(NUM_FRACTIONS, rounding_mode="floor") + (actions > 0)
+    return torch.stack([candidate, launches % NUM_FRACTIONS], dim=-1)
+
+
+def in_one_part(actions: Tensor) -> Tensor:
+    """Return actions of two parts, (N, 2), as int64 (N,)."""
+    candidate, fraction = actions[..., 0], actions[..., 1]
+    return torch.where(candidate == 0, 0, 1 + NUM_FRACTIONS * (candidate - 1) + fraction)
+
+
+def _about(size: str, teams: bool) -> dict[str, str]:
+    """Return what the header of a file of weights says."""
+    tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
+    columns = {
+        f"columns of {name}": " ".join(f"{one.name}:{one.version}" for one in table)
+        for name, table in tables.items()
+    }
+    return {"format": WEIGHTS_FORMAT, "size": size, **columns, **({"teams": "1"} if teams else {})}

@@ -1,25 +1,35 @@
-"""Snapshots as players of matches, tournaments and evaluations."""
+"""Snapshots at the seats of games: players of matches, tournaments and evaluations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
+from territorial.actions.masks import pair_masks
+from territorial.bots import View
 from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
-from territorial.league import SnapshotStore
-from territorial.nets.board_policy import MakeTrunk
-from territorial.nets.seated import SeatedSnapshots, frames_of
+from territorial.league import MismatchError, SnapshotError, SnapshotStore
+from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
+from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
+from territorial.observation.tables import Observations
+from territorial.typing import Ints
 
+DRAWS = 256, 257
+"""The numbers that a seat draws at a decision, see ``territorial.bots.View.draw``."""
 DIGITS = 8
 """Of a snapshot's digest, in names."""
 
-_tables: dict[str, tuple[Any, SeatedSnapshots]] = {}
+_tables: dict[str, tuple[Any, FrozenPolicies]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
 
 
@@ -27,10 +37,13 @@ _tables: dict[str, tuple[Any, SeatedSnapshots]] = {}
 class SnapshotPolicy:
     """A snapshot as a player; all of a store in a process share one network, and their weights are its files.
 
+    What a seat draws follows from the seed of its game, the tick and the seat. PyTorch uses one thread, so
+    that the same rows of the same games come to the same actions in any process.
+
     Args:
         store: where the snapshot is.
         name: of the snapshot.
-        trunks: makers of trunks by the names of architectures, beside ``seated.ARCHITECTURES``; functions and
+        trunks: makers of trunks by the names of architectures, beside "ReferenceModule"; functions and
             classes of modules, so that they can be pickled.
 
     UnknownSnapshotError if there is no such snapshot, MismatchError if it reads no boards.
@@ -43,12 +56,15 @@ class SnapshotPolicy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trunks", dict(self.trunks))  # whatever mapping it was, this can be pickled
-        _ = self.frames  # raises what is wrong
+        if self.frames == 0:
+            raise MismatchError(
+                f"snapshot {self.name!r} does not read boards; only snapshots that read boards can play here"
+            )
 
     @property
     def frames(self) -> int:
         """Boards in a stack."""
-        return frames_of(self.store, [self.name])
+        return self.store.manifest(self.name).frames
 
     @property
     def player_name(self) -> str:
@@ -61,10 +77,12 @@ class SnapshotPolicy:
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Any:
         """Return what chooses the actions; all that it draws follows from the seeds of the games."""
-        seated = self._open(config, layout)
+        policies = self._open(config, layout)
 
-        def act(game: VecGame, games: npt.NDArray[Any], seats: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return seated.act(game, games, seats, [self.name] * len(games))
+        def act(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
+            rows, numbers = rows_of(game.observations, games, seats), _numbers(game, games, seats)
+            with _one_thread():
+                return policies.act([self.name] * len(games), rows, numbers).numpy()
 
         return act
 
@@ -73,31 +91,71 @@ class SnapshotPolicy:
 
         It raises SnapshotError where the network says nothing, as its logits are not finite.
         """
-        seated = self._open(config, layout)
+        policies = self._open(config, layout)
 
-        def tell(game: VecGame, games: npt.NDArray[Any], seats: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return seated.probabilities(game, games, seats, [self.name] * len(games))
+        def tell(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
+            rows = rows_of(game.observations, games, seats)
+            with _one_thread():
+                found = policies.probabilities([self.name] * len(games), rows).numpy()
+            if np.isnan(found).any():
+                raise SnapshotError(
+                    f"snapshot {self.name!r} has no probabilities: its logits are not finite; they must be"
+                )
+            return found
 
         return tell
 
     def stop(self) -> None:
         """Release the weights; the network without weights stays for the next snapshot."""
-        table = _tables.get(str(self.store.path))
-        if table is not None:
-            table[1].policies.keep([], ())
+        if str(self.store.path) in _tables:
+            _, policies = _tables[str(self.store.path)]
+            policies.keep([])
 
-    def _open(self, config: GameConfig, layout: ObsLayout) -> SeatedSnapshots:
-        """Return what plays the snapshot, with it open; MismatchError if it was made for other games."""
-        seated = self._seated(config, layout)
-        seated.policies.keep([self.name], seated.policies.names)  # beside those that play already
-        return seated
+    def _open(self, config: GameConfig, layout: ObsLayout) -> FrozenPolicies:
+        """Return what plays the snapshots of the store in these games, with this one open.
 
-    def _seated(self, config: GameConfig, layout: ObsLayout) -> SeatedSnapshots:
-        """Return what plays the snapshots of the store in these games; it forgets all others."""
+        It forgets all other games. MismatchError if the snapshot was made for others.
+        """
         key, games = str(self.store.path), (config.hexdigest, layout, self.trunks)
-        if key not in _tables or _tables[key][0] != games:
-            seated = SeatedSnapshots(self.store, self.trunks, config, layout)
-            if key in _tables:  # what has been read and compared with its digest once need not be again
-                seated.policies.trust(_tables[key][1].policies)
-            _tables[key] = games, seated
-        return _tables[key][1]
+        known, policies = _tables.get(key, (None, None))
+        if policies is None or known != games:
+            trunks = {"ReferenceModule": ReferenceTrunk, **self.trunks}
+            made = FrozenPolicies(self.store, layout, config, trunks)
+            if policies is not None:  # what has been read and compared with its digest once need not be again
+                made.trust(policies)
+            _, policies = _tables[key] = games, made
+        policies.keep([self.name], policies.names)  # beside those that play already
+        return policies
+
+
+def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
+    """Return what ``seats`` of ``games``, (N,) each, see, copied; the rows of a game share its boards."""
+    played, frame = np.unique(games, return_inverse=True)
+    columns = {
+        "observations": seen.planes[played],
+        "players": seen.players[played],
+        "borders": seen.borders[played],
+        "globals": seen.globals[played],
+        "seat": seats.astype(np.int32)[:, None],
+        "action_mask": pair_masks(seen.masks, games, seats),
+        "frame": frame[:, None],
+    }
+    return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in columns.items()}
+
+
+def _numbers(game: VecGame, games: Ints, seats: Ints) -> Tensor:
+    """Return float64 (N, 2) from 0 to below 1: what the seats draw at this decision."""
+    view = View(game.blocks, game.config, games, seats)
+    words = np.stack([view.draw(index) for index in DRAWS], axis=1)
+    return torch.from_numpy((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread: sums are the same then, and the other cores play other games."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules.module import _has_any_global_hook
 
 from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
@@ -17,8 +17,34 @@ from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
 from territorial.nets.choice_kernels import draw_choices, write_masked
-from territorial.nets.layers import Float32Module
 from territorial.observation.layout import ObsLayout
+
+
+def are_plain(*layers: nn.Module) -> bool:
+    """Return whether each is a linear layer, and calling it does nothing else."""
+    return not _has_any_global_hook() and all(
+        type(layer) is nn.Linear and not _has_hooks(layer) for layer in layers
+    )
+
+
+def is_plain_mlp(layers: nn.Module) -> bool:
+    """Return whether these are two linear layers with rectifiers between, and calling them is no more."""
+    if type(layers) is not nn.Sequential or _has_hooks(layers) or len(layers) != 3:
+        return False
+    first, between, last = layers
+    return are_plain(first, last) and type(between) is nn.ReLU and not _has_hooks(between)
+
+
+def _has_hooks(layer: nn.Module) -> bool:
+    """Return whether a layer does something else when it is called, or when gradients go through it."""
+    return bool(
+        layer._forward_hooks
+        or layer._forward_pre_hooks
+        or layer._backward_hooks
+        or layer._backward_pre_hooks
+        or "forward" in layer.__dict__
+    )
+
 
 MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
@@ -33,7 +59,7 @@ GAMES = OBSERVED | PREPARED
 """The names of what observations have of games, and not of rows."""
 
 
-class Policy(Float32Module):
+class Policy(nn.Module):
     """From what seats see to masked logits and values; boards are decoded within.
 
     Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
@@ -65,9 +91,6 @@ class Policy(Float32Module):
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
         self._raised = torch.arange(self.num_targets).clamp(min=1).log()
-
-    runs_once_a_game: ClassVar[bool] = False
-    """Whether rows of a game share what is largest in the network."""
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen``, prepared or not, with what follows from games, whatever the weights.
@@ -122,7 +145,10 @@ class Policy(Float32Module):
         PyTorch draws.
         """
         if numbers is not None and self._is_plain(logits, numbers, torch.float64):
-            return self._drawn(logits, numbers)
+            heads = np.array([self.num_targets, NUM_FRACTIONS])
+            choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
+            draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
+            return torch.from_numpy(choices)
         parts = self._split(self.probabilities(logits))
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
@@ -137,13 +163,6 @@ class Policy(Float32Module):
     def _split(self, columns: Tensor) -> tuple[Tensor, ...]:
         """Return the columns of targets, (N, P + 2), and those of fractions, (N, 10)."""
         return columns.split([self.num_targets, NUM_FRACTIONS], dim=1)
-
-    def _drawn(self, logits: Tensor, numbers: Tensor) -> Tensor:
-        """Return the same by a kernel."""
-        heads = np.array([self.num_targets, NUM_FRACTIONS])
-        choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
-        draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
-        return torch.from_numpy(choices)
 
     def greedy(self, logits: Tensor) -> Tensor:
         """Return int64 (N, 2): the likeliest action of every row of ``logits``."""

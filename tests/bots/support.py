@@ -33,10 +33,6 @@ def launches_of(game, p, pools=None):
     return {target: int(amount) for target, amount in enumerate(sent) if amount}
 
 
-def percent(amount, troops):
-    return round(100 * amount / troops)
-
-
 FREE_LAND = rows_of(*["11....22"] * 16)
 FACE_TO_FACE = rows_of(*["112233"] * 16)
 """2 lies between 1 and 3, 32 cells each."""

@@ -12,27 +12,8 @@ from territorial.bots import settings
 from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.seats import seat_codes
 from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of
-from tests.engine.support import board, digests, game_on, interpreted, rows_of, seat_values
+from tests.engine.support import board, digests, game_on, interpreted, rows_of
 from tests.twin.differential import random_config
-
-# ---- random ---------------------------------------------------------------------------------------
-
-
-def test_random_holds_nine_times_in_ten_and_else_chooses_any_legal_target_as_often_as_any_other():
-    drawing = rows_of(*["112233..", "112222.."] * 8)
-    sent = decisions(drawing, (5000,) * 3, ["external", "random", "external"], 2, 2000)
-    chosen = [next(iter(launches)) for launches in sent if launches]
-    assert 150 < len(chosen) < 250
-    counts = np.bincount(chosen, minlength=4)
-    assert counts[2] == 0
-    assert counts[[0, 1, 3]].min() > 45
-
-
-def test_random_uses_every_fraction():
-    sent = decisions(FREE_LAND, (102_400, 0), ["random", "external"], 1, 2000)
-    amounts = {launches[0] for launches in sent if launches}
-    assert len(amounts) == 10
-
 
 # ---- all of them ----------------------------------------------------------------------------------
 
@@ -161,12 +142,6 @@ def test_an_unknown_bot_is_refused_with_the_names_there_are():
         bots.make("wizard")
     with pytest.raises(ValueError, match="no bot 'banker-9'"):
         bots.make("banker-9")
-
-
-def test_seats_of_a_position_keep_their_bots():
-    game = game_on(FREE_LAND, (500, 500), seats=["novice", "turtle"])
-    assert game.seats_of(0) == ("novice-1", "turtle-1")
-    assert seat_values(game, "troops") == [500, 500]
 
 
 # ---- what a seat is told ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Gift, Move, Style
-from territorial.bots.by_name import library_bot
+from territorial.bots.bot_files import library_bot
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
 ROWS = 32
@@ -52,38 +52,27 @@ def test_an_eighth_goes_to_the_ally_that_is_most_under_attack():
     assert abs(given - balance // 8) <= balance // 1024 + 1
 
 
-@pytest.mark.parametrize(
-    ("gift", "gives"),
-    [
-        (Gift(), True),
-        (Gift(limit=10), True),
-        (Gift(limit=30), False),
-        (Gift(from_=10), True),
-        (Gift(from_=100), False),
-    ],
-)
-def test_it_gives_where_the_attack_is_large_enough_and_it_is_rich_enough(gift, gives):
+RICH, EVEN, ATTACK = [8_000, *[5_000] * 5], [5_000] * 6, {(2, 3): 1_000}
+CASES = {
+    "any attack will do": (Gift(), RICH, ATTACK, True),
+    "a tenth is in the field": (Gift(limit=10), RICH, ATTACK, True),
+    "a third is not": (Gift(limit=30), RICH, ATTACK, False),
+    "it has ten a cell": (Gift(from_=10), RICH, ATTACK, True),
+    "it has no hundred a cell": (Gift(from_=100), RICH, ATTACK, False),
+    "the ally is as rich": (Gift(), EVEN, ATTACK, False),
+    "it is more under attack itself": (Gift(), RICH, ATTACK | {(2, 1): 4_000}, False),
+    "an enemy is attacked": (Gift(), RICH, {(1, 2): 1_000, (3, 2): 1_000}, False),
+    "nobody is": (Gift(), RICH, {}, False),
+    "the ally is full": (Gift(), [*EVEN[:2], CONFIG.hard_cap * 32 * 6, *EVEN[3:]], ATTACK, False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_gives_to_an_ally_in_need_where_it_is_rich_enough(case):
+    gift, troops, pools, gives = CASES[case]
     style = dataclasses.replace(GENEROUS, gives=gift)
-    troops = [8_000, *[5_000] * 5]
-    game = strips([style, *["external"] * 5], troops=troops, pools={(2, 3): 1_000})
+    game = strips([style, *["external"] * 5], troops=troops, pools=pools)
     assert (first_gift(game, 1) is not None) == gives
-
-
-def test_nothing_is_given_to_who_is_as_rich_or_less_under_attack():
-    seats = [GENEROUS, *["external"] * 5]
-    assert first_gift(strips(seats, pools={(2, 3): 1_000}), 1) is None
-    troops, pools = [8_000, *[5_000] * 5], {(2, 3): 1_000, (2, 1): 4_000}
-    assert first_gift(strips(seats, troops=troops, pools=pools), 1) is None
-
-
-def test_nothing_is_given_to_enemies_to_the_dead_to_the_full_or_in_peace():
-    pools = {(1, 2): 1_000, (3, 2): 1_000}
-    attacked_enemy = strips([GENEROUS, *["external"] * 5], troops=[8_000, *[5_000] * 5], pools=pools)
-    assert first_gift(attacked_enemy, 1) is None
-    rich = [8_000, *[5_000] * 5]
-    assert first_gift(strips([GENEROUS, *["external"] * 5], troops=rich), 1) is None
-    full = [5_000, 5_000, CONFIG.hard_cap * 32 * 6, 5_000, 5_000, 5_000]
-    assert first_gift(strips([GENEROUS, *["external"] * 5], troops=full, pools={(2, 3): 1_000}), 1) is None
 
 
 @pytest.mark.parametrize("name", bots.GIVERS)

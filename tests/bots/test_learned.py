@@ -8,9 +8,8 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Network, PythonBot, Style
-from territorial.bots import learned as library
-from territorial.bots.bot_files import bot_of_file
-from territorial.bots.learned import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, learned_bot
+from territorial.bots import bot_files as library
+from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, bot_of_file, library_bot
 from territorial.datasets import Dataset, make
 from territorial.engine.seats import check_custom
 from territorial.evaluation.players import Entrants
@@ -28,17 +27,17 @@ def network(monkeypatch, tmp_path):
     there_are = {"thinker-1": LearnedBot("thinker.safetensors", "it thinks", "Think more.")}
     monkeypatch.setattr(library, "LEARNED", MappingProxyType(there_are))
     monkeypatch.setattr(library, "LEARNED_ALIASES", MappingProxyType({"thinker": "thinker-1"}))
-    yield learned_bot("thinker")
+    yield library_bot("thinker")
     library._read.cache_clear()
 
 
 @pytest.mark.parametrize("name", LEARNED)
 def test_every_one_is_there_under_its_name(name):
-    about, bot = LEARNED[name], learned_bot(name)
+    about, bot = LEARNED[name], library_bot(name)
     assert bot.name == name
     assert about.idea
     assert about.beaten_by
-    assert learned_bot(LEARNED_ALIASES[name.rpartition("-")[0]]) is bot
+    assert library_bot(LEARNED_ALIASES[name.rpartition("-")[0]]) is bot
     kind = Style if about.file.endswith(".json") else Network
     assert isinstance(bot, kind)
     assert not {name, name.rpartition("-")[0]} & {*bots.NAMES, *bots.ALIASES}
@@ -116,7 +115,7 @@ def test_nobody_else_has_their_names():
     for bot in (other, Impostor()):
         with pytest.raises(ValueError, match="has the name 'upstart-1', which"):
             check_custom(bot)
-    check_custom(learned_bot("upstart"))
+    check_custom(library_bot("upstart"))
     with pytest.raises(ValueError, match="a bot of the library has the name 'upstart-1'"):
         Entrants([other])
     with pytest.raises(ValueError, match=r"seats\[0\] is 'upstar' \(did you mean 'upstart'\?\)"):

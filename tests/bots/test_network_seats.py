@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import multiprocessing
 import pickle
@@ -16,13 +15,10 @@ import pytest
 import territorial
 from territorial.actions.encoding import owner_of_target
 from territorial.bots import Network, Style
-from territorial.bots.network import Rows
+from territorial.bots.network import MOST_SEATS, Rows
 from territorial.bots.network_file import NetworkError
-from territorial.bots.network_turns import MOST_SEATS
-from territorial.cli import main
 from territorial.constants import FRACTIONS
 from territorial.engine.custom_bots import ROOM
-from territorial.jit.decorators import JIT_ENABLED
 from tests.bots.networks import THERE, named, random_file
 from tests.twin import networks as twin
 
@@ -171,17 +167,6 @@ def test_a_batch_with_networks_goes_on_in_another_process(path, other, start):
     assert there == digests(copy.deepcopy(game)) == digests(game)
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
-def test_only_a_batch_that_gets_a_network_needs_the_kernel_that_asks_it(path):
-    game = batch(["novice", "banker", "novice", "banker"])
-    game.step()
-    entries = game._workers.batch(0).entries
-    assert (entries != 0).tolist() == [True, False]
-    game.set_seats(0, [f"net:{path}", "banker", "novice", "banker"])
-    game.step()
-    assert (game._workers.batch(0).entries != 0).all()
-
-
 def test_a_pickle_whose_file_has_changed_or_gone_is_refused(path, tmp_path):
     mine = tmp_path / "mine"
     mine.write_bytes(path.read_bytes())
@@ -311,10 +296,3 @@ def anonymous_memory() -> int:
     """Return the bytes of this process that are no file's and no other process's."""
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
-
-
-def test_commands_take_networks(path, capsys):
-    size = ["--height", "32", "--width", "32", "--num-players", "2", "--set", "max_ticks=200"]
-    with contextlib.chdir(path.parent):
-        assert main(["demo", *size, "--seats", f"net:{path.name},banker", "--json", "--no-picture"]) == 0
-    assert f"net:one.safetensors@{Network(path).digest[:8]}" in capsys.readouterr().out

@@ -201,7 +201,7 @@ def test_a_file_comes_back_as_it_was_written(tmp_path):
     found = read(tmp_path / "net")
     assert (found.description, found.digest) == (about, written.digest)
     for name in LAYERS:
-        np.testing.assert_array_equal(found.layer(name).weights, layers[name].weights)
+        np.testing.assert_array_equal(found.tensors[f"{name}.weights"], written.tensors[f"{name}.weights"])
         assert found.tensors[f"{name}.weights"].ctypes.data % 64 == 0
         assert not found.tensors[f"{name}.weights"].flags.writeable
 
@@ -276,23 +276,6 @@ def _scale(name, factor):
 def test_files_that_cannot_be_played_are_refused_with_what_is_wrong(tmp_path, change, message):
     path = rewritten(random_file(tmp_path / "net", 8).path, change)
     with pytest.raises(NetworkError, match=f"{path}: .*{message}"):
-        read(path)
-
-
-def test_damage_that_leaves_the_format_whole_is_found_by_the_digest(tmp_path):
-    path = random_file(tmp_path / "net", 9).path
-    data = bytearray(path.read_bytes())
-    data[-1] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(NetworkError, match=r"its digest is .*; its content has .*damaged or changed"):
-        read(path)
-
-
-@pytest.mark.parametrize("size", [0, 5, 100, 2000, 20_000])
-def test_truncated_files_are_refused(tmp_path, size):
-    path = random_file(tmp_path / "net", 9).path
-    path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(NetworkError, match=f"{path}: it is no safetensors file of a network"):
         read(path)
 
 

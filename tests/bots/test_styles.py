@@ -16,7 +16,6 @@ from tests.bots.support import (
 from tests.engine.support import NEVER, board, game_on, rows_of
 from tests.twin import ReferenceGame
 
-FIRST, SECOND = settings.MOVES, settings.MOVES + settings.MOVE_SIZE
 BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
 """2 lies between 1 and 3, 30 cells each, and all border free land."""
 
@@ -24,17 +23,6 @@ BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
 def told(game, p, column):
     """Return a setting of the bot on seat ``p``."""
     return int(game.state.memory[0, p, column])
-
-
-def about(value):
-    """Return the numbers that a seat may draw for ``value``."""
-    return range(value - value // 10, value + value // 10 + 1)
-
-
-def drawn(name):
-    """Return the settings of a bot on seat 2 of a position that is drawn with three seats."""
-    game = game_on(FACE_TO_FACE, (1, 1, 1), seats=["external", name, "external"])
-    return game.state.memory[0, 2].tolist()
 
 
 def shares(game, p, troops):
@@ -85,15 +73,6 @@ def test_what_a_level_sends_falls_with_every_launch_alike_at_free_land_and_at_pl
     assert np.abs(np.array(found) - expected).max() <= 1
 
 
-@pytest.mark.parametrize("name", ["very_hard", "impossible"])
-def test_the_shares_of_the_highest_levels_are_drawn_for_each_seat(name):
-    config = GameConfig(height=48, width=48, num_players=8, map="open")
-    game = VecGame(config, 4, seats=[name] * 8, observe=False)
-    game.reset()
-    for column in (settings.FREE, settings.FREE_LATER):
-        assert len(np.unique(game.state.memory[:, 1:, column])) > 20
-
-
 @pytest.mark.parametrize(
     ("name", "weakest"),
     [("very_easy", 0), ("easy", 0), ("normal", 5), ("hard", 25), ("very_hard", 50), ("impossible", 100)],
@@ -130,62 +109,6 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
 
 
 # ---- styles ---------------------------------------------------------------------------------------
-
-
-FREE_SHARES = [
-    ("sprinter", 0, 200, 200, False),
-    ("vulture", 0, 120, 120, True),
-    ("finisher", 0, 120, 120, True),
-    ("full_sender", 0, 300, 300, False),
-    ("avenger", 0, 120, 120, True),
-    ("geographer", 0, 120, 120, True),
-    ("bully", 0, 150, 150, True),
-    ("leader_hunter", 0, 120, 120, True),
-    ("drip", 0, 40, 40, True),
-    ("settler", 200, 100, 400, False),
-    ("besieger", 200, 100, 300, False),
-    ("opportunist", 900, 250, 150, False),
-]
-
-
-@pytest.mark.parametrize(("name", "opening", "early", "later", "tops_up"), FREE_SHARES)
-def test_styles_take_free_land(name, opening, early, later, tops_up):
-    """Rich as they are they take it first; where a pool of theirs is already, only some send more."""
-    troops, told_of = (3000, 3000, 3000), drawn(name)
-    assert told_of[settings.OPENING] in about(opening)
-    end = -(-told_of[settings.OPENING] // 10) * 10  # bots decide every ten ticks
-    for tick, share in ((end - 10, early), (end, later)):
-        if tick >= 0:
-            _, game = sends(name, BESIDE_FREE_LAND, troops, tick=tick)
-            ((target, thousandths),) = shares(game, 2, 3000).items()
-            assert target == 0
-            assert about(share)[0] - 1 <= thousandths <= about(share)[-1] + 1
-    sent, _ = sends(name, BESIDE_FREE_LAND, troops, pools={(2, 0): 100})
-    assert (0 in sent) == tops_up
-
-
-FROM = [
-    ("sprinter", 60),
-    ("finisher", 90),
-    ("avenger", 95),
-    ("geographer", 90),
-    ("bully", 60),
-    ("leader_hunter", 95),
-    ("settler", 120),
-    ("besieger", 120),
-    ("opportunist", 125),
-]
-
-
-@pytest.mark.parametrize(("name", "density"), FROM)
-def test_styles_attack_from_so_many_troops_a_cell_on(name, density):
-    """Nobody leads, is thin, has shrunk, or took anything; what is not above the reserve stays at home."""
-    told_of = drawn(name)
-    least = told_of[SECOND + settings.FROM]
-    assert least in about(density)
-    assert sends(name, FACE_TO_FACE, (4000, 32 * least - 1, 4000))[0] == {}
-    troops = 32 * max(least, told_of[SECOND + settings.RESERVE] + 2)
-    assert sends(name, FACE_TO_FACE, (4000, troops, 4000))[0].keys() < {1, 3}
 
 
 CROWD = rows_of(
@@ -264,26 +187,3 @@ def test_avenger_strikes_at_who_took_its_land_until_it_has_forgiven():
     last = chosen.index(None)
     assert 3 <= last < 14
     assert set(chosen[last:]) == {None}
-
-
-def test_leader_hunter_never_attacks_those_who_attack_the_leader():
-    """1 leads, rich. 3 borders it too, and attacks it; 4 does not, and is much stronger than 3."""
-    drawing = rows_of(
-        *["1111111144"] * 4,
-        *["1111111122"] * 8,
-        *["1111111133"] * 4,
-    )
-    troops, pools = (128 * 90, 16 * 110, 10, 700), {(3, 1): 100}
-    game = game_on(
-        drawing,
-        troops,
-        seats=["external", "leader_hunter", "external", "external"],
-        pools=pools,
-        tick=LATER,
-        next_step=[NEVER] * 4,
-        **CALM,
-    )
-    first = slice(settings.MOVES, settings.MOVES + settings.MOVE_SIZE)
-    game.state.memory[0, 2, first] = 0  # as if the leader could not be attacked now
-    game.step()
-    assert set(launches_of(game, 2)) == {4}

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from territorial import cli
-from territorial.bots.learned import FOLDER
+from territorial.bots.bot_files import FOLDER
 
 pytestmark = pytest.mark.checkout
 

@@ -22,13 +22,14 @@ def as_in_their_folder(monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_settings_and_players_qualify_each_other(tmp_path):
+def test_settings_and_players_qualify_each_other(capsys):
     import coevolution
 
-    options = f"--generations 1 --episodes 2 --offspring 1 --processes 1 --json {tmp_path / 'pairs.json'}"
-    found = coevolution.main(options.split())
+    found = coevolution.main(
+        ["--generations", "1", "--episodes", "2", "--offspring", "1", "--processes", "1"]
+    )
     assert 1 <= len(found) <= 5
-    assert (tmp_path / "pairs.json").read_text().count('"niche"') == len(found)
+    assert capsys.readouterr().out.count("Niche(") == len(found)
 
 
 def test_niches_that_are_known_are_not_new():

@@ -63,7 +63,8 @@ def one_process(pairs_ppo, monkeypatch):
             self.games = self.games or pairs_ppo.AllGames(self.settings, order, 0)
             policy = pairs_ppo.PairPolicy(self.settings.size)
             rows, played = self.games.rollout(policy, order)
-            return pairs_ppo.PlayedRows(rows, played, self.games.take_ended(), 0.001)
+            ended = [one for kind in self.games.kinds for one in kind.ended]
+            return pairs_ppo.PlayedRows(rows, played, ended, 0.001)
 
     @contextmanager
     def player(settings, seed):
@@ -177,16 +178,6 @@ def test_opponents_may_be_in_files_and_resume(one_process, tmp_path):
     assert run.league.payoff.games("trainable:main", [f"bot:{network.name}"]).sum() > 0
 
 
-def test_the_reward_is_what_was_asked_for(pairs_ppo, tmp_path):
-    settings = pairs_ppo.Settings(**TINY | {"save": str(tmp_path), "rewards": "placement=2"})
-    (kind,) = pairs_ppo.kinds_of(settings)
-    assert pairs_ppo.config_of(settings, kind).rewards == (("placement", 2.0),)
-    usual = pairs_ppo.Settings(**TINY | {"save": str(tmp_path)})
-    assert pairs_ppo.config_of(usual, kind).rewards == GameConfig().rewards
-    with pytest.raises(ValueError, match="rewards has the part 'place'"):
-        pairs_ppo.Settings(**TINY | {"save": str(tmp_path), "rewards": "place=1"})
-
-
 def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
     one_process.main(options(tmp_path, updates=2))
     path = tmp_path / "progress.csv"
@@ -279,15 +270,6 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
     assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
     ticks = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
     assert ticks == [50 * TINY["rollout"]] * 4, "a decision holds for 50 ticks in all"
-
-
-def test_games_have_seats_that_learn_of_several_numbers(pairs_ppo, tmp_path):
-    _, order = order_of(pairs_ppo, tmp_path)
-    settings = pairs_ppo.Settings(**TINY | {"save": "x", "seats": "1,3", "num_games": 5})
-    games = pairs_ppo.AllGames(settings, order, 0)
-    assert [(kind.kind.seats, kind.kind.num_games) for kind in games.kinds] == [(1, 2), (3, 3)]
-    for kind in games.kinds:
-        assert all(players.count(pairs_ppo.MAIN) == kind.kind.seats for players in kind.players)
 
 
 def test_actions_are_drawn_by_their_chances_and_none_that_is_masked(pairs_ppo, monkeypatch):

@@ -12,7 +12,7 @@ from rllib_adapters.modules.board import BoardModule, settings_of
 from territorial import GameConfig
 from territorial.bots import PythonBot
 from territorial.league import Group, LeagueTable, SnapshotStore
-from territorial.nets.reference_net import ReferenceTrunk
+from territorial.nets.board_policy import ReferenceTrunk
 from tests.torch.support import MeanTrunk
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=400)

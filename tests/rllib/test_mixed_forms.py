@@ -20,7 +20,7 @@ from rllib_adapters.modules.frozen_pool import BothForms, candidate_mask, oppone
 from rllib_adapters.modules.pairs import PairModule
 from territorial.league import Group, LeagueTable, MismatchError
 from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.pair_rows import PairRows, in_two_parts
+from territorial.nets.pair_policy import PairRows, in_two_parts
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
 from tests.rllib.support import SmallModule, ppo, runner_of, trained
 

@@ -23,8 +23,8 @@ from territorial.actions.formats import FORMATS
 from territorial.bots import Network
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
-from territorial.nets.pair_calibration import rows_of_config
-from territorial.nets.pair_rows import PairRows
+from territorial.nets.pair_export import rows_of_config
+from territorial.nets.pair_policy import PairRows
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
 from tests.rllib.support import CONFIG, ppo, trained

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 
 from territorial import GameConfig, VecGame
-from territorial.actions.masks import pair_masks
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 from territorial.nets.frozen import manifest_of
+from territorial.nets.players import rows_of
 
 SMALL = GameConfig(height=32, width=40, num_players=5)
 
@@ -35,16 +35,7 @@ def seen_by(config, seats, frames=4, steps=20):
     game.reset(3)
     for _ in range(steps):
         game.step()
-    obs, zeros = game.observations, np.zeros(len(seats), np.int64)
-    mask = pair_masks(obs.masks, zeros, np.array(seats))
-    shared = {
-        "observations": obs.planes,
-        "players": obs.players,
-        "borders": obs.borders,
-        "globals": obs.globals,
-    }
-    rows = {"seat": np.array(seats)[:, None], "frame": zeros[:, None], "action_mask": mask}
-    return game.layout, {name: torch.from_numpy(array.copy()) for name, array in (shared | rows).items()}
+    return game.layout, rows_of(game.observations, np.zeros(len(seats), np.int64), np.array(seats))
 
 
 def whole(seen):

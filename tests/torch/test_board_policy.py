@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig
-from territorial.nets import BoardPolicy, ReferenceTrunk
+from territorial.nets import BoardPolicy, EncodeOncePolicy, ReferenceTrunk
 from territorial.nets.board_policy import FORMS
 from territorial.nets.policy import MASKED
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
@@ -32,19 +32,26 @@ def test_rows_that_share_boards_give_what_rows_of_their_own_give(form):
         torch.testing.assert_close(policy.values(shared[1]), policy.values(own[1]), rtol=1e-4, atol=1e-4)
 
 
-def test_before_it_has_learned_it_holds_as_often_as_asked_wherever_it_stands():
-    layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5])
-    for probability in (0.9, 0.5):
-        policy = BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=probability)
-        holds = policy(seen)[0][:, :7].softmax(1)[:, 0]
-        expected = torch.where(seen["action_mask"][:, 1:7].sum(1) > 0, probability, 1.0)
-        assert torch.allclose(holds, expected, atol=0.02)
+MAKERS = [
+    lambda layout, **given: BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), **given),
+    lambda layout, **given: EncodeOncePolicy(layout, SMALL, **given),
+]
 
 
-def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite():
+@pytest.mark.parametrize("make", MAKERS, ids=["boards", "games once"])
+@pytest.mark.parametrize("probability", [0.9, 0.5])
+def test_before_it_has_learned_it_holds_as_often_as_asked_wherever_it_stands(make, probability):
+    layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5], steps=60)
+    holds = make(layout, hold_probability=probability)(seen)[0][:, :7].softmax(1)[:, 0]
+    expected = torch.where(seen["action_mask"][:, 1:7].sum(1) > 0, probability, 1.0)
+    assert torch.allclose(holds, expected, atol=0.03)
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=["boards", "games once"])
+def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite(make):
     layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5])
     seen["action_mask"][:, 1:7] = torch.eye(5, 6, dtype=torch.int8)  # one launch each
-    policy = BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=0.1)
+    policy = make(layout, hold_probability=0.1)
     logits, embedding = policy(seen)
     assert torch.isfinite(logits).all()
     assert (logits[seen["action_mask"] == 0] == MASKED).all()
@@ -52,6 +59,8 @@ def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite():
         drawn = policy.draw(logits.detach())
         assert (seen["action_mask"].gather(1, drawn[:, :1]) == 1).all()
         assert drawn[:, 1].max() < 10
+    best = torch.stack([logits[:, :7].argmax(1), logits[:, 7:].argmax(1)], 1)
+    assert torch.equal(policy.greedy(logits), best)
     (logits.softmax(1).sum() + policy.values(embedding).sum()).backward()
     assert all(torch.isfinite(weight.grad).all() for weight in policy.parameters())
 

@@ -111,16 +111,6 @@ def test_a_folder_with_another_cloning_is_refused(data: Dataset, tmp_path: Path)
         Cloning(data, QUICK, tmp_path)
 
 
-def test_settings_that_were_edited_are_refused(data: Dataset, tmp_path: Path) -> None:
-    cloning = Cloning(data, QUICK, tmp_path)
-    assert cloning._checkpoints is not None
-    cloning._checkpoints.write(1, cloning._fill)
-    path = tmp_path / "settings.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"seed": 3}))
-    with pytest.raises(ValueError, match=r"seed is 3; the cloning in .*checkpoint-00000001' began with 0"):
-        Cloning(data, CloneSettings(**{**vars(QUICK), "seed": 3}), tmp_path)
-
-
 def test_data_that_nothing_can_be_learned_from_is_refused(tmp_path: Path) -> None:
     make(tmp_path, CONFIG, ["novice"] * 3, games=2, processes=1, every=50)
     with pytest.raises(ValueError, match="has 2 games; it must have at least 10"):
@@ -170,14 +160,6 @@ def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: Any, data: Datas
 
 
 # ---- files of weights --------------------------------------------------------------------------------
-
-
-def test_a_policy_is_what_its_file_says(tmp_path: Path) -> None:
-    policy = PairPolicy("small")
-    policy.save(tmp_path / "weights.safetensors")
-    found = PairPolicy.load(tmp_path / "weights.safetensors")
-    assert found.size == "small"
-    assert is_equal(policy, found)
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -10,15 +10,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import ego_owners
 from territorial.decode.numpy import Decoder
-from territorial.league import SnapshotStore
 from territorial.nets import encode_once
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
-from territorial.nets.frozen import FrozenPolicies
-from territorial.nets.policy import MASKED
-from territorial.nets.rows import rows_of
+from territorial.nets.players import rows_of
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
 from territorial.observation.layout import index
-from tests.torch.support import SMALL, keep, seen_by, whole
+from tests.torch.support import SMALL, seen_by, whole
 
 PLAYERS = SMALL.num_players
 SEATS = list(range(1, PLAYERS + 1))
@@ -92,7 +89,7 @@ def played(agents, steps=120):
         game.step()
     seen, random = game.observations, np.random.default_rng(0)
     games, seats = np.nonzero(random.random((5, 8)) < agents)
-    return config, rows_of(seen, Decoder(game.layout), games, seats + 1), game.layout
+    return config, rows_of(seen, games, seats + 1), game.layout
 
 
 def learned(policy, seen, weights):
@@ -114,7 +111,8 @@ def test_what_learns_leaves_out_what_counts_nothing_and_learns_the_same(size, mo
     counts = []
     policy.between.register_forward_hook(lambda _, inputs, __: counts.append(inputs[0][..., 0].numel()))
     found = [learned(policy, seen, weights)]
-    monkeypatch.setattr(encode_once, "_is_learning", lambda _: False)
+    every = EncodeOncePolicy._targets
+    monkeypatch.setattr(EncodeOncePolicy, "_legal_targets", lambda *given: every(*given[:-1]))
     found.append(learned(policy, seen, weights))
     mine, theirs = found
     legal = seen["action_mask"][:, 1 : config.num_players + 2]
@@ -125,17 +123,6 @@ def test_what_learns_leaves_out_what_counts_nothing_and_learns_the_same(size, mo
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
     largest = max(float(one.abs().max()) for one in theirs[2])
     assert largest > 1
-
-
-def test_seats_told_apart_by_a_mask_are_kept_however_they_are():
-    config, seen, layout = played(agents=1)
-    policy = policy_with_opinions(layout, config, size="tables")
-    free = seen | {"action_mask": torch.ones_like(seen["action_mask"])}  # targets that are eliminated, too
-    logits, own = policy(free)  # with gradients, as rows
-    mine = logits.detach(), policy.values(own).detach()
-    theirs = outputs(policy, policy.prepare(free))  # what is prepared is read as tensors of all seats
-    for one, other in zip(mine, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_seats_are_told_apart_by_what_the_board_shows():
@@ -178,7 +165,7 @@ def test_what_lies_beyond_the_map_is_blocked():
 
 
 @pytest.mark.parametrize(("height", "width", "grid"), [(64, 64, 8), (33, 60, 8), (33, 60, 5), (40, 64, 4)])
-def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, grid):
+def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, grid, monkeypatch):
     config = GameConfig(height=height, width=width, num_players=5)
     game = VecGame(config, 3, frames=3, seats=["metronome"] * 5)
     game.reset(4)
@@ -186,15 +173,14 @@ def test_listed_shares_are_those_of_the_board_and_paint_the_same(height, width, 
         obs, *_ = game.step()
     planes = torch.from_numpy(obs.planes.copy())
     policy = EncodeOncePolicy(game.layout, config, size=Size(grid, 4, (8,), 16, 2, 1))
-    shares = policy.shares(planes)
     listed = policy._listed_shares(planes)
-    dense = torch.zeros_like(shares).flatten(3)
-    for e, f, s in np.ndindex(*(dense.shape[0], dense.shape[1], dense.shape[3])):
-        for i in range(*listed["square_starts"][e, f, s : s + 2].tolist()):
-            dense[e, f, int(listed["square_owners"][i]), s] += listed["square_shares"][i]
-    torch.testing.assert_close(dense.view_as(shares), shares)
-    torch.testing.assert_close(listed["territory"], policy._territory(shares[:, -1, 1:-1]))
-    assert (dense > 0).sum() > 1.1 * dense.shape[0] * dense.shape[1] * dense.shape[3]  # some are mixed
+    dense = policy.shares(planes)
+    monkeypatch.setattr(encode_once, "is_recorded", lambda: True)
+    shares = policy.shares(planes)  # by tensor operations
+    torch.testing.assert_close(dense, shares)
+    at_end = torch.nn.functional.adaptive_avg_pool2d(shares[:, -1, 1:-1], policy._end)
+    torch.testing.assert_close(listed["territory"], encode_once._parts(at_end))
+    assert (shares > 0).sum() > 1.1 * shares[:, :, 0].numel()  # some squares are mixed
     assert not torch.equal(shares[:, 0], shares[:, -1])  # older frames are others
     views, colours = encode_once.GameViews(torch.arange(4), torch.tensor([2, 0, 0, 1])), torch.randn(4, 7, 4)
     wanted = torch.einsum("efohw,eoc->efchw", views.of(shares), colours).flatten(1, 2)
@@ -326,35 +312,6 @@ def test_everything_learns(size):
         assert weight.grad is not None, name
         assert torch.isfinite(weight.grad).all(), name
         assert weight.grad.abs().max() > 0, name
-
-
-def test_before_it_has_learned_it_holds_as_often_as_asked_and_never_does_what_is_not_legal():
-    for probability in (0.9, 0.5):
-        policy = EncodeOncePolicy(LAYOUT, SMALL, hold_probability=probability)
-        logits, _ = outputs(policy, SEEN)
-        launches = SEEN["action_mask"][:, 1 : PLAYERS + 2].sum(1) > 0
-        assert launches.any()
-        holds = logits[:, : PLAYERS + 2].softmax(1)[:, 0]
-        assert torch.allclose(holds, torch.where(launches, probability, 1.0), atol=0.03)
-        assert (logits[SEEN["action_mask"] == 0] == MASKED).all()
-    seen = SEEN | {"action_mask": SEEN["action_mask"].clone()}
-    seen["action_mask"][:, 1 : PLAYERS + 2] = torch.eye(PLAYERS, PLAYERS + 1, dtype=torch.int8)
-    logits, _ = outputs(policy_with_opinions(hold_probability=0.1), seen)
-    for _ in range(20):
-        assert (seen["action_mask"].gather(1, policy.draw(logits)[:, :1]) == 1).all()
-    best = policy.greedy(logits)
-    assert torch.equal(best[:, 0], logits[:, : PLAYERS + 2].argmax(1))
-    assert torch.equal(best[:, 1], logits[:, PLAYERS + 2 :].argmax(1))
-
-
-def test_snapshots_of_it_play(tmp_path):
-    store, policy = SnapshotStore(tmp_path), EncodeOncePolicy(LAYOUT, SMALL, size="small")
-    with torch.no_grad():
-        policy.seat_head[-1].bias[0] = -1000.0  # holds only where it must
-    keep(store, "one", policy, LAYOUT, "EncodeOnce", {"size": "small"})
-    players = FrozenPolicies(store, LAYOUT, SMALL, {"EncodeOnce": EncodeOncePolicy})
-    seen = SEEN | {"action_mask": torch.ones_like(SEEN["action_mask"])}
-    assert (players.act(["one"] * PLAYERS, seen)[:, 0] > 0).all()
 
 
 def test_what_cannot_be_is_refused_by_name():

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from territorial import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets import frozen
+from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies, manifest_of
-from territorial.nets.reference_net import ReferenceTrunk
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
@@ -49,20 +48,9 @@ def test_every_row_is_played_by_its_own_snapshot(store, rows):
     assert ((actions >= 0) & (actions < torch.tensor([7, 10]))).all()
 
 
-def test_weights_are_not_copied_and_one_network_serves_all_of_its_kind(store):
+def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
+    monkeypatch.setattr(frozen, "MAX_OPEN", 2)
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    players.act(["expander", "holder", "small", "expander", "holder"], SEEN)
-    networks = {id(frozen.network) for frozen in players._open.values()}
-    assert len(networks) == 2
-    for (name, _), frozen in players._open.items():
-        assert frozen.weights.keys() == store.load(name).keys()
-        for tensor in frozen.weights.values():
-            # What the store maps is read-only: a process that wrote to a copy of its own would not notice.
-            assert not tensor.numpy().flags.owndata
-
-
-def test_those_who_act_seldom_are_closed_first(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS, max_open=2)
     row = {name: part[:1] for name, part in SEEN.items()}
     for name in ("holder", "expander", "holder", "small"):
         players.act([name], row)
@@ -94,8 +82,6 @@ def test_what_cannot_play_is_refused_by_name(store):
         players.act(["nobody"], row)
     with pytest.raises(MismatchError, match="architecture 'reference'; those known here are mean"):
         players.act(["holder"], row)
-    with pytest.raises(ValueError, match="max_open is 0; it must be at least 1"):
-        FrozenPolicies(store, LAYOUT, SMALL, {}, max_open=0)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +101,6 @@ def test_a_snapshot_of_another_shape_is_refused(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=r"'wide'.*value_head.bias' is \(2,\); in the .* it is \(1,\)"):
         players.act(["wide"] * 5, SEEN)
-
-
-def test_games_of_another_size_need_networks_of_their_own():
-    config = GameConfig(height=64, width=64, num_players=3)
-    layout, seen = seen_by(config, [1, 3], frames=2)
-    policy = BoardPolicy(layout, config, ReferenceTrunk(layout, config))
-    assert policy(seen)[0].shape == (2, 15)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,9 @@ from torch.nn import functional
 
 from territorial import GameConfig, VecGame
 from territorial.nets import side_by_side
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk
 from territorial.nets.choice_kernels import draw_choices
-from territorial.nets.features import FeatureTrunk
-from territorial.nets.product_kernels import SIX, THREE
-from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SMALL_WEIGHTS, SideBySide
+from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SIX, SMALL_WEIGHTS, THREE, SideBySide
 
 HEADS = np.array([5, 3])
 MASKED = -1e9

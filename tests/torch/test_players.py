@@ -52,9 +52,9 @@ def test_one_network_serves_all_and_nothing_stays_open(store):
         "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
     }
     evaluate(policies, against, 2, processes=1, progress=False)
-    _, seated = players._tables[str(store.path)]
-    assert len(seated.policies._kinds) == 1
-    assert not seated.policies.names
+    _, policies = players._tables[str(store.path)]
+    assert len(policies._kinds) == 1
+    assert not policies.names
 
 
 def test_policies_can_be_pickled_and_know_their_weights(store):

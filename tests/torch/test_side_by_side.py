@@ -11,13 +11,11 @@ from torch.nn import functional
 from territorial import GameConfig, VecGame
 from territorial.league import SnapshotStore
 from territorial.nets import frozen as frozen_module
-from territorial.nets.board_policy import BoardPolicy
+from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.encode_once import EncodeOncePolicy, Size
-from territorial.nets.features import FeatureTrunk
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.players import rows_of
 from territorial.nets.policy import Policy
-from territorial.nets.reference_net import ReferenceTrunk
-from territorial.nets.rows import rows_of
 from territorial.nets.side_by_side import NotSideBySideError, SideBySide
 from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
@@ -36,7 +34,7 @@ def seats_of_games():
     for _ in range(30):
         game.step()
     games, seats = np.repeat([1, 2, 3], 4), np.tile([1, 3, 4, 6], 3)
-    return game.layout, rows_of(game.observations, None, games, seats)
+    return game.layout, rows_of(game.observations, games, seats)
 
 
 LAYOUT, SEEN = seats_of_games()
@@ -115,7 +113,7 @@ def test_every_row_chooses_what_its_module_chooses(league, kind, rows, monkeypat
     seen = SEEN if rows == "shared" else whole(SEEN)
     for _ in range(2):  # first compared with each by itself, then without
         check(policies, names, seen, players, monkeypatch)
-    expected = {"reference": [False], "mixed": [True, None, None, None, False]}.get(kind, [True])
+    expected = {"reference": [False], "mixed": [None, True, None, False, None]}.get(kind, [True])
     assert [one.acts_together for one in players._kinds.values()] == expected
 
 
@@ -169,8 +167,8 @@ def test_no_weight_is_copied(league, monkeypatch):
     store, _ = league
     players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
     given = []
-    run = frozen_module._run
-    monkeypatch.setattr(frozen_module, "_run", lambda *all_: given.append(all_[1]) or run(*all_))
+    run = frozen_module._Kind.run
+    monkeypatch.setattr(frozen_module._Kind, "run", lambda *all_: given.append(all_[1]) or run(*all_))
     names = [f"features-{i % 4}" for i in range(12)]
     for _ in range(2):
         players.act(names, SEEN)
@@ -196,20 +194,6 @@ def test_what_acts_together_is_bounded(league, monkeypatch):
     monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
     check(policies, names, SEEN, players, monkeypatch)
     assert len(forwards) == 2  # two snapshots with three rows each at a time
-
-
-def test_rows_of_a_game_that_a_snapshot_looks_at_once_count_once(league, monkeypatch):
-    store, _ = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
-    apart, one_a_game = [f"boards-{i % 4}" for i in range(12)], [f"boards-{i // 4}" for i in range(12)]
-    players.act(apart, SEEN)
-    network = players._kinds["boards []"].network
-    monkeypatch.setattr(frozen_module, "MAX_INPUT", 6 * network.bytes_of_row)
-    forwards = []
-    monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
-    players.act(apart, SEEN)
-    players.act(one_a_game, SEEN)
-    assert len(forwards) == 2 + 1  # each of four in three games; three in a game each
 
 
 # ---- networks of users ---------------------------------------------------------------------------------

@@ -146,12 +146,6 @@ def with_forward_gradients(network, _, second):
     return found
 
 
-def in_double(network, _, second):
-    return network.double()(
-        *tree_map(lambda one: one.double() if one.dtype == torch.float32 else one, second)
-    )
-
-
 def quantized(network, _, second):
     kinds = {torch.nn.Linear}
     return torch.ao.quantization.quantize_dynamic(network, kinds, dtype=torch.qint8)(*second)
@@ -167,13 +161,11 @@ WAYS = [
     mapped_over_rows,
     mapped_over_weights,
     with_forward_gradients,
-    in_double,
     quantized,
 ]
 REFUSED = {
-    traced: (POLICIES, "use torch.export or torch.compile"),
-    mapped_over_rows: (POLICIES, "give it more rows instead"),
-    in_double: ((*PAIRS, *POLICIES), "computes in torch.float32"),
+    traced: ((*PAIRS, *POLICIES), "use torch.export or torch.compile"),
+    mapped_over_rows: ((*PAIRS, *POLICIES), "give it more rows instead"),
 }
 NEAR = {quantized: 0.1}
 """How far from the network itself a way may be, where its numbers are others on purpose."""
@@ -225,13 +217,3 @@ def test_a_hook_of_any_layer_does_the_same_with_gradients_and_without(name):
             if same(acting, bare, 1e-7):
                 unused.append(place)
     assert all(place.startswith("value_head") for place in unused), unused
-
-
-@pytest.mark.parametrize("make", [lambda: PairPolicy("small"), lambda: EncodeOncePolicy(LAYOUT, SMALL)])
-def test_networks_that_compute_in_one_type_are_made_with_no_other(make):
-    torch.set_default_dtype(torch.float64)
-    try:
-        with pytest.raises(TypeError, match=r"computes in torch\.float32"):
-            make()
-    finally:
-        torch.set_default_dtype(torch.float32)
