@@ -9,12 +9,12 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.option_names import explained
 from territorial.cli.options import UsageError
+from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.datasets.manifest import DatasetManifest
 from territorial.evaluation.pool import PlayingError
 from territorial.evaluation.progress import Progress
-from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 EXAMPLES = """\
   territorial dataset clones --games 1000

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from territorial.bots import TAKEN
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
-from territorial.constants import LARGEST_SEED
+from territorial.constants import LARGEST_SEED, NUM_CANDIDATES
 from territorial.datasets.manifest import (
     FILE,
     DatasetError,
@@ -40,7 +40,6 @@ from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, play_of
 from territorial.files.locks import InUseError, one_writer
 from territorial.files.writable import check_unused
-from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
 

@@ -8,7 +8,6 @@ a game is there once a game.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,15 +16,14 @@ from gymnasium import spaces
 
 from territorial.actions.encoding import num_targets
 from territorial.decode import FeatureDecoder
-from territorial.decode.boards import Entries
-from territorial.decode.forms import onehot_shape, pooled_shape
-from territorial.decode.layout import ROUNDING, limits
+from territorial.decode.boards import Entries, onehot_shape, pooled_shape
+from territorial.decode.features import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.jit.block_copies import copy_of
-from territorial.observation.copies import Copies, are_large
+from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
@@ -102,10 +100,6 @@ class PackedBoards(Mode):
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
 
-    @cached_property
-    def _are_made_in_steps(self) -> bool:
-        return not self.zero_copy and are_large(self.layout, self.game.num_games)
-
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
         layout, high = self.layout, limits(self.config)
@@ -139,8 +133,8 @@ class PackedBoards(Mode):
         return {key: array.copy() for key, array in arrays.items()}
 
     def new_copies(self) -> Copies | None:
-        """Return arrays for boards and tables, where these are copied and large."""
-        return self.game.new_copies() if self._are_made_in_steps else None
+        """Return arrays for boards and tables, where these are copied."""
+        return None if self.zero_copy else self.game.new_copies()
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

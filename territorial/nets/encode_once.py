@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
-from territorial.decode.layout import scales
+from territorial.decode.features import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.attention_kernels import write_between, write_biases, write_targets
 from territorial.nets.layers import are_plain, is_plain_mlp

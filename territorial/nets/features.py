@@ -7,7 +7,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 
 from territorial.config import GameConfig
-from territorial.decode.layout import feature_names
+from territorial.decode.features import feature_names
 from territorial.observation.layout import ObsLayout
 
 

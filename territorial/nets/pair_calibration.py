@@ -9,9 +9,10 @@ import numpy as np
 from territorial.bots import ALIASES
 from territorial.bots.network import Rows
 from territorial.config import GameConfig
+from territorial.constants import NUM_CANDIDATES
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import VecGame
-from territorial.observation.pair_columns import NUM_CANDIDATES, PAIRS, column
+from territorial.observation.pair_columns import PAIRS, column
 
 THERE = column(PAIRS, "there")
 GAMES = (

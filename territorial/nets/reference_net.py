@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from territorial.config import GameConfig
-from territorial.decode.layout import feature_names
+from territorial.decode.features import feature_names
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.observation.layout import ObsLayout
 
