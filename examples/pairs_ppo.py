@@ -36,20 +36,17 @@ from torch import Tensor, nn
 
 import territorial
 from territorial import GameConfig, bots
-from territorial.bots import Network
-from territorial.bots.network import Rows
+from territorial.bots import Network, PythonBot, Style
 from territorial.config.validation import finite_number, whole_number
 from territorial.constants import NUM_FRACTIONS
-from territorial.engine.seats import CustomBot
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
 from territorial.files.locks import one_writer
 from territorial.files.strict_json import Bounds, parse_object
 from territorial.files.writable import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
-from territorial.nets import PairPolicy
+from territorial.nets import ExportError, PairPolicy
 from territorial.nets.pair_calibration import calibration_rows
-from territorial.nets.pair_export import ExportError
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"
@@ -231,7 +228,7 @@ class Order(NamedTuple):
     weights: dict[str, np.ndarray]
     chances: tuple[dict[str, float], ...]
     """Of bots, and of snapshots: the share of the games against one of them alone that are against it."""
-    custom: dict[str, CustomBot]
+    custom: dict[str, PythonBot | Style | Network]
     """By player: the snapshots, and bots that are in files."""
 
 
@@ -510,7 +507,7 @@ class PairRun:
         self.trainee, self.league = Trainee(settings), new_league(settings)
         self.seconds, self.played = 0.0, 0
         self._networks: dict[str, Network] = {}
-        self._states: Rows | None = None
+        self._states: Any = None
         if settings.start and not (self.folder / SETTINGS).exists():
             self.trainee.begin_with(started(settings))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -538,7 +535,7 @@ class PairRun:
 
     def order(self) -> Order:
         """Return whom to play against now, and with which weights."""
-        custom: dict[str, CustomBot] = {
+        custom: dict[str, PythonBot | Style | Network] = {
             f"snapshot:{name}": self._network(name) for name in self.league.snapshots
         }
         custom |= {f"bot:{bot.name}": bot for bot in self.league.config.python_bots}
