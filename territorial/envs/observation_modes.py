@@ -8,6 +8,7 @@ a game is there once a game.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,9 @@ from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
 Keys = dict[str, spaces.Space[Any]]
+
+LARGE = 2**21
+"""Bytes of copies that are worth making within steps, past the caches: smaller ones stay in the caches."""
 
 
 class Mode(ABC):
@@ -100,6 +104,11 @@ class PackedBoards(Mode):
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
 
+    @cached_property
+    def _are_made_in_steps(self) -> bool:
+        nbytes = self.game.num_games * sum(self.layout.nbytes(name) for name in Copies._fields)
+        return not self.zero_copy and nbytes >= LARGE
+
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
         layout, high = self.layout, limits(self.config)
@@ -133,8 +142,8 @@ class PackedBoards(Mode):
         return {key: array.copy() for key, array in arrays.items()}
 
     def new_copies(self) -> Copies | None:
-        """Return arrays for boards and tables, where these are copied."""
-        return None if self.zero_copy else self.game.new_copies()
+        """Return arrays for boards and tables, where these are copied and large."""
+        return self.game.new_copies() if self._are_made_in_steps else None
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""

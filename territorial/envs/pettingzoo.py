@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
@@ -418,11 +418,6 @@ class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZo
     def __init__(self, together: TerritorialEnv) -> None:
         super().__init__(together)
         self.metadata["render_modes"] = [*together.metadata["render_modes"]]  # wrappers write into the list
-
-    @property
-    def unwrapped(self) -> AECEnv:
-        """The environment itself, in which wrappers look for what turns need."""
-        return self
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the TerritorialEnv, unless it is private."""

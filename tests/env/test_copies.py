@@ -1,4 +1,4 @@
-"""Copies that steps make of what is observed: they are written past the caches."""
+"""Copies that steps make of what is observed: those of large batches are written past the caches."""
 
 import gc
 import pickle
@@ -8,11 +8,18 @@ import pytest
 
 import territorial
 from territorial.bots import HOLD_ALL, PythonBot
+from territorial.envs import observation_modes
 from territorial.jit import block_copies
 from territorial.observation import copies
 
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 """Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
+
+
+@pytest.fixture(autouse=True)
+def steps_make_copies(monkeypatch):
+    """Small batches are copied within steps, as large ones are."""
+    monkeypatch.setattr(observation_modes, "LARGE", 0)
 
 
 class Waits(PythonBot):
@@ -114,3 +121,13 @@ def test_a_copy_past_the_caches_is_the_array(monkeypatch, size, starts_at):
     copy = block_copies.copy_of(array)
     assert np.array_equal(copy, array)
     assert not np.shares_memory(copy, array)
+
+
+def test_large_batches_alone_are_copied_within_steps(monkeypatch):
+    monkeypatch.undo()
+    assert make_games(64)._mode.new_copies() is not None
+    assert make_games(1)._mode.new_copies() is None
+
+
+def make_games(count):
+    return territorial.make_vec(count, height=256, width=256, num_players=32)

@@ -54,27 +54,6 @@ def test_environments_that_never_got_a_seed_differ():
 # ---- ends and rewards -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_agent_ends_exactly_once_and_leaves(seed):
-    env = small_env()
-    first, _ = env.reset(seed=seed)
-    ended, listed = [], env.possible_agents
-    for _, observations, rewards, terminated, truncated, infos in play(env, first, seed):
-        for results in (observations, rewards, terminated, truncated, infos):
-            assert list(results) == listed
-        assert all(type(flag) is bool for flag in (*terminated.values(), *truncated.values()))
-        assert all(type(reward) is float for reward in rewards.values())
-        assert not any(truncated.values())
-        ended += [agent for agent in listed if terminated[agent]]
-        assert env.agents == [agent for agent in listed if not terminated[agent]]
-        for agent in listed:
-            assert (infos[agent]["place"] > 0) == terminated[agent]
-            is_game_over = not env.agents
-            assert terminated[agent] == (infos[agent]["alive"] == 0 or is_game_over)
-        listed = env.agents
-    assert sorted(ended) == env.possible_agents
-
-
 def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
     env = small_env()
     observations, _ = env.reset(seed=1)

@@ -2,7 +2,6 @@
 
 import copy
 
-import numpy as np
 import pytest
 
 from territorial.envs.infos import INFO_NAMES
@@ -10,43 +9,6 @@ from tests.env.support import fingerprint, play, small_env
 
 WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
-
-
-def legal_actions(tested, rng):
-    """Return a legal action for every agent, in the environment's own format, three in ten launches."""
-    actions = {}
-    for agent, mask in tested.action_masks().items():
-        holds = rng.random() < 0.7
-        if tested.vec.format.shape == ():
-            actions[agent] = 0 if holds else int(rng.choice(np.flatnonzero(mask)))
-        else:
-            what = 0 if holds else int(rng.choice(np.flatnonzero(mask[:-10])))
-            actions[agent] = np.array([what, rng.integers(10)])
-    return actions
-
-
-@pytest.mark.parametrize(
-    ("where", "action_format"),
-    [("obs", "multi_discrete"), ("info", "pairs"), ("info", "pairs_multi_discrete"), ("none", "discrete")],
-)
-def test_masks_are_where_they_were_asked_for(where, action_format):
-    tested = small_env(obs="features", action_mask=where, action_format=action_format)
-    rng = np.random.default_rng(0)
-    observations, infos = tested.reset(seed=2)
-    for _ in range(25):
-        masks = tested.action_masks()
-        for agent in tested.agents:
-            assert isinstance(observations[agent], dict) == (where == "obs")
-            assert ("action_mask" in infos[agent]) == (where == "info")
-            assert tested.observation_space(agent).contains(observations[agent])
-            for told in (observations[agent], infos[agent]):
-                if isinstance(told, dict) and "action_mask" in told:
-                    shown = told["action_mask"]
-                    parts = shown if isinstance(shown, tuple) else (shown,)
-                    assert np.array_equal(np.concatenate(parts), masks[agent])
-                    assert tested.action_space(agent).contains(tested.action_space(agent).sample(shown))
-        observations, _, _, _, infos = tested.step(legal_actions(tested, rng))
-    assert all(info["illegal"] == 0 for info in infos.values())
 
 
 @pytest.mark.parametrize("bad", [3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None])
