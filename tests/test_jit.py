@@ -237,7 +237,7 @@ def test_all_that_kernels_take_from_modules_is_part_of_their_digest():
         for kernel in kernels:
             taken = names_in(PACKAGE, taken_by(kernel))
             assert taken <= reached, (kernel, taken - reached)
-    assert checked >= {"step", "kernels", "thread_pool", "infos"}
+    assert checked >= {"step", "boards", "thread_pool", "infos"}
     if _jit.JIT_ENABLED:
         taken = names_in(PACKAGE, taken_by(step.step_games))
         assert taken >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
