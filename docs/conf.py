@@ -33,7 +33,7 @@ html_title = f"territorial-env {release}"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature
 autodoc_member_order = "bysource"
-autodoc_mock_imports = ["ray", "sb3_contrib", "stable_baselines3", "torch", "triton"]
+autodoc_mock_imports = ["ray", "sb3_contrib", "stable_baselines3", "torch"]
 napoleon_numpy_docstring = False
 
 

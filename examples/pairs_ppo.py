@@ -36,17 +36,15 @@ from torch import Tensor, nn
 
 import territorial
 from territorial import GameConfig, bots
-from territorial.bots import Network
-from territorial.bots.network import Rows
+from territorial.bots import Network, PythonBot, Style
 from territorial.config.fields import check_values, option
 from territorial.constants import NUM_FRACTIONS
-from territorial.engine.seats import CustomBot
 from territorial.files.atomic import check_unused, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
 from territorial.files.locks import one_writer
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
-from territorial.nets import PairPolicy
-from territorial.nets.pair_export import ExportError, calibration_rows
+from territorial.nets import ExportError, PairPolicy
+from territorial.nets.pair_export import calibration_rows
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"
@@ -219,7 +217,7 @@ class Order(NamedTuple):
     weights: dict[str, np.ndarray]
     chances: tuple[dict[str, float], ...]
     """Of bots, and of snapshots: the share of the games against one of them alone that are against it."""
-    custom: dict[str, CustomBot]
+    custom: dict[str, PythonBot | Style | Network]
     """By player: the snapshots, and bots that are in files."""
 
 
@@ -491,7 +489,7 @@ class PairRun:
         self.settings, self.folder = settings, Path(settings.save).absolute()
         self.trainee, self.league = Trainee(settings), new_league(settings)
         self.seconds, self.played = 0.0, 0
-        self._states: Rows | None = None
+        self._states: Any = None
         if settings.start and not (self.folder / SETTINGS).exists():
             self.trainee.begin_with(started(settings))
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -518,7 +516,7 @@ class PairRun:
 
     def order(self) -> Order:
         """Return whom to play against now, and with which weights."""
-        custom: dict[str, CustomBot] = {
+        custom: dict[str, PythonBot | Style | Network] = {
             f"snapshot:{name}": Network(self.file_of(name)) for name in self.league.snapshots
         }
         custom |= {f"bot:{bot.name}": bot for bot in self.league.config.python_bots}

@@ -29,9 +29,8 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import territorial
-from territorial.config import GameConfig
-from territorial.decode import feature_names
-from territorial.decode.forms import pooled_shape
+from territorial import GameConfig
+from territorial.decode import feature_names, pooled_shape
 from territorial.evaluation.statistics import Z
 from territorial.files.safetensors import pieces
 from territorial.nets import BoardPolicy, EncodeOncePolicy, FeatureTrunk, PairPolicy, Policy

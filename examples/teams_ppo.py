@@ -26,8 +26,7 @@ from torch import Tensor, nn
 
 import territorial
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
-from territorial.decode import feature_names
-from territorial.decode.forms import pooled_shape
+from territorial.decode import feature_names, pooled_shape
 from territorial.decode.torch import Decoder
 from territorial.evaluation.statistics import Z
 from territorial.nets import PairPolicy

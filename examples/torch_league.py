@@ -23,8 +23,8 @@ from ppo import Args, OnBoards, Trunk, batch_of, choose, to_rows, update
 import territorial
 from territorial.files.atomic import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
-from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.frozen import FrozenPolicies, manifest_of
+from territorial.nets import BoardPolicy, FrozenPolicies
+from territorial.nets.frozen import manifest_of
 from territorial.snapshots.checkpoints import Checkpoints
 
 LEARN, FROZEN, BOTS = 2, 2, 2

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "checks"
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
-PINNED = ("torch==2.13.0", "triton==3.9.0", "ray==2.60.0", "gymnasium==1.2.2")
+PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 """Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
 EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
@@ -39,7 +39,7 @@ class Environment:
 OLDEST_NUMPY = "numpy==2.0.2" if sys.version_info < (3, 13) else "numpy==2.1.0"
 
 ENVIRONMENTS = {
-    "full": Environment(EVERYTHING, ("ml_dtypes", "moviepy", "safetensors", "triton")),
+    "full": Environment(EVERYTHING, ("ml_dtypes", "moviepy", "safetensors")),
     # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
     "ends": Environment(
         "tests,bench",

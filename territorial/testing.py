@@ -24,13 +24,12 @@ PICKLED_AFTER = 3
 PROTOCOLS = sorted({pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL})
 """Those of multiprocessing and of cloudpickle; they differ in which arrays of a copy are read-only."""
 REMOVED = "eliminated agents are removed"
-MASKS = {place: f"masks are in {place}" for place in ("observations", "infos", "both")}
+MASKS = {place: f"masks are in {place}" for place in ("observations", "infos")}
 IGNORED = dict.fromkeys(MASKS.values(), "ignores the masks, or fails on dicts,")
 TRAINERS = {
-    "TorchRL": {MASKS["both"]: "fails"},
     "Tianshou": {MASKS["infos"]: "ignores the masks", REMOVED: "ends the game"},
-    "AgileRL": {MASKS["observations"]: "fails", MASKS["both"]: "fails", REMOVED: "fails"},
-    "BenchMARL": {MASKS["both"]: "fails", REMOVED: "ends the game"},
+    "AgileRL": {MASKS["observations"]: "fails", REMOVED: "fails"},
+    "BenchMARL": {REMOVED: "ends the game"},
     "PufferLib": {**IGNORED, REMOVED: "learns from removed agents"},
     "CleanRL's multi-agent loop": {**IGNORED, REMOVED: "fails"},
 }
@@ -240,7 +239,7 @@ def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
     """Return what a step shows of where masks are, and whether eliminated agents are removed."""
     shown = [next(iter(part.values()), None) for part in (step.observations, step.infos)]
     in_obs, in_info = (isinstance(told, Mapping) and MASK in told for told in shown)
-    found = "both" if in_obs and in_info else "observations" if in_obs else "infos" if in_info else ""
+    found = "observations" if in_obs else "infos" if in_info else ""
     removed = before is not None and bool(agents) and bool(set(before.agents) - set(agents))
     return {trait for trait in (MASKS.get(found), removed and REMOVED) if trait}
 

@@ -148,7 +148,7 @@ BAD = {
     ),
     "a way to deal that is no text": (
         {"teams": 2, "team_deal": 1},
-        TypeError,
+        ValueError,
         "team_deal is 1; it must be one",
     ),
     "nothing to deal": (

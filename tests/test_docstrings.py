@@ -99,7 +99,7 @@ def test_an_option_is_described_with_all_that_it_may_be(option):
 def test_docstrings_of_options_say_range_and_default_of_each():
     shown = " ".join(EnvOptions.__doc__.split())
     for text in (
-        'action_mask: where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere); '
+        'action_mask: where the masks of legal actions are: "obs", "info" or "none" (nowhere); '
         'default "obs".',
         "num_allies: D, the most living allies",
         "0 to 250; default None: 4 with teams, else 0.",

@@ -237,7 +237,7 @@ def test_all_that_kernels_take_from_modules_is_part_of_their_digest():
         for kernel in kernels:
             taken = names_in(PACKAGE, taken_by(kernel))
             assert taken <= reached, (kernel, taken - reached)
-    assert checked >= {"step", "kernels", "thread_pool", "infos"}
+    assert checked >= {"step", "boards", "thread_pool", "infos"}
     if _jit.JIT_ENABLED:
         taken = names_in(PACKAGE, taken_by(step.step_games))
         assert taken >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
@@ -301,7 +301,7 @@ def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tm
     def digest_of(module):
         return Sources(package, started=sys.maxsize).digest(str(package / f"{module}.py"))
 
-    steps, boards = digest_of("engine/step"), digest_of("decode/kernels")
+    steps, boards = digest_of("engine/step"), digest_of("decode/boards")
     for module in ("game/rules", "bots/styles", "jit/decorators", "engine/step", "engine/__init__"):
         path = package / f"{module}.py"
         source = path.read_bytes()
@@ -315,7 +315,7 @@ def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tm
     assert digest_of("engine/step") == steps
     (package / "game" / "rules.py").write_text("import territorial.cli.bench\n")
     assert digest_of("engine/step") != steps
-    assert digest_of("decode/kernels") == boards
+    assert digest_of("decode/boards") == boards
 
 
 def test_what_was_edited_since_this_process_has_the_code_is_not_kept(tmp_path):

@@ -152,9 +152,9 @@ BAD_ARRAYS = [
     ),
 ]
 BAD_DRAWINGS = [
-    ("...\n....", ValueError, "rows of one width; got widths [3, 4]: row 0 has 3, row 1 has 4"),
-    (f"{DRAWING}\n\n{DRAWING}", ValueError, "got widths [0, 17]: row 0 has 17, row 16 has 0"),
-    (f"{DRAWING}\n   \n", ValueError, "got widths [3, 17]: row 0 has 17, row 16 has 3"),
+    ("...\n....", ValueError, "rows of one width; row 0 has 3, row 1 has 4"),
+    (f"{DRAWING}\n\n{DRAWING}", ValueError, "row 0 has 17, row 16 has 0"),
+    (f"{DRAWING}\n   \n", ValueError, "row 0 has 17, row 16 has 3"),
     ("", ValueError, "the map drawing is empty; it needs rows of one width"),
     ("\n\n", ValueError, "the map drawing is empty; it needs rows of one width"),
     *(

@@ -1,5 +1,6 @@
 """README and docs: the Python of every page runs, its commands are understood, and what it names exists."""
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -88,6 +89,25 @@ def test_commands_are_understood(page, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     maps.save(maps.generate("lakes", 64, 64, 0), "my.png")  # of which a page speaks
     cli.make_parser().parse_args(shlex.split(command)[1:])
+
+
+SOURCES = {f"{page.name} {i}": block for page in PAGES for i, block in enumerate(blocks(page, "python"))}
+SOURCES |= {path.name: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("examples/*.py"))}
+SOURCES |= {path.name: path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("notebooks/*.py"))}
+
+
+def test_docs_and_examples_import_public_modules_alone():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition("## What is public")[2].partition("\n## ")[0]
+    public = set(re.findall(r"`((?:territorial|rllib_adapters)[\w.]*)`", section))
+    others = set()
+    for name, source in SOURCES.items():
+        for node in ast.walk(ast.parse(source)):
+            modules = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            ours = {one for one in modules if one.partition(".")[0] in ("territorial", "rllib_adapters")}
+            others |= {(name, module) for module in ours - public}
+    assert others == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -141,8 +141,6 @@ def forms(
     yield "eager", eager
     torch.compiler.reset()
     yield "compiled", torch.compile(eager, fullgraph=True)
-    if method == "onehot":
-        yield "triton", Decoder(layout, config, use_triton=True).onehot
 
 
 def compare(

@@ -28,7 +28,7 @@ from territorial.actions.encoding import ego_owners, unflatten
 from territorial.cli import options
 
 NUM_GAMES = 64
-LIMITS = {"zero_copy, multi_discrete": 1.05, "zero_copy, discrete": 1.05, "packed, copied": 1.4}
+LIMITS = {"zero_copy, multi_discrete": 1.05, "zero_copy, discrete": 1.1, "packed, copied": 1.4}
 """Times the engine's own call that a step may take, by the names below."""
 PARALLEL_GOAL = 6000
 """Environment steps a second of ``parallel_env`` with features, 32 agents at full size."""

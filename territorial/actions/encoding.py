@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.constants import (
-    HOLD,
     NEUTRAL,
     NUM_FRACTIONS,
     TARGET_NEUTRAL,
@@ -82,10 +81,3 @@ def what_of(action: Any) -> Any:
 def how_much_of(action: Any) -> Any:
     """Return the second part of actions given as one number each, from 0 on."""
     return (action > 0) * ((action - 1) % NUM_FRACTIONS)
-
-
-def flatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-    """Return the one-number form of (..., 2) actions."""
-    pairs = np.asarray(actions, np.int64)
-    what, how_much = pairs[..., WHAT], pairs[..., HOW_MUCH]
-    return np.where(what == HOLD, 0, 1 + NUM_FRACTIONS * (what - 1) + how_much)

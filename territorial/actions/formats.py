@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.aiming import write_aimed
+from territorial.actions.batch import write_aimed
 from territorial.actions.encoding import num_targets, unflatten
-from territorial.actions.masks import Masks, masks_of, update_masks
+from territorial.actions.masks import Masks, masks_of
 from territorial.config.validation import holds_whole_numbers, index_of
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
-from territorial.files.arrays import WritableArrays
 from territorial.typing import Bools, Ints
 
 PLAIN = frozenset({int, np.int64, np.int32})
@@ -58,9 +57,12 @@ class ActionFormat(ABC):
         """The space of ``for_sampling``."""
         return self.mask_space
 
-    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
-        """Return new int8 (N, width): what is legal for ``seats`` of ``games``; ``bits`` are the engine's."""
-        return masks_of(bits, games, seats, self.width, self.copies)
+    def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, out: Masks | None = None) -> Masks:
+        """Return new int8 (N, width), or ``out``: what is legal for ``seats`` of ``games``.
+
+        ``bits`` are the engine's.
+        """
+        return masks_of(bits, games, seats, self.width, self.copies, out)
 
     def for_sampling(self, mask: Masks) -> Any:
         """Return the mask of one agent as ``space.sample`` takes it."""
@@ -81,23 +83,6 @@ class ActionFormat(ABC):
     @abstractmethod
     def pair(self, action: Any) -> tuple[int, int] | None:
         """Return an action of one agent as the engine's pair; None if it is none."""
-
-
-class KeptMasks(WritableArrays):
-    """Masks of the same agents step after step, in the same memory, where only what changes is written."""
-
-    def __init__(self, action_format: ActionFormat, count: int, num_players: int) -> None:
-        self._copies = action_format.copies
-        self._masks = np.zeros((count, action_format.width), np.int8)
-        self._bits = np.zeros((count, -(-num_targets(num_players) // 8)), np.uint8)
-        self._seats = np.zeros(count, np.int64)
-
-    def update(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
-        """Return what ``ActionFormat.masks`` would, read-only: who wrote to it would change it for good."""
-        update_masks(bits, games, seats, self._copies, self._masks, self._bits, self._seats)
-        masks = self._masks.view()
-        masks.flags.writeable = False
-        return masks
 
 
 class DiscreteFormat(ActionFormat):

@@ -26,13 +26,25 @@ def pair_masks(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
     return masks_of(bits, games, seats, num_targets(bits.shape[1]) + NUM_FRACTIONS)
 
 
-def masks_of(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, width: int, copies: int = 1) -> Masks:
-    """Return new int8 (N, width): what ``write_masks`` writes, of arrays in any order in memory."""
-    masks = np.empty((len(seats), width), np.int8)
-    packed = np.ascontiguousarray(bits).view()
-    packed.flags.writeable = False  # all alike, whether the engine's or new, so that one kernel is compiled
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def masks_of(
+    bits: npt.NDArray[np.uint8],
+    games: Ints,
+    seats: Ints,
+    width: int,
+    copies: int = 1,
+    out: Masks | None = None,
+) -> Masks:
+    """Return new int8 (N, width), or ``out``: what ``write_masks`` writes, of any arrays."""
+    masks = np.empty((len(seats), width), np.int8) if out is None else out
     places, owners = (np.ascontiguousarray(numbers, np.int64) for numbers in (games, seats))
-    write_masks(packed, places, owners, copies, masks)
+    write_masks(read_only(bits), places, owners, copies, masks)
     return masks
 
 
@@ -46,38 +58,6 @@ def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> Non
     """
     for i in range(len(seats)):
         write_mask(bits[games[i], seats[i] - 1], seats[i], bits.shape[1], copies, out[i])
-
-
-@kernel
-def update_masks(
-    bits: Any, games: Any, seats: Any, copies: int, out: Any, shown_bits: Any, shown_seats: Any
-) -> None:
-    """Make ``out`` what ``write_masks`` would write, where it shows ``shown_bits`` of ``shown_seats``.
-
-    From one step to the next few of the bits change, and hundreds of columns do not. ``shown_bits``: uint8
-    (N, ceil((P+2)/8)). ``shown_seats``: int64 (N,), 0 where nothing is shown yet. Both follow.
-    """
-    num_players = bits.shape[1]
-    for i in range(len(seats)):
-        p, mask, legal, shown = seats[i], out[i], bits[games[i], seats[i] - 1], shown_bits[i]
-        if shown_seats[i] != p:
-            write_mask(legal, p, num_players, copies, mask)
-            shown_seats[i] = p
-        elif is_same(legal, shown):
-            continue
-        else:
-            update_mask(legal, shown, p, num_players, copies, mask)
-        for byte in range(len(legal)):
-            shown[byte] = legal[byte]
-
-
-@njit
-def is_same(legal: Any, shown: Any) -> bool:
-    """Return whether two rows of mask bits are equal."""
-    difference = 0
-    for byte in range(len(legal)):
-        difference |= legal[byte] ^ shown[byte]
-    return difference == 0
 
 
 @njit
@@ -95,26 +75,10 @@ def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> 
             owner = 8 * first + lowest_bit(word) - 1
             if owner > num_players:  # not the engine's: it leaves the last bits 0
                 break
-            allow(mask, owner, p, num_players, copies, 1)
+            start = 1 + copies * (target_of_owner(owner, p, num_players) - TARGET_NEUTRAL)
+            for column in range(start, start + copies):
+                mask[column] = 1
             word &= word - ONE
-
-
-@njit
-def update_mask(legal: Any, shown: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
-    """Change the mask of player ``p`` where ``legal`` is not as ``shown``."""
-    for first in range(0, len(legal), BYTES_A_WORD):
-        word = word_at(legal, first)
-        changed = word ^ word_at(shown, first)
-        if first == 0:
-            mask[0] = legal[0] & 1
-            changed &= ~ONE
-        while changed != ZERO:
-            bit = lowest_bit(changed)
-            owner = 8 * first + bit - 1
-            if owner > num_players:
-                break
-            allow(mask, owner, p, num_players, copies, (word >> np.uint64(bit)) & ONE)
-            changed &= changed - ONE
 
 
 @njit
@@ -124,11 +88,3 @@ def word_at(legal: Any, first: int) -> Any:
     for byte in range(first, min(len(legal), first + BYTES_A_WORD)):
         word |= np.uint64(legal[byte]) << np.uint64(8 * (byte - first))
     return word
-
-
-@njit
-def allow(mask: Any, owner: int, p: int, num_players: int, copies: int, value: Any) -> None:
-    """Write ``value`` into the columns of player ``p``'s launches against ``owner``."""
-    start = 1 + copies * (target_of_owner(owner, p, num_players) - TARGET_NEUTRAL)
-    for column in range(start, start + copies):
-        mask[column] = value

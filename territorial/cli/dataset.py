@@ -8,12 +8,12 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
+from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.datasets.manifest import DatasetManifest
 from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
-from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES
 
 EXAMPLES = """\
   territorial dataset clones --games 1000

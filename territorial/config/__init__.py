@@ -26,7 +26,6 @@ from territorial.config.teams import (
     TOGETHER,
     Teams,
     checked_teams,
-    checked_way,
     dealt_teams,
     drawn_teams,
 )
@@ -170,9 +169,12 @@ class GameConfig:
         'how seats are dealt to a number of teams. "blocks": seats side by side, larger teams '
         'first; "turn": one seat for each team, and round again; "random": blocks of seats in an order '
         "drawn for each game",
+        choices=DEALS,
     )
     team_spawns: str = option(
-        SPAWNS[0], 'where teams start. "mixed": as without teams; "together": allies start side by side'
+        SPAWNS[0],
+        'where teams start. "mixed": as without teams; "together": allies start side by side',
+        choices=SPAWNS,
     )
 
     def __post_init__(self) -> None:
@@ -318,10 +320,14 @@ def _check_teams(config: GameConfig) -> None:
     """Check the options of teams, and that nothing is asked for that only teams have."""
     teams = checked_teams(config.teams, config.num_players)
     object.__setattr__(config, "teams", teams)
-    undealt = None if isinstance(teams, int) else "a number of teams"
-    object.__setattr__(config, "team_deal", checked_way("team_deal", config.team_deal, DEALS, undealt))
-    none = "set" if teams is None else None
-    object.__setattr__(config, "team_spawns", checked_way("team_spawns", config.team_spawns, SPAWNS, none))
+    if config.team_deal != DEALS[0] and not isinstance(teams, int):
+        raise ValueError(
+            f"team_deal is {config.team_deal!r}; it must be {DEALS[0]!r} unless teams is a number of teams"
+        )
+    if config.team_spawns != SPAWNS[0] and teams is None:
+        raise ValueError(
+            f"team_spawns is {config.team_spawns!r}; it must be {SPAWNS[0]!r} unless teams is set"
+        )
     for name, _ in config.rewards:
         if teams is None and name in TEAM_NAMES:
             raise ValueError(f"rewards has the part {name!r}; it needs teams, and teams is None")

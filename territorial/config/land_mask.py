@@ -11,9 +11,6 @@ import numpy.typing as npt
 from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 
-_MOST_NAMED = 8
-"""Widths of rows that an error lists."""
-
 
 @dataclass(frozen=True, slots=True)
 class LandMask:
@@ -118,11 +115,8 @@ class LandMask:
         widths = [len(row) for row in rows]
         for row, width in enumerate(widths):
             if width != widths[0]:
-                several = [str(one) for one in sorted(set(widths))]
-                named = ", ".join(several[:_MOST_NAMED] + ["..."] * (len(several) > _MOST_NAMED))
                 raise ValueError(
-                    f"a map drawing needs rows of one width; got widths [{named}]: row 0 has {widths[0]}, "
-                    f"row {row} has {width}"
+                    f"a map drawing needs rows of one width; row 0 has {widths[0]}, row {row} has {width}"
                 )
         return cls.from_array(np.array([[char != "#" for char in row] for row in rows]))
 

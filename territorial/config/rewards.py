@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from territorial.config.validation import hint
+from territorial.config.validation import finite_number, hint
 
 Weights = tuple[tuple[str, float], ...]
 
@@ -64,7 +63,8 @@ def checked_rewards(rewards: Any) -> Weights:
             )
         if name in weights:
             raise ValueError(f"rewards has the part {name!r} twice")
-        weights[str(name)] = _checked_weight(name, weight)
+        told = f"the weight of {name!r} in rewards"
+        weights[str(name)] = finite_number(told, weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
     return tuple((name, weights[name]) for name in ALL_NAMES if name in weights)
 
 
@@ -86,22 +86,6 @@ def _read_weight(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _checked_weight(name: str, weight: Any) -> float:
-    message = (
-        f"the weight of {name!r} in rewards is {weight!r}; it must be a number from -{LARGEST_WEIGHT:g} to "
-        f"{LARGEST_WEIGHT:g}"
-    )
-    if isinstance(weight, (bool, str)):
-        raise TypeError(message)
-    try:
-        number = float(weight)
-    except (TypeError, ValueError):
-        raise TypeError(message) from None
-    if not (math.isfinite(number) and abs(number) <= LARGEST_WEIGHT):
-        raise ValueError(message)
-    return number
 
 
 def part_names(weights: Weights) -> tuple[str, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from territorial.config.validation import hint, shown, whole_number, whole_or_none
+import numpy as np
+
+from territorial.config.validation import shown, whole_number, whole_or_none
 from territorial.constants import LARGEST_SEED, STREAM_TEAM_DEAL
 
 RANDOM, TOGETHER = "random", "together"
@@ -64,17 +66,6 @@ def _no_teams(value: Any) -> TypeError:
     return TypeError(f"teams is {shown(value)}; it must be {wanted}")
 
 
-def checked_way(name: str, value: Any, ways: tuple[str, ...], needed: str | None) -> str:
-    """Return ``value``, which must be one of ``ways``; the first one if ``needed`` is missing."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {shown(value)}; it must be one of {', '.join(ways)}")
-    if value not in ways:
-        raise ValueError(f"{name} is {shown(value)}{hint(value, ways)}; it must be one of {', '.join(ways)}")
-    if needed is not None and value != ways[0]:
-        raise ValueError(f"{name} is {value!r}; it must be {ways[0]!r} unless teams is {needed}")
-    return value
-
-
 def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, ...]:
     """Return the team of every seat 1..P; with the deal "random" that of every rank in the drawn order.
 
@@ -87,8 +78,9 @@ def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, 
         return teams
     if deal == "turn":
         return tuple(seat % teams + 1 for seat in range(num_players))
+    size, larger = divmod(num_players, teams)  # the first teams have one seat more
     return tuple(
-        team for team, size in enumerate(block_sizes(num_players, teams), start=1) for _ in range(size)
+        np.repeat(np.arange(1, teams + 1), [size + (team < larger) for team in range(teams)]).tolist()
     )
 
 
@@ -109,9 +101,3 @@ def _mixed(z: int) -> int:
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & LARGEST_SEED
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB & LARGEST_SEED
     return z ^ (z >> 31)
-
-
-def block_sizes(num_players: int, num_teams: int) -> list[int]:
-    """Return how many seats each team has when seats are dealt in blocks: the first ones have one more."""
-    size, larger = divmod(num_players, num_teams)
-    return [size + (team < larger) for team in range(num_teams)]

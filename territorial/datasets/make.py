@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from territorial.bots import TAKEN
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
-from territorial.constants import LARGEST_SEED
+from territorial.constants import LARGEST_SEED, NUM_CANDIDATES
 from territorial.datasets.dataset import is_intact, shard_name, write_shard
 from territorial.datasets.manifest import (
     FILE,
@@ -40,7 +40,6 @@ from territorial.evaluation.pool import Play, Processes
 from territorial.files.atomic import check_unused
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
-from territorial.observation.pair_columns import NUM_CANDIDATES
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import Asked, check_fits, decisions_of
 

@@ -7,17 +7,13 @@ from typing import Any
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE
-from territorial.observation.layout import OBS_VERSION, ObsLayout, array_called
+from territorial.observation.layout import ObsLayout, array_called
 
 
 def check_layout(layout: Any, config: Any) -> None:
     """Raise unless ``layout`` can be read and ``config`` is of its games, or None."""
     if not isinstance(layout, ObsLayout):
         raise TypeError(f"layout is a {type(layout).__name__}; it must be an ObsLayout")
-    if layout.version != OBS_VERSION:
-        raise ValueError(
-            f"the layout is of version {layout.version!r}; this release reads version {OBS_VERSION}"
-        )
     if config is None:
         return
     if not isinstance(config, GameConfig):

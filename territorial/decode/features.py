@@ -1,7 +1,8 @@
-"""Feature vectors: the tables of a game, rotated to each agent and scaled, with one gather."""
+"""Feature vectors: which numbers they have, in which order, how scaled and bounded; and how they are made."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,18 +10,149 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import ego_owners
-from territorial.config import GameConfig
-from territorial.decode.layout import (
-    REVERSE,
-    ROUNDING,
-    columns_of,
-    feature_names,
-    limits,
-    per_number,
-    scales,
-)
+from territorial.config import GameConfig, interest_rates
 from territorial.files.arrays import WritableArrays
+from territorial.jit.decorators import kernel, njit
+from territorial.observation.layout import BORDERS, LARGEST_NEED, TABLES, Column, columns, index
+from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.typing import Floats32
+
+REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
+"""Columns of the borders table of which an agent also sees the other direction."""
+
+ROUNDING = 1e-5
+"""How far float32 may carry a feature above its exact bound, as a share of it."""
+
+
+def feature_names(config: GameConfig) -> tuple[str, ...]:
+    """Return the names of all N features of one agent, in their order.
+
+    ``globals.*``; then ``player0.*`` (the agent itself), ``player1.*`` ... (the other seats in ego
+    order); then, for neutral land and every player in the same order, ``to_*.*`` (from the agent to
+    that owner) and ``from_*.*`` (from that owner to the agent).
+    """
+    players, tables = [f"player{i}" for i in range(config.num_players)], columns_of(config)
+    names = [f"globals.{column.name}" for column in tables["globals"]]
+    names += [f"{player}.{column.name}" for player in players for column in tables["players"]]
+    for owner in ["neutral", *players]:
+        names += [f"to_{owner}.{column.name}" for column in tables["borders"]]
+        names += [f"from_{owner}.{BORDERS[i].name}" for i in REVERSE]
+    return tuple(names)
+
+
+def columns_of(config: GameConfig) -> dict[str, tuple[Column, ...]]:
+    """Return the columns of players, borders and globals in games of ``config``."""
+    return {table: columns(table, teams=config.teams is not None) for table in TABLES}
+
+
+def pair_names(*, teams: bool = False) -> dict[str, tuple[str, ...]]:
+    """Return the names of the columns of the form "pairs": of its arrays ``own`` and ``pairs``.
+
+    ``teams``: whether the games have teams.
+    """
+    tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
+    return {array: tuple(column.name for column in table) for array, table in tables.items()}
+
+
+def state_names(config: GameConfig) -> tuple[str, ...]:
+    """Return the names of all S numbers of the tables end to end, by seats and owner codes.
+
+    ``globals.*``; ``seat1.*`` ... ``seatP.*``; then one matrix after the other, ``front.0.0``,
+    ``front.0.1`` ... by owner codes (player, target).
+    """
+    owners, tables = range(config.num_players + 1), columns_of(config)
+    names = [f"globals.{column.name}" for column in tables["globals"]]
+    names += [f"seat{p}.{column.name}" for p in owners[1:] for column in tables["players"]]
+    names += [f"{column.name}.{p}.{t}" for column in tables["borders"] for p in owners for t in owners]
+    return tuple(names)
+
+
+def per_number(values: dict[str, float], config: GameConfig) -> npt.NDArray[np.float64]:
+    """Return ``values``, given by name of column, for each number of the tables end to end: (S,)."""
+    seats, pairs = config.num_players, (config.num_players + 1) ** 2
+    of = {table: [values[column.name] for column in columns] for table, columns in columns_of(config).items()}
+    return np.concatenate([of["globals"], np.tile(of["players"], seats), np.repeat(of["borders"], pairs)])
+
+
+def scale_of(column: Column, config: GameConfig) -> float:
+    """Return the factor that makes a feature of about 0..1 of a column's value."""
+    cells = config.height * config.width
+    scales = {
+        "1": 1.0,
+        "cells": 1.0 / cells,
+        "troops": 1.0 / (config.soft_cap * cells),
+        "log": 1.0 / 32.0,
+        "hard cap": 1.0 / config.hard_cap,
+        "players": 1.0 / config.num_players,
+        "decision": 1.0 / 10.0,
+        "decisions": 1.0 / num_decisions(config),
+        "game": 1.0 / config.max_ticks,
+        "interest": 1.0 / config.interest_every,
+        "income": 1.0 / config.income_every,
+    }
+    return scales[column.scale]
+
+
+def num_decisions(config: GameConfig) -> int:
+    """Return how often a player decides in the longest game."""
+    return -(-config.max_ticks // config.decision_every)
+
+
+def scales(config: GameConfig) -> dict[str, float]:
+    """Return the factor of every column by its name."""
+    return {
+        column.name: scale_of(column, config) for table in columns_of(config).values() for column in table
+    }
+
+
+def limits(config: GameConfig) -> dict[str, float]:
+    """Return, for every column by its name, a value that no game can exceed; none is below 0.
+
+    Most are reached. Pools have no cap of their own, so that theirs is all that a seat could be paid
+    in the longest game, far above what ever happens.
+    """
+    cells, seats = config.height * config.width, config.num_players
+    # Whatever is paid or refunded stops at the hard cap; only the start may lie above it.
+    troops = max(config.starting_troops, config.hard_cap * cells)
+    # Every tick may pay interest and income, and each of the two fills up to the cap at most.
+    pools = config.starting_troops + 2 * config.max_ticks * config.hard_cap * cells
+    opening = config.interest_base * config.early_interest_multiple
+    return {
+        "alive": 1,
+        "land": cells,
+        "troops": troops,
+        "log_land": math.log2(1 + cells),
+        "log_troops": math.log2(1 + troops),
+        "density": troops,
+        "fill": troops,
+        "interest": max(opening, int(interest_rates(config).max())) / 100,
+        "land_share": 1,
+        "troops_share": 1,
+        "rank": seats,
+        "pools_out": pools,
+        "pools_in": pools * seats,
+        "log_pools_out": math.log2(1 + pools),
+        "log_pools_in": math.log2(1 + pools * seats),
+        "peak": cells,
+        "peak_ratio": 1,
+        "ticks_to_step": max(4, config.launch_delay),  # 4: the slowest cadence
+        "cadence": 4,
+        "illegal": num_decisions(config),
+        "front": cells,
+        "pool": pools,
+        "log_front": math.log2(1 + cells),
+        "log_pool": math.log2(1 + pools),
+        "taken": cells * config.max_ticks,
+        "need": LARGEST_NEED,
+        "tick": config.max_ticks,
+        "ticks_to_interest": config.interest_every,
+        "ticks_to_income": config.income_every,
+        "neutral_share": 1,
+        "opening": 1,
+        "alive_share": 1,
+        "team": seats,
+        "ally": 1,
+    }
 
 
 class FeatureDecoder(WritableArrays):
@@ -28,7 +160,6 @@ class FeatureDecoder(WritableArrays):
 
     Args:
         config: of the game.
-        seats: the seats, 1..P, to decode for, A of them; None: all, in order.
 
     The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``):
 
@@ -49,15 +180,10 @@ class FeatureDecoder(WritableArrays):
 
     """
 
-    def __init__(self, config: GameConfig, seats: Sequence[int] | None = None) -> None:
-        players = config.num_players
-        chosen = range(1, players + 1) if seats is None else seats
-        for seat in chosen:
-            if not 1 <= seat <= players:
-                raise ValueError(f"seats has {seat}; this game has the seats 1 to {players}")
+    def __init__(self, config: GameConfig) -> None:
         self.names = feature_names(config)
-        self.index = _gather_index(config, np.array(list(chosen), np.intp))
-        """intp (A, N): where in ``state`` each feature of each seat decoded for lies."""
+        self.index = _gather_index(config)
+        """intp (P, N): where in ``state`` each feature of each seat lies."""
         self.scale: Floats32 = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
         self.reverse = np.array(REVERSE, np.int64)
@@ -65,8 +191,7 @@ class FeatureDecoder(WritableArrays):
         exact = per_number(scales(config), config) * per_number(limits(config), config)
         self.state_high: Floats32 = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
-        # Every seat's vector has the same columns in the same places.
-        of_one = _gather_index(config, np.ones(1, np.intp))[0]
+        of_one = self.index[0]  # every seat's vector has the same columns in the same places
         self.feature_scale: Floats32 = self.scale[of_one]
         """float32 (N,): the factors of the features."""
         self.high: Floats32 = self.state_high[of_one]
@@ -88,7 +213,7 @@ class FeatureDecoder(WritableArrays):
         return flat
 
     def __call__(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
-        """Return a new float32 (..., A, N): the feature vectors of all seats decoded for.
+        """Return a new float32 (..., P, N): the feature vectors of all seats, in their order.
 
         ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
         (..., columns): one game, or a batch of games as ``VecGame`` returns it.
@@ -97,13 +222,14 @@ class FeatureDecoder(WritableArrays):
         return features
 
 
-def _gather_index(config: GameConfig, seats: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return where in the tables, laid end to end, each feature of each seat lies: (A, N)."""
+def _gather_index(config: GameConfig) -> npt.NDArray[np.intp]:
+    """Return where in the tables, laid end to end, each feature of each seat lies: (P, N)."""
     num_players = config.num_players
+    seats = np.arange(1, num_players + 1)
     num_globals, num_of_player, num_of_pair = (
         len(columns_of(config)[table]) for table in ("globals", "players", "borders")
     )
-    ego = ego_owners(num_players)[seats - 1]  # (A, P+1), neutral land first
+    ego = ego_owners(num_players)  # (P, P+1), neutral land first
     me = seats[:, None, None]
     width = num_players + 1
     first_border = num_globals + num_players * num_of_player
@@ -120,3 +246,67 @@ def _gather_index(config: GameConfig, seats: npt.NDArray[np.intp]) -> npt.NDArra
     pairs = np.concatenate([there, back], axis=-1)
     parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
     return np.concatenate(parts, axis=1).astype(np.intp)
+
+
+@kernel
+def write_features(
+    players: Any, borders: Any, globals_: Any, reverse: Any, scale: Any, seats: Any, games: Any, out: Any
+) -> None:
+    """Write the feature vector of every entry, as ``FeatureDecoder`` describes it.
+
+    Args:
+        players: float32 (E, P, C); the tables are what ``read_only`` returns.
+        borders: float32 (E, B, P+1, P+1).
+        globals_: float32 (E, G).
+        reverse: int64 (R,), the columns of borders that are also told from the others to the agent.
+        scale: float32 (N,), the factors of the features.
+        seats: int64 (n,), 1..P.
+        games: int64 (n,), 0..E-1.
+        out: float32 (n, N), written.
+
+    """
+    num_players, width = players.shape[1], players.shape[2]
+    of_globals = globals_.shape[1]
+    of_players = of_globals + num_players * width
+    for n in range(len(seats)):
+        k, p, to = games[n], seats[n], out[n]
+        write_scaled(globals_[k], scale[:of_globals], to[:of_globals])
+        # In ego order the seats from the own one on come first: two pieces, each as it lies in the table.
+        flat, split = players[k].reshape(-1), of_globals + (num_players + 1 - p) * width
+        write_scaled(flat[(p - 1) * width :], scale[of_globals:split], to[of_globals:split])
+        write_scaled(flat[: (p - 1) * width], scale[split:of_players], to[split:of_players])
+        write_borders(borders[k], p, reverse, scale[of_players:], to[of_players:])
+
+
+@njit
+def write_scaled(values: Any, scale: Any, out: Any) -> None:
+    """Write ``values`` times ``scale``."""
+    for i in range(len(out)):
+        out[i] = values[i] * scale[i]
+
+
+@njit
+def write_borders(borders: Any, p: int, reverse: Any, scale: Any, out: Any) -> None:
+    """Write what lies between player ``p`` and neutral land, then each player in ego order."""
+    num_columns, width = len(borders), len(borders) + len(reverse)
+    for b in range(num_columns):
+        write_ego(borders[b, p], p, scale[b], out[b::width])
+    for r in range(len(reverse)):
+        column = num_columns + r
+        write_ego(borders[reverse[r], :, p], p, scale[column], out[column::width])
+
+
+@njit
+def write_ego(values: Any, p: int, factor: Any, out: Any) -> None:
+    """Write ``values`` (P+1,), which lie in the order of owner codes, in the ego order of player ``p``."""
+    after = len(values) - p  # from the own seat on
+    out[0] = values[0] * factor
+    write_times(values[p:], factor, out[1 : 1 + after])
+    write_times(values[1:p], factor, out[1 + after :])
+
+
+@njit
+def write_times(values: Any, factor: Any, out: Any) -> None:
+    """Write ``values`` times ``factor``."""
+    for i in range(len(values)):
+        out[i] = values[i] * factor

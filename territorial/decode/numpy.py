@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import action_owners
-from territorial.actions.masks import target_masks
+from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, forms, tables
+from territorial.decode import boards, checks
 from territorial.decode.boards import Entries, Fields
-from territorial.decode.feature_kernels import read_only, write_features
-from territorial.decode.features import FeatureDecoder
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
+from territorial.decode.features import FeatureDecoder, write_features
+from territorial.observation.layout import ObsLayout
 from territorial.typing import Array, Ints
 
 ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
-_DENSITY = index(PLAYERS, "density")
-_POOL = index(BORDERS, "pool")
-_ALLY = index(columns("borders", teams=True), "ally")
 FRACTION_DTYPES = ("float16", "float32")
 
 
@@ -65,7 +60,7 @@ class NumpyDecoder:
     ) -> npt.NDArray[np.uint8]:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, forms.owners_shape(self.layout), np.dtype(np.uint8))
+        result = self._room(out, entries, boards.owners_shape(self.layout), np.dtype(np.uint8))
         boards.write_owners(self.layout, planes, entries, checks.chunk_of(chunk), result)
         return result
 
@@ -86,7 +81,7 @@ class NumpyDecoder:
         """
         kind = _dtype(dtype, ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, forms.onehot_shape(self.layout), kind)
+        result = self._room(out, entries, boards.onehot_shape(self.layout), kind)
         if out is not None:
             boards.clear(result)
         one = _bits(np.ones((), kind))
@@ -116,8 +111,8 @@ class NumpyDecoder:
         kind = _dtype(dtype, FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, len(planes))
-        result = self._room(out, entries, forms.semantic_shape(self.layout), kind)
-        values = _bits(tables.level_values().astype(kind))
+        result = self._room(out, entries, boards.semantic_shape(self.layout), kind)
+        values = _bits(boards.level_values().astype(kind))
         boards.write_semantic(
             self.layout, planes, entries, fields, checks.chunk_of(chunk), values, _bits(result)
         )
@@ -145,7 +140,7 @@ class NumpyDecoder:
         side = checks.factor_of(factor)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, len(planes))
-        means = np.empty((len(entries.seats), *forms.pooled_shape(self.layout, side)), np.float32)
+        means = np.empty((len(entries.seats), *boards.pooled_shape(self.layout, side)), np.float32)
         boards.write_pooled(self.layout, planes, entries, fields, checks.chunk_of(chunk), side, means)
         return means.astype(kind, copy=False)
 
@@ -195,16 +190,6 @@ class NumpyDecoder:
         entries = self._entries(len(masks), seats, games)
         return target_masks(masks, entries.games, entries.seats)
 
-    def action_owners(self, what: npt.ArrayLike, seats: npt.ArrayLike) -> Ints:
-        """Return int64 (N,): the owner codes that first parts of actions name, -1 for holding.
-
-        ``what``: ego indices (N,), 0..P+1, of the actions of ``seats``.
-        """
-        last = self.layout.num_players + 1
-        chosen = _numbers("what", what, 0, last)
-        owners = action_owners(self.layout.num_players)
-        return owners[_numbers("seats", seats, 1, last - 1, len(chosen)) - 1, chosen]
-
     @cached_property
     def _feature_decoder(self) -> FeatureDecoder:
         return FeatureDecoder(checks.needed_config(self.config, "features"))
@@ -232,19 +217,19 @@ class NumpyDecoder:
         config = checks.needed_config(self.config, method)
         self._check("players", players, num_games)
         self._check("borders", borders, num_games)
-        density = players[..., _DENSITY]
-        levels = np.searchsorted(tables.density_thresholds(config.hard_cap), density, side="right")
-        attacked = borders[entries.games, _POOL, entries.seats] > 0
+        density = players[..., boards.DENSITY]
+        levels = np.searchsorted(boards.density_thresholds(config.hard_cap), density, side="right")
+        attacked = borders[entries.games, boards.POOL, entries.seats] > 0
         allied = np.zeros_like(attacked)
         if self.layout.teams:
-            allied = borders[entries.games, _ALLY, entries.seats] > 0
+            allied = borders[entries.games, boards.ALLY, entries.seats] > 0
         return Fields(
             levels=np.pad(levels, ((0, 0), (1, 1))),  # neutral land and blocked cells have none
             attacked=np.pad(attacked, ((0, 0), (0, 1))),
             allied=np.pad(allied, ((0, 0), (0, 1))),
         )
 
-    def _room(self, out: Any, entries: Entries, shape: forms.Shape, kind: np.dtype[Any]) -> Array:
+    def _room(self, out: Any, entries: Entries, shape: boards.Shape, kind: np.dtype[Any]) -> Array:
         """Return ``out`` after checking it, or a new array of zeros; ``shape`` is that of one entry."""
         wanted = (len(entries.seats), *shape)
         if out is None:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.jit.decorators import kernel, njit
-from territorial.typing import Floats32
+from territorial.typing import Floats32, Ints
 
 
 class Changes(NamedTuple):
@@ -96,9 +96,7 @@ class TableStore:
 
         IndexError for games and steps that are not there.
         """
-        at, when = np.asarray(games, np.int64), np.asarray(times, np.int64)
-        _check("games", at, 0, self.num_games)
-        _check("times", when, self.first, self.end)
+        at, when = checked_places(games, times, self)
         order = np.lexsort((when, at))
         wanted = np.empty((len(order), 3), np.int64)
         wanted[:, SLOT], wanted[:, GAME], wanted[:, STEP] = order, at[order], when[order] - self.first
@@ -141,13 +139,28 @@ def _step_by_step(joined: Changes) -> list[Changes]:
     ]
 
 
-def _check(name: str, values: npt.NDArray[np.int64], low: int, end: int) -> None:
-    wrong = (values < low) | (values >= end)
-    if wrong.any():
-        i = int(wrong.argmax())
-        raise IndexError(
-            f"{name}[{i}] is {values[i]}; the store has the {name} from {low} up to, but not including, {end}"
+def checked_places(games: npt.ArrayLike, times: npt.ArrayLike, store: Any) -> tuple[Ints, Ints]:
+    """Return ``games`` and ``times`` as int64 (n,) each; IndexError unless they are in ``store``."""
+    ranges = {"games": (games, 0, store.num_games), "times": (times, store.first, store.end)}
+    checked = []
+    for name, (values, low, end) in ranges.items():
+        array = np.asarray(values)
+        if array.ndim != 1 or (array.size > 0 and not holds_whole_numbers(array)):
+            raise TypeError(f"{name} is {array.dtype} {array.shape}; it must hold whole numbers and be (n,)")
+        is_wrong = (array < low) | (array >= end)
+        if is_wrong.any():
+            i = int(is_wrong.argmax())
+            raise IndexError(
+                f"{name}[{i}] is {array[i]}; the store has the {name} from {low} up to, "
+                f"but not including, {end}"
+            )
+        checked.append(array.astype(np.int64))
+    if len(checked[0]) != len(checked[1]):
+        raise ValueError(
+            f"games has {len(checked[0])} entries and times has {len(checked[1])}; both must have the same "
+            "number"
         )
+    return checked[0], checked[1]
 
 
 @kernel

@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from territorial.actions.encoding import action_owners
-from territorial.actions.masks import target_masks
+from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
-from territorial.decode import boards, checks, forms, kernels, tables
-from territorial.decode.feature_kernels import read_only, write_features
-from territorial.decode.features import FeatureDecoder
+from territorial.decode import boards, checks
+from territorial.decode.boards import Entries, Fields
+from territorial.decode.features import FeatureDecoder, write_features
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
+from territorial.observation.layout import ObsLayout
 
 ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
-_DENSITY = index(PLAYERS, "density")
-_POOL = index(BORDERS, "pool")
-_ALLY = index(columns("borders", teams=True), "ally")
 FRACTION_DTYPES = ("bfloat16", "float16", "float32")
 BITS = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.uint16), 4: (torch.int32, np.uint32)}
 """Whole numbers by their width: the kernels for the processor take the bits of numbers of any type."""
 
 CPU = torch.device("cpu")
-
-
-class TensorEntries(NamedTuple):
-    """What is to be decoded: entry n is what seat ``seats[n]`` sees of game ``games[n]``; int64 (N,)."""
-
-    seats: Tensor
-    games: Tensor
-
-
-class TensorFields(NamedTuple):
-    """What the semantic planes show besides owners, by owner code 0..P+1."""
-
-    levels: Tensor  # int64 (E, P+2): densities in 255ths of the hard cap
-    attacked: Tensor  # bool (N, P+2): whether the entry's seat has troops in the field against them
-    allied: Tensor  # bool (N, P+2): whether they are allies of the entry's seat
 
 
 def to_tensors(observations: Any, device: Any = "cpu") -> Any:
@@ -82,9 +63,6 @@ class TorchDecoder:
         config: of the games; ``semantic``, ``pooled`` and ``features`` need it.
         use_kernels: whether boards on the processor are unpacked by compiled code in place of tensor
             operations, which gives the same bits many times as fast; not where ``torch.compile`` traces.
-        use_triton: whether ``onehot`` uses a kernel written in Triton for observations on a GPU in place
-            of tensor operations, with the same bits, where nothing is traced; ImportError without Triton.
-            The kernel is checked in Triton's interpreter and has not been timed on a GPU yet.
 
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
     ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced.
@@ -103,15 +81,11 @@ class TorchDecoder:
         config: GameConfig | None = None,
         *,
         use_kernels: bool = True,
-        use_triton: bool = False,
     ) -> None:
         checks.check_layout(layout, config)
         self.layout = layout
         self.config = config
         self.use_kernels = use_kernels
-        self.use_triton = use_triton
-        if use_triton:
-            _triton_kernels()
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
 
     # ---- boards ----------------------------------------------------------------------------------
@@ -128,7 +102,7 @@ class TorchDecoder:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, forms.owners_shape(self.layout), torch.uint8, planes.device)
+        result = self._room(out, entries, boards.owners_shape(self.layout), torch.uint8, planes.device)
         if self._uses_kernels(planes):
             boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), step, result.numpy())
             return result
@@ -154,15 +128,12 @@ class TorchDecoder:
         checks.check_dtype(_name(dtype), ONEHOT_DTYPES)
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, forms.onehot_shape(self.layout), dtype, planes.device)
+        result = self._room(out, entries, boards.onehot_shape(self.layout), dtype, planes.device)
         if self._uses_kernels(planes):
             one = _bits(torch.ones((), dtype=dtype))
             bits = _bits(result)
             boards.clear(bits)
             boards.write_onehot(self.layout, planes.numpy(), _in_numpy(entries), step, one, bits)
-            return result
-        if self.use_triton and planes.is_cuda and not torch.compiler.is_compiling():
-            _triton_kernels().write_onehot(self.layout, planes, entries.seats, entries.games, result)
             return result
         owners = self.layout.num_players + 1
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
@@ -195,21 +166,21 @@ class TorchDecoder:
         step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
-        result = self._room(out, entries, forms.semantic_shape(self.layout), dtype, planes.device)
+        result = self._room(out, entries, boards.semantic_shape(self.layout), dtype, planes.device)
         values = self._table("values", planes.device).to(dtype)
         if self._uses_kernels(planes):
             boards.write_semantic(
                 self.layout,
                 planes.numpy(),
                 _in_numpy(entries),
-                _fields_in_numpy(fields),
+                _in_numpy(fields),
                 step,
                 _bits(values),
                 _bits(result),
             )
             return result
         densities = values[fields.levels]
-        last = forms.num_kinds(self.layout) * self.layout.frames
+        last = boards.num_kinds(self.layout) * self.layout.frames
         for part, codes in self._codes(planes, entries, step):
             result[part, :last] = self._kinds(codes, entries.seats[part], fields.allied[part]).to(dtype)
             result[part, last] = _of_owners(densities[entries.games[part]], codes[:, -1])
@@ -240,14 +211,14 @@ class TorchDecoder:
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
         size = self.layout
-        shape = (len(entries.seats), *forms.pooled_shape(size, side))
+        shape = (len(entries.seats), *boards.pooled_shape(size, side))
         means = torch.empty(shape, dtype=torch.float32, device=planes.device)
         if self._uses_kernels(planes):
             boards.write_pooled(
                 size,
                 planes.numpy(),
                 _in_numpy(entries),
-                _fields_in_numpy(fields),
+                _in_numpy(fields),
                 step,
                 side,
                 means.numpy(),
@@ -260,7 +231,7 @@ class TorchDecoder:
             means[part, :-2] = (
                 _sums(self._kinds(codes, entries.seats[part], fields.allied[part]), side) / cells
             )
-            means[part, -2] = _sums(levels, side) / (cells * kernels.TOP_LEVEL)
+            means[part, -2] = _sums(levels, side) / (cells * boards.TOP_LEVEL)
             means[part, -1] = _sums(attacked, side) / cells
         return means.to(dtype)
 
@@ -284,7 +255,8 @@ class TorchDecoder:
                 read_only(globals_.detach().numpy()),
                 reverse,
                 scale,
-                *_in_numpy(entries),
+                entries.seats.numpy(),
+                entries.games.numpy(),
                 features.numpy(),
             )
             return features
@@ -304,16 +276,6 @@ class TorchDecoder:
         packed = masks[entries.games, entries.seats - 1].gather(1, bits >> 3)
         return (packed >> (bits & 7) & 1).to(torch.int8)
 
-    def action_owners(self, what: Tensor, seats: Any) -> Tensor:
-        """Return int64 (N,): the owner codes that first parts of actions name, -1 for holding.
-
-        ``what``: ego indices (N,), 0..P+1, of the actions of ``seats``.
-        """
-        last = self.layout.num_players + 1
-        chosen = _numbers("what", what, 0, last, None, what.device)
-        owners = self._table("action_owners", what.device)
-        return owners[_numbers("seats", seats, 1, last - 1, len(chosen), what.device) - 1, chosen]
-
     def _table(self, name: str, device: torch.device) -> Tensor:
         """Return a table on ``device``, to which it is copied once."""
         if (name, device) not in self._tables:
@@ -322,7 +284,7 @@ class TorchDecoder:
 
     # ---- boards as tensors -----------------------------------------------------------------------
 
-    def _codes(self, planes: Tensor, entries: TensorEntries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
+    def _codes(self, planes: Tensor, entries: Entries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
         """Yield part by part the entries and their owner codes, uint8 (n, F, H, W), oldest frame first."""
         count = len(entries.seats)
         every = self._unpack(planes) if len(planes) <= count else None
@@ -391,41 +353,39 @@ class TorchDecoder:
                 f"{name} is on {tensor.device}; it must be on {beside.device} like the other tensors"
             )
 
-    def _board_entries(self, planes: Any, seats: Any, games: Any) -> TensorEntries:
+    def _board_entries(self, planes: Any, seats: Any, games: Any) -> Entries:
         checks.check_frames(self.layout)
         self._check("planes", planes)
         return self._entries(planes, seats, games)
 
-    def _entries(self, observed: Tensor, seats: Any, games: Any) -> TensorEntries:
+    def _entries(self, observed: Tensor, seats: Any, games: Any) -> Entries:
         """Return the entries on the device of ``observed``, whose first axis is that of games."""
         check_recordable("a Decoder", observed, *(one for one in (seats, games) if isinstance(one, Tensor)))
         num_games, device = len(observed), observed.device
         chosen = _numbers("seats", seats, 1, self.layout.num_players, None, device)
         if games is None:
             checks.check_every_game(len(chosen), num_games)
-            return TensorEntries(chosen, torch.arange(num_games, device=device))
-        return TensorEntries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
+            return Entries(chosen, torch.arange(num_games, device=device))
+        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
 
-    def _fields(
-        self, method: str, players: Any, borders: Any, entries: TensorEntries, planes: Tensor
-    ) -> TensorFields:
+    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Tensor) -> Fields:
         checks.needed_config(self.config, method)
         self._check("players", players, planes)
         self._check("borders", borders, planes)
-        density = players[..., _DENSITY]
+        density = players[..., boards.DENSITY]
         reached = density[..., None] >= self._table("thresholds", planes.device)
-        attacked = borders[entries.games, _POOL, entries.seats] > 0
+        attacked = borders[entries.games, boards.POOL, entries.seats] > 0
         allied = torch.zeros_like(attacked)
         if self.layout.teams:
-            allied = borders[entries.games, _ALLY, entries.seats] > 0
-        return TensorFields(
+            allied = borders[entries.games, boards.ALLY, entries.seats] > 0
+        return Fields(
             levels=torch.nn.functional.pad(reached.sum(-1), (1, 1)),  # neutral and blocked cells have none
             attacked=torch.nn.functional.pad(attacked, (0, 1)),
             allied=torch.nn.functional.pad(allied, (0, 1)),
         )
 
     def _room(
-        self, out: Any, entries: TensorEntries, shape: forms.Shape, dtype: torch.dtype, device: torch.device
+        self, out: Any, entries: Entries, shape: boards.Shape, dtype: torch.dtype, device: torch.device
     ) -> Tensor:
         """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten.
 
@@ -448,19 +408,13 @@ Decoder = TorchDecoder
 """The name for users: both backends have it."""
 
 
-def _triton_kernels() -> Any:
-    """Return the module that needs Triton; ImportError without."""
-    return importlib.import_module("territorial.decode.triton")
-
-
 def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str, Any]]:
     """Yield the names and the contents of the tables that the decoder looks things up in."""
-    yield "values", tables.level_values()
-    yield "mask_bits", tables.mask_bits(layout.num_players)
-    yield "action_owners", action_owners(layout.num_players)
+    yield "values", boards.level_values()
+    yield "mask_bits", action_owners(layout.num_players) + 1  # bit 0 holds, bit t + 1 is a launch against t
     if config is not None:
         features = FeatureDecoder(config)
-        yield "thresholds", tables.density_thresholds(config.hard_cap)
+        yield "thresholds", boards.density_thresholds(config.hard_cap)
         yield "feature_index", features.index
         yield "state_scale", features.scale
         yield "feature_scale", features.feature_scale
@@ -509,12 +463,9 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _in_numpy(entries: TensorEntries) -> boards.Entries:
-    return boards.Entries(entries.seats.numpy(), entries.games.numpy())
-
-
-def _fields_in_numpy(fields: TensorFields) -> boards.Fields:
-    return boards.Fields(fields.levels.numpy(), fields.attacked.numpy(), fields.allied.numpy())
+def _in_numpy(tensors: Any) -> Any:
+    """Return entries or fields on the processor with arrays for tensors, in the same memory."""
+    return type(tensors)(*(tensor.numpy() for tensor in tensors))
 
 
 def _bits(tensor: Tensor) -> Any:

@@ -55,32 +55,9 @@ class RewardFunction(Protocol):
         """
 
 
-def checked_function(function: object) -> RewardFunction | None:
-    """Return ``function`` if it can be called, or is None; TypeError if not."""
-    if function is not None and not callable(function):
-        raise TypeError(
-            f"reward_fn is {function!r}; it must be a function (previous, state, info) -> (E, P), or None"
-        )
-    return function
-
-
-class Rewarding:
-    """The rewards of the games of one environment, and what infos tell of them.
-
-    Args:
-        weights: those of the config, whose parts the engine computes.
-        function: of the user, or None; what it gives is added.
-
-    """
-
-    def __init__(self, weights: Weights, function: RewardFunction | None) -> None:
-        self._parts, self._function = part_names(weights), function
-        self.names = (*self._parts, *(() if function is None else (OWN,)))
-        """The names of infos: one a part, without its weight, and ``reward_own``."""
-
-    def listener(self, game: VecGame) -> OwnRewards | None:
-        """Return what listens to the next step of ``game``, if there is a function."""
-        return None if self._function is None else OwnRewards(self._function, game)
+def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str, ...]:
+    """Return the names under which infos tell the parts of rewards, and what ``function`` gives."""
+    return part_names(weights) if function is None else (*part_names(weights), OWN)
 
 
 class OwnRewards:

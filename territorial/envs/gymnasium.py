@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from territorial import bots
 from territorial.config.fields import takes_keywords_of
 from territorial.config.validation import whole_number
 from territorial.engine.seats import Seat
 from territorial.envs.options import VecKeywords, agent_seats, config_of
-from territorial.envs.spaces import Observation, batch_of
+from territorial.envs.spaces import Observation
 from territorial.envs.vector import TerritorialVec, make_vec
 from territorial.render import RENDER_FPS, RENDER_MODES
 
@@ -169,8 +170,8 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space
         self.single_action_space = self.vec.single_action_space
-        self.observation_space: spaces.Space[Any] = batch_of(self.single_observation_space, num_envs)
-        self.action_space: spaces.Space[Any] = batch_of(self.single_action_space, num_envs)
+        self.observation_space: spaces.Space[Any] = batch_space(self.single_observation_space, num_envs)
+        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, num_envs)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -17,21 +17,23 @@ from gymnasium import spaces
 
 from territorial.actions.encoding import num_targets
 from territorial.decode import FeatureDecoder
-from territorial.decode.boards import Entries
-from territorial.decode.forms import onehot_shape, pooled_shape
-from territorial.decode.layout import ROUNDING, limits
+from territorial.decode.boards import Entries, onehot_shape, pooled_shape
+from territorial.decode.features import ROUNDING, limits
 from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.jit.block_copies import copy_of
-from territorial.observation.copies import Copies, are_large
+from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
 Keys = dict[str, spaces.Space[Any]]
+
+LARGE = 2**21
+"""Bytes of copies that are worth making within steps, past the caches: smaller ones stay in the caches."""
 
 
 class Mode(ABC):
@@ -104,7 +106,8 @@ class PackedBoards(Mode):
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
-        return not self.zero_copy and are_large(self.layout, self.game.num_games)
+        nbytes = self.game.num_games * sum(self.layout.nbytes(name) for name in Copies._fields)
+        return not self.zero_copy and nbytes >= LARGE
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""

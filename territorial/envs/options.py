@@ -18,7 +18,7 @@ from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
-from territorial.envs.custom_rewards import RewardFunction, checked_function
+from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.observation_modes import MODES, Mode
 from territorial.envs.spaces import KEYS, of_masks
 from territorial.observation.layout import MAX_FRAMES
@@ -113,8 +113,8 @@ class EnvOptions:
     )
     action_mask: str = option(
         "obs",
-        'where the masks of legal actions are: "obs", "info", "both" or "none" (nowhere)',
-        choices=("obs", "info", "both", "none"),
+        'where the masks of legal actions are: "obs", "info" or "none" (nowhere)',
+        choices=("obs", "info", "none"),
     )
     action_format: str = option(
         "discrete",
@@ -147,7 +147,11 @@ class EnvOptions:
     )
 
     def __post_init__(self) -> None:
-        checked_function(self.reward_fn)
+        if self.reward_fn is not None and not callable(self.reward_fn):
+            raise TypeError(
+                f"reward_fn is {self.reward_fn!r}; it must be a function (previous, state, info) -> (E, P), "
+                "or None"
+            )
         check_values(self)
         if self.obs_key != KEYS[0]:
             self._check_goes_with_obs("obs_key")
@@ -168,23 +172,14 @@ class EnvOptions:
         return self.frames if MODES[self.obs].shows_boards else 0
 
     @property
-    def masks_obs(self) -> bool:
-        """Whether masks are part of observations."""
-        return self.action_mask in ("obs", "both")
-
-    @property
-    def masks_info(self) -> bool:
-        """Whether masks are part of infos."""
-        return self.action_mask in ("info", "both")
-
-    @property
     def mask_dtype(self) -> type[np.int8 | np.float32]:
-        """The type of the masks in observations."""
-        return np.int8 if self.obs_key == KEYS[0] else np.float32
+        """The type of masks, which RLlib's example of masks has among its numbers."""
+        is_of_rllib = self.obs_key != KEYS[0] and self.action_mask == "obs"
+        return np.float32 if is_of_rllib else np.int8
 
     def mask_spaces(self, space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
         """Return the entry of masks in the space of observations, if there is one; ``space``: of int8."""
-        return {"action_mask": of_masks(space, self.mask_dtype)} if self.masks_obs else {}
+        return {"action_mask": of_masks(space, self.mask_dtype)} if self.action_mask == "obs" else {}
 
     def mode(self, game: VecGame) -> Mode:
         """Return the form of observations for ``game``."""

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
 from territorial.actions.batch import ALL_GOOD
 from territorial.config import GameConfig
@@ -185,33 +186,25 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             1, config, seats=line_ups, autoreset="disabled", options=options, render_mode=render_mode
         )
         """The same game as a vector environment, of which this one is a view."""
+        self.game: VecGame = self.vec.game
+        """The engine's batch of this one game."""
+        self.config = self.vec.config
+        """Rules, size and map of the game."""
+        self.options = options
+        """How the game is shown and takes actions."""
+        self.layout: ObsLayout = self.game.layout
+        """The sizes of the form "packed", which a ``Decoder`` needs."""
         self.render_mode = render_mode
         seats_of_agents = agent_seats(seats, self.config.num_players).tolist()
         self.possible_agents: list[AgentID] = [f"player_{seat - 1}" for seat in seats_of_agents]
         self.agents: list[AgentID] = []
         self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
-        self._has_begun = False
         self._cached: tuple[list[AgentID] | None, Listed | None] = NOBODY
         masks = options.mask_spaces(self.vec.format.sample_space)
         self._observation_space = space_of(self.vec.spaces | masks)
-        self._decoder = FeatureDecoder(self.config, seats_of_agents)
+        self._decoder = FeatureDecoder(self.config)
         self.state_space = from_zero_to(self._decoder.state_high)
-
-    @property
-    def game(self) -> VecGame:
-        """The engine's batch of this one game."""
-        return self.vec.game
-
-    @property
-    def config(self) -> GameConfig:
-        """Rules, size and map of the game."""
-        return self.vec.config
-
-    @property
-    def options(self) -> EnvOptions:
-        """How the game is shown and takes actions."""
-        return self.vec.options
 
     @property
     def max_cycles(self) -> int | None:
@@ -231,11 +224,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def feature_names(self) -> tuple[str, ...]:
         """What the N numbers of the form "features" are, in their order."""
         return self._decoder.names
-
-    @property
-    def layout(self) -> ObsLayout:
-        """The sizes of the form "packed", which a ``Decoder`` needs."""
-        return self.game.layout
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -258,7 +246,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """
         self.vec.begin(seed)
         self.agents = self.possible_agents.copy()
-        self._has_begun = True
         self._show()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
         return self._look(parts, self.vec.launches())
@@ -269,7 +256,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
-        if self._has_begun and not self.agents and not actions:
+        if self.game.has_begun and not self.agents and not actions:
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()
@@ -290,12 +277,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
-        self._need_reset()
+        self.vec.need_reset()
         return _dict(self.agents, self._masks())
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
-        self._need_reset()
+        self.vec.need_reset()
         tables = self.game.observations
         return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
 
@@ -331,12 +318,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
         if launches is not None:
             told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
-        if self.options.action_mask != "none":
-            masks, formed = self._masks(), self.vec.format.for_sampling
-            if self.options.masks_obs:
-                seen |= {"action_mask": list(map(formed, masks.astype(self.options.mask_dtype, copy=False)))}
-            if self.options.masks_info:
-                told |= {"action_mask": list(map(formed, masks.copy()))}
+        place = {"obs": seen, "info": told}.get(self.options.action_mask)
+        if place is not None:
+            masks = self._masks().astype(self.options.mask_dtype, copy=False)
+            place["action_mask"] = list(map(self.vec.format.for_sampling, masks))
         infos = _rows(len(self.agents), {}, told)
         key = None if shared else only_key(seen)
         if key is not None:
@@ -361,7 +346,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
-        self._need_reset()
+        self.vec.need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         if not isinstance(actions, Mapping):
@@ -396,10 +381,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if agent not in self._seat:
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
 
-    def _need_reset(self) -> None:
-        if not self._has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
-
 
 class Listed(NamedTuple):
     """Those of the A agents of the game who are still in the episode, N of them; int64 (N,) each."""
@@ -425,7 +406,7 @@ def _rows(count: int, shared: dict[str, Any], columns: Mapping[str, Iterable[Any
     return rows
 
 
-class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A :class:`TerritorialEnv` as a PettingZoo ``AECEnv``, in which agents take turns.
 
     Every agent sees the game as it stands before the first turn. The action of the last agent plays all of
@@ -435,13 +416,8 @@ class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """
 
     def __init__(self, together: TerritorialEnv) -> None:
-        self.env = together
-        # Wrappers write into the list.
-        self.metadata = {**together.metadata, "render_modes": [*together.metadata["render_modes"]]}
-        self.render_mode = together.render_mode
-        self.possible_agents = together.possible_agents
-        self.state_space = together.state_space
-        self.agent_selection: AgentID
+        super().__init__(together)
+        self.metadata["render_modes"] = [*together.metadata["render_modes"]]  # wrappers write into the list
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the TerritorialEnv, unless it is private."""
@@ -449,84 +425,17 @@ class TurnByTurnEnv(AECEnv):  # type: ignore[misc]  # PettingZoo ships no types
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.env, name)
 
-    def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
-        """Return the space of observations: the same object for every agent."""
-        return self.env.observation_space(agent)
-
-    def action_space(self, agent: AgentID) -> spaces.Space[Any]:
-        """Return the space of actions: the same object for every agent."""
-        return self.env.action_space(agent)
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a game, whose first agent is to act."""
-        self._observations, self.infos = self.env.reset(seed=seed, options=options)
-        self.agents = self.env.agents.copy()
-        self.terminations = dict.fromkeys(self.agents, False)
-        self.truncations = dict.fromkeys(self.agents, False)
-        self.rewards: dict[AgentID, Any] = dict.fromkeys(self.agents, 0)
-        self._cumulative_rewards = self.rewards.copy()
-        self._begin_round()
-
     def step(self, action: Any) -> None:
         """Note the action of ``agent_selection``, and play all if it is the last one's.
 
         ValueError for anything but an action, at the turn in which it was given, and nothing has changed.
         """
         agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            if action is not None:
-                raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
-            self._was_dead_step(action)
-            return
-        self.env.check_action(agent, action)
-        if self._to_come and not self._actions:
-            self._clear_rewards()
-        self._actions[agent] = action
-        if self._to_come:
-            self.agent_selection = self._to_come.pop(0)
-        else:
-            self._play()
-
-    def _begin_round(self) -> None:
-        """Let the first of the agents act that are still there."""
-        self._actions: dict[AgentID, Any] = {}
-        self._to_come = self.env.agents.copy()
-        if self._to_come:
-            self.agent_selection = self._to_come.pop(0)
-
-    def _play(self) -> None:
-        """Play the actions of all agents; those that have ended are to take their last turns first."""
-        steps = self.env.step(self._actions)
-        self._observations, self.rewards, self.terminations, self.truncations, self.infos = steps
-        self._cumulative_rewards = self.rewards.copy()
-        ended = sorted(self._observations.keys() - set(self.env.agents))
-        self.agents = self.env.agents + ended
-        self._begin_round()
-        self._deads_step_first()
-
-    def observe(self, agent: AgentID) -> Observation:
-        """Return what an agent saw as the round began."""
-        return self._observations[agent]
-
-    def state(self) -> npt.NDArray[np.float32]:
-        """Return the state of the TerritorialEnv."""
-        return self.env.state()
-
-    def render(self) -> Any:
-        """Return a picture of the game, or text, or show it."""
-        return self.env.render()
-
-    def close(self) -> None:
-        """Close the TerritorialEnv."""
-        self.env.close()
-
-    def __str__(self) -> str:
-        return str(self.env)
-
-    def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
-        """Return the mask of every agent that is to act as one flat array, that of both parts end to end."""
-        masks: dict[AgentID, npt.NDArray[np.int8]] = self.env.action_masks()
-        return masks
+        if not (self.terminations[agent] or self.truncations[agent]):
+            self.env.check_action(agent, action)
+        elif action is not None:
+            raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
+        super().step(action)
 
 
 @takes_keywords_of(EnvOptions, GameConfig)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.vector.utils import batch_space
 
 from territorial.typing import Arrays
 
@@ -17,8 +16,6 @@ KEYS = "observation", "observations"
 
 Observation = Arrays | npt.NDArray[Any]
 """What an agent sees: arrays by their keys, or the array itself where there is one only."""
-
-AnySpace = TypeVar("AnySpace", bound=spaces.Space[Any])
 
 
 def space_of(keys: Mapping[str, spaces.Space[Any]]) -> spaces.Space[Any]:
@@ -50,33 +47,10 @@ def from_zero_to(high: npt.NDArray[np.float32]) -> spaces.Box:
     return shortened(spaces.Box(np.zeros_like(high), high, dtype=np.float32))
 
 
-def batch_of(space: spaces.Space[Any], count: int) -> spaces.Space[Any]:
-    """Return the space of ``count`` observations or actions together, as Gymnasium's vectors have it."""
-    return shortened(batch_space(space, count))
-
-
-class MultiDiscrete(spaces.MultiDiscrete):
-    """Gymnasium's ``MultiDiscrete``, whose text is short for many numbers, too."""
-
-    def __repr__(self) -> str:
-        return f"MultiDiscrete({_range_of(self.nvec)}, {self.nvec.shape}, {self.dtype})"
-
-
-def shortened(space: AnySpace) -> AnySpace:
-    """Return ``space`` with a short text: bounds that differ are given as a range, not one by one."""
-    if isinstance(space, spaces.Box):
-        space.low_repr, space.high_repr = _range_of(space.low), _range_of(space.high)
-    elif isinstance(space, spaces.MultiDiscrete):
-        space.__class__ = MultiDiscrete  # type: ignore[assignment]  # as it is, generator included
-    for part in _parts(space):
-        shortened(part)
-    return space
-
-
-def _parts(space: spaces.Space[Any]) -> list[spaces.Space[Any]]:
-    if isinstance(space, spaces.Dict):
-        return list(space.spaces.values())
-    return list(space.spaces) if isinstance(space, spaces.Tuple) else []
+def shortened(box: spaces.Box) -> spaces.Box:
+    """Return ``box`` with a short text: bounds that differ are given as a range, not one by one."""
+    box.low_repr, box.high_repr = _range_of(box.low), _range_of(box.high)
+    return box
 
 
 def _range_of(numbers: npt.NDArray[Any]) -> str:

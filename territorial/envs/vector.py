@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.batch import ALL_GOOD, write_choices
-from territorial.actions.formats import CandidateFormat, KeptMasks
+from territorial.actions.formats import CandidateFormat
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
@@ -22,8 +22,8 @@ from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
-from territorial.envs.custom_rewards import Rewarding
-from territorial.envs.infos import agent_info, final_info, info_names
+from territorial.envs.custom_rewards import OwnRewards, reward_names
+from territorial.envs.infos import EngineViews, Played, agent_info, final_info, info_names, played_by
 from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
@@ -31,12 +31,9 @@ from territorial.envs.options import (
     config_of,
     options_in,
 )
-from territorial.envs.played import Played, played_by
 from territorial.envs.spaces import Observation, observation_of, space_of
-from territorial.envs.zero_copy import EngineViews
 from territorial.files.arrays import WritableArrays
 from territorial.game.state import SEATING, State
-from territorial.jit.block_copies import copy_of
 from territorial.observation.copies import Copies, copy_games
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, Drawers
@@ -195,17 +192,16 @@ class TerritorialVec(WritableArrays):
         self.single_action_space = self.format.space
         self.shared_keys = self._mode.shared
         """The keys of observations that are there once a game."""
-        self._rewarding = Rewarding(self.config.rewards, self.options.reward_fn)
-        self.reward_names = self._rewarding.names
+        self.reward_names = reward_names(self.config.rewards, self.options.reward_fn)
         """The names of the parts of rewards, in the order of ``Played.parts``."""
-        masks_told = ("action_mask",) if self.options.masks_info else ()
+        masks_told = ("action_mask",) if self.options.action_mask == "info" else ()
         self.info_names = (*info_names(self.config), *self.reward_names, *masks_told)
         """The keys of infos with an entry for every agent."""
         self._games = np.arange(self.num_envs)
-        self._kept_masks = KeptMasks(self.format, self.num_envs * self.num_agents, players)
+        num_rows = self.num_envs * self.num_agents if self.options.zero_copy else 0
+        self._mask_memory = np.empty((num_rows, self.format.width), np.int8)
         self._views: EngineViews | None = None
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
-        self._has_begun = False
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -244,7 +240,6 @@ class TerritorialVec(WritableArrays):
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
         """Do what ``reset`` does, and observe nothing."""
         self.game.reset(seed, seeds=seeds)
-        self._has_begun = True
         self._take_over(self._games)
 
     def write(self, rows: list[int], numbers: Ints) -> int:
@@ -261,7 +256,8 @@ class TerritorialVec(WritableArrays):
 
         ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
         """
-        listener = self._rewarding.listener(self.game)
+        function = self.options.reward_fn
+        listener = None if function is None else OwnRewards(function, self.game)
         results = self.game.step_unchecked(self.options.repeat, listener, copies)
         rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
         is_kept = self.options.agent_death == "keep"
@@ -300,9 +296,9 @@ class TerritorialVec(WritableArrays):
         seen = self.game.observations
         if not self.options.zero_copy:
             return self._look(self._games, self._mode.per_game(seen, self._terrain, copies=copies), seen)
-        if not self.options.masks_obs:
+        if self.options.action_mask != "obs":
             return self._engine_views().observation.copy()
-        return self._engine_views().observation | {"action_mask": self._all_masks()}
+        return self._engine_views().observation | {"action_mask": self._masks_in_place(seen)}
 
     def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
         """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
@@ -320,8 +316,8 @@ class TerritorialVec(WritableArrays):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
-        self._need_reset()
-        return copy_of(self._all_masks())
+        self.need_reset()
+        return self._masks(self._games, self.game.observations)
 
     def launches(self) -> Launches | None:
         """Return new arrays of what all seats launched in the last step; None without that option."""
@@ -403,7 +399,7 @@ class TerritorialVec(WritableArrays):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._terrain.flags.writeable = False
-        if self._has_begun:
+        if self.game.has_begun:
             self._all_agents = self._list_agents()
 
     def __repr__(self) -> str:
@@ -453,10 +449,8 @@ class TerritorialVec(WritableArrays):
         """Return ``shared`` with what each agent of ``games`` has to itself; ``seen``: of all games."""
         own = self._mode.per_agent(seen, *self._agents_of(games))
         shown = shared | {key: self._by_game(array) for key, array in own.items()}
-        if self.options.masks_obs:
-            is_now = games is self._games
-            masks = self.action_masks() if is_now else self._masks(games, seen)
-            shown["action_mask"] = masks.astype(self.options.mask_dtype, copy=False)
+        if self.options.action_mask == "obs":
+            shown["action_mask"] = self._masks(games, seen).astype(self.options.mask_dtype, copy=False)
         return observation_of(shown)
 
     def _engine_views(self) -> EngineViews:
@@ -468,12 +462,11 @@ class TerritorialVec(WritableArrays):
             self._views = EngineViews(self.game, shared | own, self.agent_seats)
         return self._views
 
-    def _all_masks(self) -> npt.NDArray[np.int8]:
-        """Return the masks of all agents as the games stand: memory that the next call overwrites."""
-        seen = self.game.observations
+    def _masks_in_place(self, seen: Observations) -> npt.NDArray[np.int8]:
+        """Return the masks of all agents in memory that the next call overwrites."""
         if isinstance(self.format, CandidateFormat):
             return self._masks(self._games, seen)
-        return self._by_game(self._kept_masks.update(seen.masks, *self._all_agents))
+        return self._by_game(self.format.masks(seen.masks, *self._all_agents, self._mask_memory))
 
     def _masks(self, games: npt.NDArray[np.intp], seen: Observations) -> npt.NDArray[np.int8]:
         return self._by_game(self.masks_of(seen, *self._agents_of(games)))
@@ -492,7 +485,7 @@ class TerritorialVec(WritableArrays):
         info: Info = told | {name: parts[:, i] for i, name in enumerate(self.reward_names)}
         info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
         info |= {} if launches is None else {"launches": launches}
-        return info | ({"action_mask": self.action_masks()} if self.options.masks_info else {})
+        return info | ({"action_mask": self.action_masks()} if self.options.action_mask == "info" else {})
 
     def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         return self._games.repeat(self.num_agents), self.agent_seats.ravel()
@@ -508,7 +501,7 @@ class TerritorialVec(WritableArrays):
 
     def _write_actions(self, actions: npt.ArrayLike) -> None:
         """Write what all agents do into ``game.actions``; eliminated agents and all other seats hold."""
-        self._need_reset()
+        self.need_reset()
         shape = (self.num_envs, self.num_agents, *self.format.shape)
         array = self.format.whole(np.asarray(actions), 2)
         if array.shape != shape:
@@ -539,8 +532,9 @@ class TerritorialVec(WritableArrays):
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
         return self.game.pair_observer.candidates(games, seats, self.options.pair_rows(self.config))
 
-    def _need_reset(self) -> None:
-        if not self._has_begun:
+    def need_reset(self) -> None:
+        """Raise RuntimeError if no game has begun."""
+        if not self.game.has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
 
 

@@ -14,8 +14,8 @@ except ImportError as error:
 from torch import Tensor, nn
 
 from territorial.config import GameConfig
-from territorial.decode.forms import pooled_shape
-from territorial.decode.layout import feature_names
+from territorial.decode.boards import pooled_shape
+from territorial.decode.features import feature_names
 from territorial.decode.torch import Decoder
 from territorial.integrations.sb3 import MaskableVecEnv
 from territorial.observation.layout import ObsLayout

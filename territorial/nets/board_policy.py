@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from territorial.config import GameConfig
 from territorial.config.validation import is_whole_number
 from territorial.constants import HOLD, NUM_FRACTIONS
-from territorial.decode import forms
-from territorial.decode.layout import feature_names
+from territorial.decode import boards
+from territorial.decode.features import feature_names
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
@@ -23,10 +23,10 @@ FORMS = ("owners", "onehot", "semantic", "pooled", "features")
 """What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""
 
 SHAPES: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
-    "owners": forms.owners_shape,
-    "onehot": forms.onehot_shape,
-    "semantic": forms.semantic_shape,
-    "pooled": partial(forms.pooled_shape, factor=8),
+    "owners": boards.owners_shape,
+    "onehot": boards.onehot_shape,
+    "semantic": boards.semantic_shape,
+    "pooled": partial(boards.pooled_shape, factor=8),
     "features": lambda layout: (0,),
 }
 """Of what trunks read, by form."""

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
-from territorial.decode.layout import scales
+from territorial.decode.features import scales
 from territorial.decode.recorded import check_recordable, is_recorded, is_transformed, is_whole
 from territorial.nets.encode_once_kernels import (
     fill_shares,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from territorial.config.validation import is_whole_number
-from territorial.decode.forms import onehot_shape
+from territorial.decode.boards import onehot_shape
 from territorial.decode.recorded import is_transformed
 from territorial.jit.decorators import kernel
 from territorial.observation.layout import ObsLayout

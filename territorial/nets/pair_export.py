@@ -32,11 +32,11 @@ from territorial.bots.network_file import (
 from territorial.bots.network_layers import make_network_scratch
 from territorial.config import GameConfig
 from territorial.config.validation import finite_number
-from territorial.constants import NUM_FRACTIONS
+from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import VecGame
 from territorial.nets.pair_network import PairNetwork
-from territorial.observation.pair_columns import NUM_CANDIDATES, OWN, PAIRS, UNIT, column
+from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
 from territorial.typing import Array
 
 THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")

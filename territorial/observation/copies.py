@@ -15,8 +15,6 @@ from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Buffers, Observations, planes_of
 
 WORD_BYTES = 8
-LARGE = 2**21
-"""Bytes of copies that are worth writing past the caches: more than the second cache of most processors."""
 BOARDS, PLAYERS, BORDERS, GLOBALS = range(4)
 """Entries of addresses, int64 (4,): where each array begins."""
 
@@ -28,11 +26,6 @@ class Copies(NamedTuple):
     players: npt.NDArray[np.float32]  # (E, P, columns)
     borders: npt.NDArray[np.float32]  # (E, columns, P+1, P+1)
     globals: npt.NDArray[np.float32]  # (E, columns)
-
-
-def are_large(layout: ObsLayout, num_games: int) -> bool:
-    """Return whether copies of so many games should be made within steps: smaller ones stay in the caches."""
-    return num_games * sum(layout.nbytes(name) for name in Copies._fields) >= LARGE
 
 
 def allocate_copies(buffers: Buffers, layout: ObsLayout) -> Copies:

@@ -7,7 +7,8 @@ else here changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import prod
 from typing import Any
@@ -92,7 +93,7 @@ TERRAIN = ("blocked", "water")
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a table, float32. ``scale`` makes a feature of about 0..1 of it: decode.layout."""
+    """One number of a table, float32. ``scale`` makes a feature of about 0..1 of it: decode.features."""
 
     name: str
     unit: str
@@ -172,6 +173,12 @@ def index(table: tuple[Column, ...], name: str) -> int:
         if column.name == name:
             return position
     raise KeyError(f"no column {name!r}; there are {', '.join(column.name for column in table)}")
+
+
+def positions(table: Sequence[Any]) -> Any:
+    """Return the position of each column of a table by its name, as a tuple that kernels can read."""
+    names = [column.name for column in table]
+    return namedtuple("Positions", names)(*range(len(names)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from territorial.constants import MAX_CANDIDATES as MAX_CANDIDATES
-from territorial.constants import NUM_ALLIES as NUM_ALLIES
-from territorial.constants import NUM_CANDIDATES as NUM_CANDIDATES
-
 UNIT = 4096
 """Every number is stored as a whole number of parts of this size: int16 / UNIT, exact in float32."""
 LOG_UNIT = 256

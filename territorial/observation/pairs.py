@@ -21,10 +21,11 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.legality import is_affordable, largest_need, may_donate, need_at_front
-from territorial.game.rules import attack_cost, opening_rate, rate_for_land, rate_over_cap
+from territorial.game.rules import attack_cost, opening_rate
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
+from territorial.observation.layout import positions
 from territorial.observation.pair_columns import (
     GAP,
     LARGEST_GAP,
@@ -33,11 +34,10 @@ from territorial.observation.pair_columns import (
     MOST,
     MOST_TROOPS,
     OWN,
-    PAIRS,
     UNIT,
-    column,
     pair_columns,
 )
+from territorial.observation.tables import rate_now
 
 LOG_BITS = LOG_UNIT.bit_length() - 1
 INTEREST_UNIT = 1000
@@ -76,69 +76,9 @@ def allocate_totals(num_players: int) -> PairTotals:
     )
 
 
-_LAND = column(OWN, "land")
-_CROWDING = column(OWN, "crowding")
-_LAND_SHARE = column(OWN, "land_share")
-_DENSITY = column(OWN, "density")
-_OVER_SOFT_CAP = column(OWN, "over_soft_cap")
-_TROOPS = column(OWN, "troops")
-_TIME = column(OWN, "time")
-_TIME_LEFT = column(OWN, "time_left")
-_OPENING = column(OWN, "opening")
-_INTEREST = column(OWN, "interest")
-_ALIVE_SHARE = column(OWN, "alive_share")
-_PLAYERS = column(OWN, "players")
-_NEUTRAL_SHARE = column(OWN, "neutral_share")
-_RANK_BY_LAND = column(OWN, "rank_by_land")
-_RANK_BY_TROOPS = column(OWN, "rank_by_troops")
-_PEAK_SHARE = column(OWN, "peak_share")
-_POOLS_OUT = column(OWN, "pools_out")
-_POOLS_IN = column(OWN, "pools_in")
-_LEADER_SHARE = column(OWN, "leader_share")
-_LEADER_LAND = column(OWN, "leader_land")
-_LEADER_DENSITY = column(OWN, "leader_density")
-_MEAN_DENSITY = column(OWN, "mean_density")
-_DENSITY_TO_MEAN = column(OWN, "density_to_mean")
-_NEIGHBOURS = column(OWN, "neighbours")
-_BORDER_NEUTRAL = column(OWN, "border_neutral")
-_BORDER = column(OWN, "border")
-_POOL_ON_NEUTRAL = column(OWN, "pool_on_neutral")
-_THINNEST = column(OWN, "thinnest_neighbour")
-_RICHEST = column(OWN, "richest_neighbour")
-_WAIT = column(OWN, "wait")
-_FORCE_TO_MEAN = column(OWN, "force_to_mean")
-_INCOME_PHASE = column(OWN, "income_phase")
-_FIRST = column(OWN, "first")
-_TOP = column(OWN, "top")
-_DECISION_STEP = column(OWN, "decision_step")
-
-_THERE = column(PAIRS, "there")
-_IS_NEUTRAL = column(PAIRS, "neutral")
-_LEGAL = column(PAIRS, "legal")
-_FRONT = column(PAIRS, "front")
-_BORDER_SHARE = column(PAIRS, "border_share")
-_NEED = column(PAIRS, "need")
-_POOL = column(PAIRS, "pool")
-_POOL_PER_CELL = column(PAIRS, "pool_per_cell")
-_ATTACK = column(PAIRS, "attack")
-_ITS_DENSITY = column(PAIRS, "density")
-_TROOPS_RATIO = column(PAIRS, "troops_ratio")
-_LAND_RATIO = column(PAIRS, "land_ratio")
-_DENSITY_RATIO = column(PAIRS, "density_ratio")
-_ATTACKED = column(PAIRS, "attacked")
-_SENT = column(PAIRS, "sent")
-_ITS_PEAK_SHARE = column(PAIRS, "peak_share")
-_ITS_LAND_SHARE = column(PAIRS, "land_share")
-_TO_LEADER = column(PAIRS, "to_leader")
-_ITS_BORDER_NEUTRAL = column(PAIRS, "border_neutral")
-_BORDER_OURS = column(PAIRS, "border_ours")
-_PRICE = column(PAIRS, "price")
-_KILL = column(PAIRS, "kill")
-_LOST = column(PAIRS, "lost")
-_TAKEN = column(PAIRS, "taken")
-_ITS_NEIGHBOURS = column(PAIRS, "neighbours")
-_FORCE = column(PAIRS, "force")
-_ALLY = column(pair_columns(teams=True), "ally")
+OF_OWN: Any = positions(OWN)
+OF_PAIR: Any = positions(pair_columns(teams=True))
+"""Where the columns are, by their names."""
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -209,14 +149,14 @@ def sum_up(game: Game, params: Params, totals: PairTotals) -> None:
             describe_player(game, params, leader, q, totals.players[q])
     now, own = game.clock[TICK], totals.own
     opening = params.early_interest_ticks
-    own[_TIME] = ratio(now, params.max_ticks)
-    own[_TIME_LEFT] = log_of(max(0, params.max_ticks - now))
-    own[_OPENING] = ratio(max(0, opening - now), opening)
-    own[_PLAYERS] = log_of(params.num_players)
-    own[_DECISION_STEP] = ratio(params.decision_every, STEP_UNIT)
-    own[_NEUTRAL_SHARE] = ratio(game.land[NEUTRAL], game.clock[NUM_LAND])
-    own[_INCOME_PHASE] = ratio(now % params.income_every, params.income_every)
-    own[_FIRST] = UNIT if now == 0 else 0
+    own[OF_OWN.time] = ratio(now, params.max_ticks)
+    own[OF_OWN.time_left] = log_of(max(0, params.max_ticks - now))
+    own[OF_OWN.opening] = ratio(max(0, opening - now), opening)
+    own[OF_OWN.players] = log_of(params.num_players)
+    own[OF_OWN.decision_step] = ratio(params.decision_every, STEP_UNIT)
+    own[OF_OWN.neutral_share] = ratio(game.land[NEUTRAL], game.clock[NUM_LAND])
+    own[OF_OWN.income_phase] = ratio(now % params.income_every, params.income_every)
+    own[OF_OWN.first] = UNIT if now == 0 else 0
     totals.game[OPENING_RATE] = opening_rate(now, params)
 
 
@@ -260,10 +200,10 @@ def sum_game(game: Game, params: Params, totals: PairTotals) -> int:
             if land > most_land or (land == most_land and troops > most_troops):
                 leader, most_land, most_troops = q, land, troops
     num_land, own = game.clock[NUM_LAND], totals.own
-    own[_ALIVE_SHARE] = ratio(alive, params.num_players)
-    own[_LEADER_SHARE] = ratio(max(0, most_land), num_land)
-    own[_LEADER_DENSITY] = ratio(max(0, most_troops), params.hard_cap * max(0, most_land))
-    own[_MEAN_DENSITY] = ratio(all_troops, params.hard_cap * all_land)
+    own[OF_OWN.alive_share] = ratio(alive, params.num_players)
+    own[OF_OWN.leader_share] = ratio(max(0, most_land), num_land)
+    own[OF_OWN.leader_density] = ratio(max(0, most_troops), params.hard_cap * max(0, most_land))
+    own[OF_OWN.mean_density] = ratio(all_troops, params.hard_cap * all_land)
     totals.game[ALIVE] = alive
     totals.game[LOG_LAND_OF_MAP] = log_of(num_land)
     totals.game[LOG_LEADER_LAND] = log_of(max(0, most_land))
@@ -330,9 +270,9 @@ def see_allies(game: Game, params: Params, totals: PairTotals, p: int, pairs: An
     count = find_allies(game, params, p, owners)
     for d in range(count):
         see_player(game, params, totals, p, owners[d], pairs[d])
-        pairs[d, _ALLY] = UNIT
-        pairs[d, _LEGAL] = UNIT if may_give(game, params, p, owners[d]) else 0
-        pairs[d, _NEED] = pairs[d, _PRICE] = 0
+        pairs[d, OF_PAIR.ally] = UNIT
+        pairs[d, OF_PAIR.legal] = UNIT if may_give(game, params, p, owners[d]) else 0
+        pairs[d, OF_PAIR.need] = pairs[d, OF_PAIR.price] = 0
     return count
 
 
@@ -374,44 +314,32 @@ def see_own(game: Game, params: Params, interest_rates: Any, totals: PairTotals,
     alive, log_land = totals.game[ALIVE], mine[LOG_LAND]
     ahead, richer = count_above(game, p)
     thinnest, richest = compare_neighbours(game, totals, p)
-    own[_LAND] = log_land
-    own[_CROWDING] = gap(log_of(land * params.num_players) - totals.game[LOG_LAND_OF_MAP])
-    own[_LAND_SHARE] = mine[LAND_SHARE]
-    own[_DENSITY] = mine[DENSITY]
-    own[_OVER_SOFT_CAP] = ratio(max(0, troops - params.soft_cap * land), params.hard_cap * land)
-    own[_TROOPS] = mine[LOG_TROOPS]
-    own[_INTEREST] = ratio(interest_now(game, params, interest_rates, totals, p), INTEREST_UNIT)
-    own[_RANK_BY_LAND] = ratio(ahead, alive)
-    own[_RANK_BY_TROOPS] = ratio(richer, alive)
-    own[_PEAK_SHARE] = mine[PEAK_SHARE]
-    own[_POOLS_OUT] = mine[SENT]
-    own[_POOLS_IN] = part(mine[IN], troops)
-    own[_LEADER_LAND] = gap(totals.game[LOG_LEADER_LAND] - log_land)
-    own[_DENSITY_TO_MEAN] = gap(mine[LOG_TROOPS] - log_land - totals.game[LOG_MEAN_DENSITY])
-    own[_NEIGHBOURS] = mine[NEIGHBOURS]
-    own[_BORDER_NEUTRAL] = mine[BORDER_NEUTRAL]
-    own[_BORDER] = gap(2 * log_of(mine[BORDER]) - log_land)
-    own[_POOL_ON_NEUTRAL] = part(min(game.pools[p, NEUTRAL], MOST_TROOPS), troops)
-    own[_THINNEST] = thinnest
-    own[_RICHEST] = part(richest, troops) if richest >= 0 else 0
+    own[OF_OWN.land] = log_land
+    own[OF_OWN.crowding] = gap(log_of(land * params.num_players) - totals.game[LOG_LAND_OF_MAP])
+    own[OF_OWN.land_share] = mine[LAND_SHARE]
+    own[OF_OWN.density] = mine[DENSITY]
+    own[OF_OWN.over_soft_cap] = ratio(max(0, troops - params.soft_cap * land), params.hard_cap * land)
+    own[OF_OWN.troops] = mine[LOG_TROOPS]
+    own[OF_OWN.interest] = ratio(
+        rate_now(game, params, interest_rates, totals.game[OPENING_RATE], p), INTEREST_UNIT
+    )
+    own[OF_OWN.rank_by_land] = ratio(ahead, alive)
+    own[OF_OWN.rank_by_troops] = ratio(richer, alive)
+    own[OF_OWN.peak_share] = mine[PEAK_SHARE]
+    own[OF_OWN.pools_out] = mine[SENT]
+    own[OF_OWN.pools_in] = part(mine[IN], troops)
+    own[OF_OWN.leader_land] = gap(totals.game[LOG_LEADER_LAND] - log_land)
+    own[OF_OWN.density_to_mean] = gap(mine[LOG_TROOPS] - log_land - totals.game[LOG_MEAN_DENSITY])
+    own[OF_OWN.neighbours] = mine[NEIGHBOURS]
+    own[OF_OWN.border_neutral] = mine[BORDER_NEUTRAL]
+    own[OF_OWN.border] = gap(2 * log_of(mine[BORDER]) - log_land)
+    own[OF_OWN.pool_on_neutral] = part(min(game.pools[p, NEUTRAL], MOST_TROOPS), troops)
+    own[OF_OWN.thinnest_neighbour] = thinnest
+    own[OF_OWN.richest_neighbour] = part(richest, troops) if richest >= 0 else 0
     wait = max(0, game.next_step[p] - game.clock[TICK])
-    own[_WAIT] = ratio(wait, params.launch_delay) if mine[OUT] > 0 else 0
-    own[_FORCE_TO_MEAN] = gap(mine[LOG_FORCE] - totals.game[LOG_MEAN_FORCE])
-    own[_TOP] = ratio(1, 1 + ahead)
-
-
-@njit
-def interest_now(game: Game, params: Params, interest_rates: Any, totals: PairTotals, p: int) -> int:
-    """Return the interest rate of ``p`` in basis points if it were paid now.
-
-    At twice the cap nothing is left of it, or nothing is taken away: no more troops need be looked at.
-    """
-    land, cap = game.land[p], params.soft_cap * game.land[p]
-    if land <= 0:
-        return 0
-    rate = rate_for_land(land, game.clock[NUM_LAND], params, interest_rates)
-    rate = max(rate, totals.game[OPENING_RATE])
-    return rate_over_cap(rate, min(game.troops[p], 2 * cap), cap, params.over_cap_slope)
+    own[OF_OWN.wait] = ratio(wait, params.launch_delay) if mine[OUT] > 0 else 0
+    own[OF_OWN.force_to_mean] = gap(mine[LOG_FORCE] - totals.game[LOG_MEAN_FORCE])
+    own[OF_OWN.top] = ratio(1, 1 + ahead)
 
 
 @njit
@@ -506,10 +434,10 @@ def see_neutral(game: Game, params: Params, totals: PairTotals, p: int, out: Any
     """Write the row of neutral land."""
     for i in range(len(out)):
         out[i] = 0
-    out[_IS_NEUTRAL] = UNIT
+    out[OF_PAIR.neutral] = UNIT
     see_front(game, params, totals, p, NEUTRAL, out)
     cost = params.neutral_cost * game.fronts[p, NEUTRAL]
-    out[_PRICE] = part(cost, min(game.troops[p], MOST_TROOPS))
+    out[OF_PAIR.price] = part(cost, min(game.troops[p], MOST_TROOPS))
 
 
 @njit
@@ -520,29 +448,29 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
     its_land, its_troops = game.land[q], min(game.troops[q], MOST_TROOPS)
     sent, attack = min(game.pools[p, q], MOST_TROOPS), min(game.pools[q, p], MOST_TROOPS)
     density = its[LOG_TROOPS] - its[LOG_LAND]
-    out[_IS_NEUTRAL] = 0
+    out[OF_PAIR.neutral] = 0
     see_front(game, params, totals, p, q, out)
-    out[_ATTACK] = part(attack, troops)
-    out[_ITS_DENSITY] = gap(density)
-    out[_TROOPS_RATIO] = gap(its[LOG_TROOPS] - mine[LOG_TROOPS])
-    out[_LAND_RATIO] = gap(its[LOG_LAND] - mine[LOG_LAND])
-    out[_DENSITY_RATIO] = gap(density - (mine[LOG_TROOPS] - mine[LOG_LAND]))
-    out[_ATTACKED] = part(its[IN] - sent, its_troops)
-    out[_SENT] = its[SENT]
-    out[_ITS_PEAK_SHARE] = its[PEAK_SHARE]
-    out[_ITS_LAND_SHARE] = its[LAND_SHARE]
-    out[_TO_LEADER] = its[TO_LEADER]
-    out[_ITS_BORDER_NEUTRAL] = its[BORDER_NEUTRAL]
-    out[_BORDER_OURS] = ratio(game.fronts[q, p], its[BORDER])
-    out[_PRICE] = part(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
+    out[OF_PAIR.attack] = part(attack, troops)
+    out[OF_PAIR.density] = gap(density)
+    out[OF_PAIR.troops_ratio] = gap(its[LOG_TROOPS] - mine[LOG_TROOPS])
+    out[OF_PAIR.land_ratio] = gap(its[LOG_LAND] - mine[LOG_LAND])
+    out[OF_PAIR.density_ratio] = gap(density - (mine[LOG_TROOPS] - mine[LOG_LAND]))
+    out[OF_PAIR.attacked] = part(its[IN] - sent, its_troops)
+    out[OF_PAIR.sent] = its[SENT]
+    out[OF_PAIR.peak_share] = its[PEAK_SHARE]
+    out[OF_PAIR.land_share] = its[LAND_SHARE]
+    out[OF_PAIR.to_leader] = its[TO_LEADER]
+    out[OF_PAIR.border_neutral] = its[BORDER_NEUTRAL]
+    out[OF_PAIR.border_ours] = ratio(game.fronts[q, p], its[BORDER])
+    out[OF_PAIR.price] = part(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
     kill = price_of_death(its_troops, its_land, game.peak[q], attack, params)
-    out[_KILL] = gap(log_of(kill) - mine[LOG_TROOPS])
-    out[_LOST] = part(game.taken[q, p], land)
-    out[_TAKEN] = part(game.taken[p, q], land)
-    out[_ITS_NEIGHBOURS] = its[NEIGHBOURS]
-    out[_FORCE] = gap(its[LOG_FORCE] - mine[LOG_FORCE])
-    if len(out) > _ALLY:
-        out[_ALLY] = 0
+    out[OF_PAIR.kill] = gap(log_of(kill) - mine[LOG_TROOPS])
+    out[OF_PAIR.lost] = part(game.taken[q, p], land)
+    out[OF_PAIR.taken] = part(game.taken[p, q], land)
+    out[OF_PAIR.neighbours] = its[NEIGHBOURS]
+    out[OF_PAIR.force] = gap(its[LOG_FORCE] - mine[LOG_FORCE])
+    if len(out) > OF_PAIR.ally:
+        out[OF_PAIR.ally] = 0
 
 
 @njit
@@ -551,10 +479,10 @@ def see_front(game: Game, params: Params, totals: PairTotals, p: int, target: in
     size, troops = game.fronts[p, target], min(game.troops[p], MOST_TROOPS)
     pool = min(game.pools[p, target], MOST_TROOPS)
     need, log_size = need_at_front(size, pool, params), log_of(size)
-    out[_THERE] = UNIT
-    out[_LEGAL] = UNIT if is_affordable(need, largest_need(troops, params)) else 0
-    out[_FRONT] = log_size
-    out[_BORDER_SHARE] = ratio(size, totals.players[p, BORDER])
-    out[_NEED] = part(need, troops)
-    out[_POOL] = part(pool, troops)
-    out[_POOL_PER_CELL] = gap(max(0, log_of(pool) - log_size))
+    out[OF_PAIR.there] = UNIT
+    out[OF_PAIR.legal] = UNIT if is_affordable(need, largest_need(troops, params)) else 0
+    out[OF_PAIR.front] = log_size
+    out[OF_PAIR.border_share] = ratio(size, totals.players[p, BORDER])
+    out[OF_PAIR.need] = part(need, troops)
+    out[OF_PAIR.pool] = part(pool, troops)
+    out[OF_PAIR.pool_per_cell] = gap(max(0, log_of(pool) - log_size))

@@ -29,15 +29,12 @@ from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, put_at
 from territorial.observation.layout import (
-    BORDERS,
     GLOBALS,
     LARGEST_NEED,
     NEW_GAME,
-    PLAYERS,
-    TABLES,
     ObsLayout,
     columns,
-    index,
+    positions,
 )
 from territorial.observation.packing import (
     ChangedCells,
@@ -114,42 +111,10 @@ def planes_of(boards: npt.NDArray[np.uint64], layout: ObsLayout) -> npt.NDArray[
     return boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
 
 
-_ALIVE = index(PLAYERS, "alive")
-_LAND = index(PLAYERS, "land")
-_TROOPS = index(PLAYERS, "troops")
-_LOG_LAND = index(PLAYERS, "log_land")
-_LOG_TROOPS = index(PLAYERS, "log_troops")
-_DENSITY = index(PLAYERS, "density")
-_FILL = index(PLAYERS, "fill")
-_INTEREST = index(PLAYERS, "interest")
-_LAND_SHARE = index(PLAYERS, "land_share")
-_TROOPS_SHARE = index(PLAYERS, "troops_share")
-_RANK = index(PLAYERS, "rank")
-_POOLS_OUT = index(PLAYERS, "pools_out")
-_POOLS_IN = index(PLAYERS, "pools_in")
-_LOG_POOLS_OUT = index(PLAYERS, "log_pools_out")
-_LOG_POOLS_IN = index(PLAYERS, "log_pools_in")
-_PEAK = index(PLAYERS, "peak")
-_PEAK_RATIO = index(PLAYERS, "peak_ratio")
-_TICKS_TO_STEP = index(PLAYERS, "ticks_to_step")
-_CADENCE = index(PLAYERS, "cadence")
-_ILLEGAL = index(PLAYERS, "illegal")
-_TEAM = index(columns("players", teams=True), "team")
-
-_FRONT = index(BORDERS, "front")
-_POOL = index(BORDERS, "pool")
-_LOG_FRONT = index(BORDERS, "log_front")
-_LOG_POOL = index(BORDERS, "log_pool")
-_TAKEN = index(BORDERS, "taken")
-_NEED = index(BORDERS, "need")
-_ALLY = index(columns("borders", teams=True), "ally")
-
-_TICK = index(GLOBALS, "tick")
-_TICKS_TO_INTEREST = index(GLOBALS, "ticks_to_interest")
-_TICKS_TO_INCOME = index(GLOBALS, "ticks_to_income")
-_NEUTRAL_SHARE = index(GLOBALS, "neutral_share")
-_OPENING = index(GLOBALS, "opening")
-_ALIVE_SHARE = index(GLOBALS, "alive_share")
+OF_PLAYER: Any = positions(columns("players", teams=True))
+OF_BORDER: Any = positions(columns("borders", teams=True))
+OF_GAME: Any = positions(GLOBALS)
+"""Where the columns of the tables are, by their names."""
 
 
 def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
@@ -177,8 +142,8 @@ def observe_anew(game: Game, params: Params, work: Work, buffers: Buffers, k: in
     if buffers.boards.shape[1] > 0:
         buffers.delta_count[k] = pack_board(game, params, frames_of(buffers, k))
     for p in range(1, len(game.alive)):
-        buffers.players[k, p - 1, _ALIVE] = 1  # no player is skipped
-    if buffers.players.shape[2] > _TEAM:
+        buffers.players[k, p - 1, OF_PLAYER.alive] = 1  # no player is skipped
+    if buffers.players.shape[2] > OF_PLAYER.team:
         observe_teams(game, buffers.players[k], buffers.borders[k])
     observe_tables(game, params, work, buffers, k)
 
@@ -229,7 +194,9 @@ def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: 
     """Write the tables and masks of ``game`` into entry ``k``."""
     observe_globals(game, params, buffers.globals[k])
     observe_borders(game, buffers.borders[k])
-    observe_launches(game, params, work, buffers.players[k], buffers.borders[k, _NEED], buffers.masks[k])
+    observe_launches(
+        game, params, work, buffers.players[k], buffers.borders[k, OF_BORDER.need], buffers.masks[k]
+    )
     observe_players(game, params, work, buffers.players[k])
 
 
@@ -238,9 +205,9 @@ def observe_teams(game: Game, players: Any, borders: Any) -> None:
     """Write who is in which team and whose ally, which stays the same all game long."""
     owners = len(game.team)
     for p in range(1, owners):
-        players[p - 1, _TEAM] = game.team[p]
+        players[p - 1, OF_PLAYER.team] = game.team[p]
         for t in range(1, owners):
-            write_border(borders, _ALLY, p * owners + t, are_allies_in(game, p, t))
+            write_border(borders, OF_BORDER.ally, p * owners + t, are_allies_in(game, p, t))
 
 
 @njit
@@ -250,12 +217,12 @@ def observe_globals(game: Game, params: Params, out: Any) -> None:
     living = 0
     for p in range(np.uint64(1), np.uint64(len(game.alive))):
         living += game.alive[p]
-    out[_TICK] = now
-    out[_TICKS_TO_INTEREST] = params.interest_every - 1 - now % params.interest_every
-    out[_TICKS_TO_INCOME] = params.income_every - 1 - now % params.income_every
-    out[_NEUTRAL_SHARE] = game.land[NEUTRAL] / game.clock[NUM_LAND]
-    out[_OPENING] = max(0.0, 1.0 - now / params.early_interest_ticks)
-    out[_ALIVE_SHARE] = living / params.num_players
+    out[OF_GAME.tick] = now
+    out[OF_GAME.ticks_to_interest] = params.interest_every - 1 - now % params.interest_every
+    out[OF_GAME.ticks_to_income] = params.income_every - 1 - now % params.income_every
+    out[OF_GAME.neutral_share] = game.land[NEUTRAL] / game.clock[NUM_LAND]
+    out[OF_GAME.opening] = max(0.0, 1.0 - now / params.early_interest_ticks)
+    out[OF_GAME.alive_share] = living / params.num_players
 
 
 @njit
@@ -271,12 +238,12 @@ def observe_borders(game: Game, out: Any) -> None:
             while targets != ZERO:
                 pair = p * owners + 64 * word + lowest_bit(targets)
                 size, pool = at(game.fronts, pair), at(game.pools, pair)
-                write_border(out, _FRONT, pair, size)
-                write_border(out, _LOG_FRONT, pair, log2_of(size))
-                write_border(out, _POOL, pair, pool)
-                write_border(out, _LOG_POOL, pair, log2_of(pool))
-                write_border(out, _TAKEN, pair, at(game.taken, pair))
-                write_border(out, _NEED, pair, 0)
+                write_border(out, OF_BORDER.front, pair, size)
+                write_border(out, OF_BORDER.log_front, pair, log2_of(size))
+                write_border(out, OF_BORDER.pool, pair, pool)
+                write_border(out, OF_BORDER.log_pool, pair, log2_of(pool))
+                write_border(out, OF_BORDER.taken, pair, at(game.taken, pair))
+                write_border(out, OF_BORDER.need, pair, 0)
                 targets &= targets - ONE
 
 
@@ -344,32 +311,34 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
     for p in range(np.uint64(1), np.uint64(len(game.troops))):
         total += game.troops[p]
     sum_pools(game, work.sums)
+    opening = opening_rate(game.clock[TICK], params)
     if has_allies(params):
         sum_teams(game, work.teams)
     for p in range(1, len(game.troops)):
         row = out[p - 1]
-        row[_ILLEGAL] = game.illegal[p]
+        row[OF_PLAYER.illegal] = game.illegal[p]
         if has_allies(params):  # that of a dead player changes until its team is out
-            row[_RANK] = place_now(game, params, work, p)
+            row[OF_PLAYER.rank] = place_now(game, params, work, p)
         if was_dead(game, p, out):
             continue
         land, troops = game.land[p], game.troops[p]
         pools_out, pools_in = work.sums[POOLS_OUT, p], work.sums[POOLS_IN, p]
-        row[_ALIVE], row[_LAND], row[_TROOPS] = game.alive[p], land, troops
-        row[_LOG_LAND], row[_LOG_TROOPS] = log2_of(land), log2_of(troops)
-        row[_DENSITY] = troops / max(1, land)
-        row[_FILL] = troops / max(1, params.soft_cap * land)
-        row[_INTEREST] = rate_now(game, params, work, p) * 100 / BASIS_POINTS
-        row[_LAND_SHARE] = land / game.clock[NUM_LAND]
-        row[_TROOPS_SHARE] = troops / max(1, total)
+        row[OF_PLAYER.alive], row[OF_PLAYER.land], row[OF_PLAYER.troops] = game.alive[p], land, troops
+        row[OF_PLAYER.log_land], row[OF_PLAYER.log_troops] = log2_of(land), log2_of(troops)
+        row[OF_PLAYER.density] = troops / max(1, land)
+        row[OF_PLAYER.fill] = troops / max(1, params.soft_cap * land)
+        rate = rate_now(game, params, work.interest_rate, opening, p)
+        row[OF_PLAYER.interest] = rate * 100 / BASIS_POINTS
+        row[OF_PLAYER.land_share] = land / game.clock[NUM_LAND]
+        row[OF_PLAYER.troops_share] = troops / max(1, total)
         if not has_allies(params):
-            row[_RANK] = place_now(game, params, work, p)
-        row[_POOLS_OUT], row[_POOLS_IN] = pools_out, pools_in
-        row[_LOG_POOLS_OUT], row[_LOG_POOLS_IN] = log2_of(pools_out), log2_of(pools_in)
-        row[_PEAK], row[_PEAK_RATIO] = game.peak[p], land / max(1, game.peak[p])
+            row[OF_PLAYER.rank] = place_now(game, params, work, p)
+        row[OF_PLAYER.pools_out], row[OF_PLAYER.pools_in] = pools_out, pools_in
+        row[OF_PLAYER.log_pools_out], row[OF_PLAYER.log_pools_in] = log2_of(pools_out), log2_of(pools_in)
+        row[OF_PLAYER.peak], row[OF_PLAYER.peak_ratio] = game.peak[p], land / max(1, game.peak[p])
         wait = max(0, game.next_step[p] - game.clock[TICK])
-        row[_TICKS_TO_STEP] = wait if has_pools(game, p) else 0
-        row[_CADENCE] = cadence(land, params)
+        row[OF_PLAYER.ticks_to_step] = wait if has_pools(game, p) else 0
+        row[OF_PLAYER.cadence] = cadence(land, params)
 
 
 @njit
@@ -385,7 +354,7 @@ def place_now(game: Game, params: Params, work: Work, p: int) -> float:
 @njit
 def was_dead(game: Game, p: int, players: Any) -> bool:
     """Return whether ``p`` was dead already when ``players`` was last written: nothing can have changed."""
-    return (game.alive[p] == 0) & (players[p - 1, _ALIVE] == 0)
+    return (game.alive[p] == 0) & (players[p - 1, OF_PLAYER.alive] == 0)
 
 
 @njit
@@ -404,14 +373,17 @@ def sum_pools(game: Game, sums: Any) -> None:
 
 
 @njit
-def rate_now(game: Game, params: Params, work: Work, p: int) -> int:
-    """Return the interest rate of ``p`` in basis points if it were paid now; 0 for eliminated players."""
-    land = game.land[p]
+def rate_now(game: Game, params: Params, interest_rates: Any, opening: int, p: int) -> int:
+    """Return the interest rate of ``p`` in basis points if it were paid now; 0 for eliminated players.
+
+    ``opening``: the rate of the opening. At twice the cap nothing is left of it, or nothing is taken away: no
+    more troops need be looked at.
+    """
+    land, cap = game.land[p], params.soft_cap * game.land[p]
     if game.alive[p] == 0 or land <= 0:
         return 0
-    rate = rate_for_land(land, game.clock[NUM_LAND], params, work.interest_rate)
-    rate = max(rate, opening_rate(game.clock[TICK], params))
-    return rate_over_cap(rate, game.troops[p], params.soft_cap * land, params.over_cap_slope)
+    rate = max(rate_for_land(land, game.clock[NUM_LAND], params, interest_rates), opening)
+    return rate_over_cap(rate, min(game.troops[p], 2 * cap), cap, params.over_cap_slope)
 
 
 @njit
@@ -419,13 +391,3 @@ def log2_of(amount: int) -> float:
     """Return log2(1 + amount), straight between powers of two: exact arithmetic, the same everywhere."""
     exponent = highest_bit(np.uint64(amount + 1))
     return exponent + ((amount + 1) * POWERS_OF_HALF[exponent] - 1.0)
-
-
-def column(tables: Observations, table: str, name: str) -> npt.NDArray[np.float32]:
-    """Return the column ``name`` of ``table`` (players, borders or globals) for all games, as a view."""
-    if table not in TABLES:
-        raise KeyError(f"no table {table!r}; there are {', '.join(TABLES)}")
-    has_teams = tables.players.shape[-1] > len(PLAYERS)
-    position = index(columns(table, teams=has_teams), name)
-    array: npt.NDArray[np.float32] = getattr(tables, table)
-    return array[:, position] if table == "borders" else array[..., position]

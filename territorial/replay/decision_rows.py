@@ -15,14 +15,14 @@ from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, target_of_owner
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
-from territorial.constants import FRACTION_UNIT, FRACTIONS, NUM_FRACTIONS
+from territorial.constants import FRACTION_UNIT, FRACTIONS, MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.step import FIRST_GUEST_CODE, StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
-from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES, PAIRS, column
+from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay.file_format import DivergedError, ReplayError
 from territorial.replay.replay import SUFFIX, Replay, seated
 from territorial.typing import Bools, Ints

@@ -100,7 +100,6 @@ def arguments(layout=SMALL, config=CONFIG, seed=0, num_games=3, num_entries=5):
         "pooled": (planes, seats, players, borders, games),
         "features": (players, borders, globals_, seats, games),
         "action_mask": (masks, seats, games),
-        "action_owners": (rng.integers(0, layout.num_players + 2, num_entries), seats),
     }
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import owner_of_target
 from territorial.decode import FeatureDecoder
+from territorial.decode.boards import density_thresholds, level_values
 from territorial.decode.numpy import Decoder
-from territorial.decode.tables import density_thresholds, level_values
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import (
     SMALL,
@@ -120,12 +120,6 @@ def test_codes_that_no_engine_writes_count_as_blocked():
 # ---- seats ---------------------------------------------------------------------------------------
 
 
-def test_action_owners_are_those_of_single_actions():
-    what, seats = (grid.ravel() for grid in np.meshgrid(np.arange(9), np.arange(1, 8)))
-    owners = Decoder(SMALL).action_owners(what, seats)
-    assert owners.tolist() == [owner_of_target(w, p, 7) for w, p in zip(what, seats, strict=True)]
-
-
 @pytest.mark.parametrize("shape", [(-1,), (-1, 1)], ids=["vector", "column"])
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8])
 def test_seats_and_games_may_be_columns_of_any_whole_numbers(shape, dtype):
@@ -203,9 +197,6 @@ PLAYERS, BORDERS = np.zeros((2, 7, 20), np.float32), np.zeros((2, 6, 8, 8), np.f
 GLOBALS, MASKS = np.zeros((2, 6), np.float32), np.zeros((2, 7, 2), np.uint8)
 READ_ONLY = np.zeros((2, 3, 18, 70), np.uint8)
 READ_ONLY.flags.writeable = False
-
-NEWER = replace(SMALL)
-object.__setattr__(NEWER, "version", 99)
 
 REFUSED = {
     "planes of another shape": (
@@ -363,16 +354,6 @@ REFUSED = {
         lambda d: Decoder(SMALL, CONFIG.replace(width=60)),
         ValueError,
         "width is 60 in the config and 70 in the layout",
-    ),
-    "another version": (
-        lambda d: Decoder(NEWER),
-        ValueError,
-        "the layout is of version 99; this release reads version 1",
-    ),
-    "an action too many": (
-        lambda d: d.action_owners([9], [1]),
-        ValueError,
-        "what has 9; it must have numbers from 0 to 8",
     ),
 }
 

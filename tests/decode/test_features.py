@@ -7,7 +7,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.decode import FeatureDecoder, feature_names, state_names
-from territorial.decode.layout import scale_of
+from territorial.decode.features import scale_of
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, index
 from territorial.observation.tables import Observations
 
@@ -61,15 +61,6 @@ def test_features_are_those_of_the_slow_decoder():
                 assert features[k, seat - 1].tolist() == slow
 
 
-def test_one_game_or_some_seats_are_cut_out_of_the_whole():
-    config = small()
-    *_, tables = positions(config, steps=20)
-    whole = FeatureDecoder(config)(tables.players, tables.borders, tables.globals)
-    some = FeatureDecoder(config, [4, 2])(tables.players[1], tables.borders[1], tables.globals[1])
-    assert whole.shape == (3, 5, FeatureDecoder(config).num_features)
-    assert (some == whole[1, [3, 1]]).all()
-
-
 def test_names_are_all_different_and_begin_with_the_agent_itself():
     names = feature_names(small())
     assert len(set(names)) == len(names) == FeatureDecoder(small()).num_features
@@ -118,8 +109,3 @@ def test_no_feature_leaves_its_bounds(changes):
         assert (features <= decoder.high).all()
     assert np.isfinite(decoder.high).all()
     assert (decoder.high > 0).all()
-
-
-def test_seats_that_do_not_exist_are_an_error():
-    with pytest.raises(ValueError, match="seats has 6; this game has the seats 1 to 5"):
-        FeatureDecoder(small(), [1, 6])

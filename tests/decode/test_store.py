@@ -1,7 +1,6 @@
 """FrameStore, against stacks that are kept whole."""
 
 import copy
-import importlib
 import pickle
 from dataclasses import replace
 
@@ -11,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.decode.blocks import cell_dtype, key_bytes
 from territorial.decode.numpy import Decoder
-from territorial.decode.store import FrameStore
+from territorial.decode.store import FrameStore, key_bytes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
 from tests.env.copies import WAYS
@@ -107,18 +105,15 @@ def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
     seed=st.integers(0, 2**32 - 1),
     key_every=st.integers(1, 9),
     capacity=st.none() | st.integers(1, 30),
-    steps_of_budget=st.none() | st.integers(1, 12),
     begins=st.sets(st.integers(1, 49), max_size=4),
     frames=st.integers(1, FRAMES),
     new=st.sampled_from([0.0, 0.05, 0.5]),
 )
 def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
-    seed, key_every, capacity, steps_of_budget, begins, frames, new
+    seed, key_every, capacity, begins, frames, new
 ):
     """With limits and steps left out, a stack is there if all its frames are, or its game's beginning is."""
-    least = FrameStore(SMALL, 2).num_games * (key_bytes(SMALL) + 14)
-    budget = None if steps_of_budget is None else least * steps_of_budget
-    store = FrameStore(SMALL, 2, key_every=key_every, capacity=capacity, budget=budget)
+    store = FrameStore(SMALL, 2, key_every=key_every, capacity=capacity)
     stream = Stream(SMALL, 2, seed, new=new)
     seen, known = [], []
     for t in range(50):
@@ -134,7 +129,6 @@ def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
         cut = t in begins or t == 0
         known.append([(t, True) if is_new[k] else (t, False) if cut else known[-1][k] for k in range(2)])
         assert store.end == t + 1
-        assert budget is None or store.nbytes <= budget
         assert capacity is None or len(store) <= capacity
     for t in range(store.first, store.end):
         for k in range(2):
@@ -145,56 +139,17 @@ def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
     assert (store.planes(games, times, frames) == np.array(seen)[times, games, :frames]).all()
 
 
-def test_a_capacity_keeps_exactly_so_many_steps_and_numbers_go_on():
-    store, seen = filled(SMALL, 2, 100, capacity=10, key_every=8)
-    assert (store.first, store.end, len(store)) == (90, 100, 10)
-    assert (store.planes([0, 1], [90, 99], 1) == seen[[90, 99], [0, 1], :1]).all()
-    with pytest.raises(
-        IndexError, match=r"times\[1\] is 89; the store has the times from 90 up to, but not including, 100"
-    ):
-        store.planes([0, 0], [99, 89])
-
-
-def test_a_budget_holds_at_every_step_and_is_made_use_of():
-    steps, num_games = 200, 3
-    whole, _ = filled(SMALL, num_games, steps, key_every=16, chances={"new": 0.0, "overflow": 0.0})
-    budget = whole.nbytes // 3
-    store = FrameStore(SMALL, num_games, key_every=16, budget=budget)
-    stream = Stream(SMALL, num_games, new=0.0, overflow=0.0)
-    for t in range(steps):
-        store.append(stream.step() if t else stream.reset())
-        assert store.nbytes <= budget
-    assert 0 < store.first < steps
-    assert len(store) >= steps / 3 - 2 * 16
-
-
-def test_the_bytes_are_those_of_all_arrays_and_the_least_budget_does():
+def test_the_bytes_are_those_of_all_arrays():
     store, _ = filled(SMALL, 3, 40, key_every=7, capacity=25)
     arrays = [
         value for block in store._blocks() for value in vars(block).values() if isinstance(value, np.ndarray)
     ]
     assert store.nbytes == sum(array.nbytes for array in arrays) + store._ages.nbytes
-    with pytest.raises(
-        ValueError, match=r"budget is 100 bytes; it must be at least \d+, for one step of 3 games"
-    ) as error:
-        FrameStore(SMALL, 3, budget=100)
-    least = int(str(error.value).split("least ")[1].split(",")[0])
-    with pytest.raises(ValueError, match=f"at least {least}"):
-        FrameStore(SMALL, 3, budget=least - 1)
-    store, seen = filled(SMALL, 3, 20, budget=least)
-    assert (len(store), store.nbytes) == (1, least)
-    assert (store.planes([0, 1, 2], [19] * 3, 1) == seen[19, :, :1]).all()
 
 
 def test_a_still_game_costs_its_key_frames_and_a_few_bytes_a_step():
     store, _ = filled(SMALL, 2, 128, key_every=64, chances=LAYOUTS["still"][1])
     assert store.nbytes <= 2 * (2 * key_bytes(SMALL) + 128 * 13 * 1.25 + 1)
-
-
-def test_cells_take_two_bytes_where_a_plane_has_no_more_bits_than_that_and_else_four():
-    assert cell_dtype(ObsLayout(height=256, width=256, num_players=32)) == np.uint16
-    assert cell_dtype(ObsLayout(height=256, width=255, num_players=32)) == np.uint16
-    assert cell_dtype(ObsLayout(height=257, width=255, num_players=32)) == np.uint32
 
 
 def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
@@ -265,7 +220,7 @@ def test_a_store_without_a_whole_stack_has_nothing_to_draw():
 
 @pytest.mark.parametrize("way", ["protocol 2", "deepcopy", "out of band, read-only"])
 def test_a_copy_goes_on_by_itself(way):
-    store = FrameStore(SMALL, 2, key_every=8, budget=100_000)
+    store = FrameStore(SMALL, 2, key_every=8, capacity=1000)
     stream = Stream(SMALL, 2)
     store.append(stream.reset())
     for _ in range(20):
@@ -304,7 +259,6 @@ def test_a_saved_store_has_no_room_to_spare():
         ({"num_games": 2.0}, TypeError, "num_games is 2.0"),
         ({"key_every": 0}, ValueError, "key_every is 0"),
         ({"capacity": True}, TypeError, "capacity is True"),
-        ({"budget": -1}, ValueError, "budget is -1"),
     ],
 )
 def test_a_store_that_cannot_be_says_why(options, error, message):
@@ -417,18 +371,6 @@ REFUSED = [
     (lambda s: s.planes(*ONE, 1.5), TypeError, "frames is 1.5; it must be"),
     (lambda s: s.sample(-1, RNG), ValueError, "n is -1; it must be a whole number of at least 0"),
     (lambda s: s.sample(1, 5), TypeError, r"rng is 5; it must be a numpy.random.Generator"),
-    (
-        lambda s: s.decode(*ONE, [1], decoder=Decoder(SMALL), form="planes"),
-        ValueError,
-        "form is 'planes'; it must be one of owners, onehot, semantic, pooled",
-    ),
-    (lambda s: s.decode(*ONE, [1], decoder=None), TypeError, r"decoder is .*; it must be a Decoder of"),
-    (lambda s: s.decode(*ONE, [1], decoder=SMALL), TypeError, r"decoder is .*; it must be a Decoder of"),
-    (
-        lambda s: s.decode(*ONE, [1], decoder=Decoder(replace(SMALL, width=20, frames=2)), form="owners"),
-        ValueError,
-        r"for ObsLayout\(.*width=20.*; it must be for .*width=21.*frames=2",
-    ),
 ]
 
 
@@ -442,62 +384,13 @@ def test_what_does_not_fit_a_store_is_refused(call, error, message):
 # ---- decoding --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["owners", "onehot"])
 @pytest.mark.parametrize("frames", [1, FRAMES])
-def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(form, frames):
+def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(frames):
     store, seen = filled(SMALL, 2, 30)
     decoder = Decoder(replace(SMALL, frames=frames))
     games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 0, 9]), np.array([3, 1, 5, 4])
-    expected = getattr(decoder, form)(seen[times, games, :frames], seats)
-    assert (store.decode(games, times, seats, decoder=decoder, form=form) == expected).all()
-
-
-@pytest.mark.parametrize("form", ["semantic", "pooled"])
-def test_forms_that_show_more_than_boards_take_the_tables_of_their_steps(form):
-    config = GameConfig(height=24, width=30, num_players=5)
-    game = VecGame(config, 2, seats=["metronome"] * 5, frames=FRAMES)
-    store, decoder, seen = FrameStore(game.layout, 2), Decoder(game.layout, config), []
-    observations = game.reset()
-    for _ in range(30):
-        store.append(observations)
-        seen.append(type(observations)(*(array.copy() for array in observations)))
-        observations = game.step()[0]
-    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 3, 9]), np.array([3, 1, 5, 4])
-    planes, players, borders = (
-        np.array([getattr(seen[t], name)[k] for k, t in zip(games, times, strict=True)])
-        for name in ("planes", "players", "borders")
-    )
-    expected = getattr(decoder, form)(planes, seats, players, borders, dtype=np.float16)
-    assert expected[:, -2:].any(axis=(0, 2, 3)).all()
-    where = {"games": games, "times": times, "seats": seats, "decoder": decoder, "form": form}
-    shown = store.decode(**where, players=players, borders=borders, dtype=np.float16)
-    assert np.array_equal(shown, expected)
-    for tables, missing in (({}, "players"), ({"players": players}, "borders")):
-        with pytest.raises(ValueError, match=f"form is '{form}', but {missing} is missing; pass players and"):
-            store.decode(**where, **tables)
-
-
-def test_options_go_on_to_the_decoder_and_planes_through_the_conversion():
-    store, seen = filled(SMALL, 2, 30)
-    room = np.empty((2, 6 * FRAMES, 16, 21), np.float16)
-    given = []
-
-    def convert(planes):
-        given.append(planes)
-        return planes[::-1]
-
-    options = {"decoder": Decoder(SMALL), "convert": convert, "dtype": np.float16, "out": room}
-    assert store.decode([0, 1], [9, 29], [3, 1], **options) is room
-    assert (given[0] == seen[[9, 29], [0, 1]]).all()
-    assert (room == Decoder(SMALL).onehot(seen[[29, 9], [1, 0]], [3, 1])).all()
-
-
-def test_the_decoder_for_torch_takes_what_torch_makes_of_the_planes():
-    torch = pytest.importorskip("torch")
-    decoder = importlib.import_module("territorial.decode.torch").Decoder(SMALL)
-    store, seen = filled(SMALL, 2, 30)
-    shown = store.decode([0, 1], [9, 29], torch.tensor([3, 1]), decoder=decoder, convert=torch.from_numpy)
-    assert (shown.numpy() == Decoder(SMALL).onehot(seen[[9, 29], [0, 1]], [3, 1])).all()
+    expected = decoder.onehot(seen[times, games, :frames], seats)
+    assert (decoder.onehot(store.planes(games, times, frames), seats) == expected).all()
 
 
 # ---- real games ------------------------------------------------------------------------------------

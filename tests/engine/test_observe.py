@@ -7,9 +7,8 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.constants import LARGEST_TROOPS, NEUTRAL
-from territorial.decode.layout import scale_of
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, index
-from territorial.observation.tables import column
+from territorial.decode.features import scale_of
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, columns, index
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
 from tests.twin import formulas
 
@@ -23,6 +22,12 @@ SETTINGS = {
 
 
 # ---- the oracle -----------------------------------------------------------------------------------
+
+
+def column(seen, table, name):
+    """Return a column of a table of observations."""
+    array = np.moveaxis(getattr(seen, table), 1 if table == "borders" else -1, 0)
+    return array[index(columns(table, teams=True), name)]
 
 
 def log2_straight(amount):
@@ -256,30 +261,14 @@ def test_the_largest_amounts_and_constants_that_are_allowed_do_not_overflow(tick
         assert game.state.troops[0, 1:].tolist() == expected
 
 
-def test_columns_are_views_found_by_name():
-    config = GameConfig(height=18, width=30, num_players=5, map="lakes")
-    tables = VecGame(config, 3, seed=3).reset()
-    assert (column(tables, "players", "land") == np.full((3, 5), 12)).all()
-    assert column(tables, "borders", "front").shape == (3, 6, 6)
-    assert column(tables, "globals", "alive_share").tolist() == [1, 1, 1]
-    assert np.shares_memory(column(tables, "players", "land"), tables.players)
-    for table, name, message in (
-        ("players", "gold", "no column 'gold'"),
-        ("players", "team", "no column 'team'"),
-        ("seats", "land", "no table 'seats'; there are players, borders, globals"),
-    ):
-        with pytest.raises(KeyError, match=message):
-            column(tables, table, name)
-
-
 def test_scaled_columns_stay_near_the_unit_interval():
     config = GameConfig(height=24, width=24, num_players=5, map="lakes")
     game = VecGame(config, 4, seed=3, seats=BOTS)
     tables, largest = game.reset(), {}
     for _ in range(150):
         game.step()
-        for table, columns in (("players", PLAYERS), ("borders", BORDERS), ("globals", GLOBALS)):
-            for entry in columns:
+        for table, columns_of_table in (("players", PLAYERS), ("borders", BORDERS), ("globals", GLOBALS)):
+            for entry in columns_of_table:
                 scaled = column(tables, table, entry.name) * scale_of(entry, config)
                 assert scaled.min() >= 0
                 largest[entry.name] = max(largest.get(entry.name, 0), float(scaled.max()))

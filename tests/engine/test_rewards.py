@@ -137,7 +137,11 @@ def test_weights_may_be_a_mapping_pairs_or_a_text(given, weights):
             ValueError,
             r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, ",
         ),
-        ({"land": "much"}, TypeError, "the weight of 'land' in rewards is 'much'; it must be a number from"),
+        (
+            {"land": "much"},
+            TypeError,
+            "the weight of 'land' in rewards is 'much'; it must be a finite number",
+        ),
         ({"land": float("nan")}, ValueError, "the weight of 'land' in rewards is nan"),
         ({"land": True}, TypeError, "the weight of 'land' in rewards is True"),
         ("land,land=2", ValueError, "rewards has the part 'land' twice"),

@@ -52,7 +52,7 @@ VALUES = {
     "end_when": ("game", "no_agents"),
     "max_cycles": ("never", "17"),
     "obs": ("packed", "zero_copy", "features", "pooled", "onehot"),
-    "action_mask": ("obs", "info", "both", "none"),
+    "action_mask": ("obs", "info", "none"),
     "action_format": ("discrete", "multi_discrete"),
     "reward_fn": ("no", "yes"),
     "seats": ("all", "some", "python", "per_game"),
@@ -67,22 +67,22 @@ disabled  keep   game      17    features  obs  multi_discrete yes per_game open
 disabled  keep   game      17    pooled    info multi_discrete no  per_game mixed reset_game
 disabled  keep   game      17    zero_copy obs  discrete       no  all      mixed nothing
 disabled  keep   no_agents 17    features  none multi_discrete no  python   mixed nothing
-disabled  keep   no_agents 17    onehot    both multi_discrete yes per_game named reset
+disabled  keep   no_agents 17    onehot    info multi_discrete yes per_game named reset
 disabled  keep   no_agents 17    zero_copy info multi_discrete yes all      fresh set_seats
-disabled  keep   no_agents never packed    both multi_discrete yes some     fresh reset
-disabled  remove game      17    onehot    both multi_discrete yes some     mixed clone
-disabled  remove game      17    packed    both discrete       no  some     open  set_seats
+disabled  keep   no_agents never packed    obs  multi_discrete yes some     fresh reset
+disabled  remove game      17    onehot    info multi_discrete yes some     mixed clone
+disabled  remove game      17    packed    obs  discrete       no  some     open  set_seats
 disabled  remove game      17    pooled    obs  multi_discrete yes python   open  pickle
-disabled  remove game      17    zero_copy both multi_discrete yes python   fresh restore_all
+disabled  remove game      17    zero_copy info multi_discrete yes python   fresh restore_all
 disabled  remove game      never pooled    none discrete       yes some     fresh restore
-disabled  remove no_agents 17    packed    both discrete       yes per_game open  nothing
+disabled  remove no_agents 17    packed    obs  discrete       yes per_game open  nothing
 disabled  remove no_agents 17    zero_copy obs  discrete       no  all      mixed restore
 disabled  remove no_agents never packed    obs  discrete       no  some     named reset_game
 next_step keep   game      17    zero_copy obs  multi_discrete yes per_game fresh clone
 next_step keep   game      never onehot    info discrete       yes some     fresh nothing
 next_step keep   game      never pooled    info discrete       no  python   named reset
 next_step keep   game      never zero_copy none multi_discrete yes python   named reset_game
-next_step keep   no_agents 17    features  both multi_discrete no  per_game named restore
+next_step keep   no_agents 17    features  info multi_discrete no  per_game named restore
 next_step keep   no_agents 17    packed    info discrete       no  python   mixed pickle
 next_step remove game      17    features  info discrete       no  all      named pickle
 next_step remove game      17    packed    info discrete       no  some     open  clone
@@ -93,22 +93,22 @@ same_step keep   game      17    packed    none multi_discrete yes per_game mixe
 same_step keep   game      never onehot    none multi_discrete yes python   named set_seats
 same_step keep   game      never pooled    none discrete       yes all      named restore_all
 same_step keep   game      never zero_copy none discrete       yes some     open  pickle
-same_step keep   no_agents 17    packed    both discrete       no  all      fresh reset_game
+same_step keep   no_agents 17    packed    obs  discrete       no  all      fresh reset_game
 same_step keep   no_agents never onehot    none multi_discrete yes per_game open  reset_game
 same_step keep   no_agents never packed    info discrete       no  python   open  restore
-same_step keep   no_agents never pooled    both discrete       no  python   open  clone
+same_step keep   no_agents never pooled    info discrete       no  python   open  clone
 same_step remove game      17    features  info discrete       yes some     named restore_all
 same_step remove game      17    pooled    obs  multi_discrete no  all      named nothing
 same_step remove game      never features  info discrete       no  per_game fresh set_seats
 same_step remove no_agents 17    features  obs  discrete       yes some     fresh reset_game
-same_step remove no_agents never onehot    both discrete       no  per_game fresh pickle
+same_step remove no_agents never onehot    obs  discrete       no  per_game fresh pickle
 same_step remove no_agents never zero_copy none discrete       no  all      mixed reset
 """
 
 PARALLEL = """
 keep   game      17    features  none multi_discrete no  python mixed pickle
 keep   game      17    packed    info multi_discrete yes python mixed pickle
-keep   game      never features  both multi_discrete no  all    fresh nothing
+keep   game      never features  info multi_discrete no  all    fresh nothing
 keep   game      never features  obs  discrete       yes python open  reset
 keep   game      never onehot    none multi_discrete yes python fresh reset
 keep   game      never packed    none multi_discrete yes all    fresh pickle
@@ -119,17 +119,17 @@ keep   no_agents 17    pooled    obs  multi_discrete yes all    open  reset
 keep   no_agents 17    zero_copy none multi_discrete yes some   mixed reset
 keep   no_agents never packed    obs  discrete       no  some   mixed nothing
 keep   no_agents never pooled    none multi_discrete no  python mixed clone
-keep   no_agents never zero_copy both multi_discrete no  python open  pickle
-remove game      17    onehot    both discrete       yes some   mixed clone
+keep   no_agents never zero_copy obs  multi_discrete no  python open  pickle
+remove game      17    onehot    info discrete       yes some   mixed clone
 remove game      17    packed    none discrete       yes python open  nothing
-remove game      17    pooled    both discrete       yes all    mixed pickle
+remove game      17    pooled    obs  discrete       yes all    mixed pickle
 remove game      17    zero_copy obs  discrete       yes some   fresh clone
 remove game      never features  info multi_discrete yes some   mixed reset
 remove game      never zero_copy info discrete       yes all    fresh nothing
 remove no_agents 17    features  info multi_discrete no  all    open  clone
 remove no_agents 17    onehot    none multi_discrete yes python fresh nothing
 remove no_agents 17    onehot    obs  multi_discrete yes some   open  pickle
-remove no_agents 17    packed    both discrete       yes python open  reset
+remove no_agents 17    packed    info discrete       yes python open  reset
 """
 
 
@@ -499,10 +499,6 @@ def standing_case(autoreset, end_when, steps=34):
     return recording
 
 
-ENDS = ("autoreset", "agent_death", "end_when", "max_cycles")
-"""The options that decide when games end: all of their values with one another are played."""
-
-
 END_REST = {
     "obs": "features",
     "action_mask": "obs",
@@ -512,12 +508,6 @@ END_REST = {
     "game": "open",
     "middle": "nothing",
 }
-
-
-def end_rows():
-    """Return a row for each way in which games may end."""
-    for values in itertools.product(*(VALUES[name] for name in ENDS)):
-        yield dict(zip(ENDS, values, strict=True)) | END_REST
 
 
 # ---- PettingZoo ------------------------------------------------------------------------------------
@@ -680,8 +670,6 @@ def cases():
         found[f"vector {' '.join(row.values())}"] = partial(vec_case, row)
     for autoreset, end_when in itertools.product(VALUES["autoreset"], VALUES["end_when"]):
         found[f"corner vector standing {autoreset} {end_when}"] = partial(standing_case, autoreset, end_when)
-    for row in end_rows():
-        found[f"ends {' '.join(row[name] for name in ENDS)}"] = partial(vec_case, row)
     for i, row in enumerate(parallel_rows()):
         found[f"parallel {' '.join(row.values())}"] = partial(parallel_case, row)
         if i % 2 == 0:

@@ -81,15 +81,13 @@ def test_spaces_say_what_they_are_in_a_few_hundred_characters(obs, action_format
     sizes = {"height": 32, "width": 32, "num_players": 30, "map": "open", "frames": 1}
     options = {"obs": obs, "action_format": action_format}
     env = territorial.parallel_env(**sizes, **options)
-    one, many = territorial.make_vec(2, **sizes, **options), SeatVectorEnv(60, **sizes, **options)
+    one = territorial.make_vec(2, **sizes, **options)
     shown = [env.observation_space("player_0"), env.action_space("player_0"), env.state_space]
-    shown += [one.single_observation_space, one.single_action_space, many.observation_space]
-    shown += [many.action_space, many.single_observation_space]
+    shown += [one.single_observation_space, one.single_action_space]
     for space in shown:
         for twin in (space, copy.deepcopy(space), pickle.loads(pickle.dumps(space))):
             assert len(repr(twin)) < 600, repr(twin)
             assert twin == space
-    assert many.action_space.contains(many.action_space.sample())
 
 
 FORMS = {

@@ -8,9 +8,9 @@ import pytest
 
 import territorial
 from territorial.bots import HOLD_ALL, PythonBot
+from territorial.envs import observation_modes
 from territorial.jit import block_copies
 from territorial.observation import copies
-from territorial.observation.layout import ObsLayout
 
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 """Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
@@ -19,7 +19,7 @@ SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 @pytest.fixture(autouse=True)
 def steps_make_copies(monkeypatch):
     """Small batches are copied within steps, as large ones are."""
-    monkeypatch.setattr(copies, "LARGE", 0)
+    monkeypatch.setattr(observation_modes, "LARGE", 0)
 
 
 class Waits(PythonBot):
@@ -125,6 +125,9 @@ def test_a_copy_past_the_caches_is_the_array(monkeypatch, size, starts_at):
 
 def test_large_batches_alone_are_copied_within_steps(monkeypatch):
     monkeypatch.undo()
-    assert copies.are_large(ObsLayout(height=256, width=256, num_players=32, frames=4), 64)
-    assert not copies.are_large(ObsLayout(height=256, width=256, num_players=32, frames=4), 1)
-    assert not copies.are_large(ObsLayout(height=64, width=64, num_players=4, frames=4), 16)
+    assert make_games(64)._mode.new_copies() is not None
+    assert make_games(1)._mode.new_copies() is None
+
+
+def make_games(count):
+    return territorial.make_vec(count, height=256, width=256, num_players=32)

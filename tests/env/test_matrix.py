@@ -1,7 +1,6 @@
-"""PettingZoo's own tests: here in modes of which nearly all pairs occur, in `make verify` in all modes."""
+"""PettingZoo's own tests, in modes that have every pair of options."""
 
 import functools
-import itertools
 import types
 
 import pytest
@@ -16,16 +15,32 @@ from pettingzoo.test import (
 )
 
 from territorial import env, parallel_env
-from territorial.envs.options import CHOICES
 
-SWITCHES = ("obs", "agent_death", "action_mask", "action_format")
-CYCLES = (None, 9)
-MATRIX = [
-    dict(zip((*SWITCHES, "max_cycles"), values, strict=True))
-    for values in itertools.product(*(CHOICES[name] for name in SWITCHES), CYCLES)
-    if values[0] == "pairs" or not values[3].startswith("pairs")
-]
-"""Formats of actions that name candidates go with all forms: test_vector.py has the others."""
+MODES = """
+packed   remove info multi_discrete       - -
+packed   keep   obs  discrete             9 teams
+packed   keep   none discrete             9 -
+features remove none multi_discrete       9 teams
+features keep   obs  discrete             9 -
+features keep   info discrete             - -
+pooled   remove obs  discrete             - -
+pooled   keep   info multi_discrete       9 teams
+pooled   keep   none discrete             - teams
+onehot   remove obs  multi_discrete       9 teams
+onehot   keep   info multi_discrete       - teams
+onehot   keep   none discrete             9 -
+pairs    remove obs  discrete             9 teams
+pairs    remove obs  pairs_multi_discrete 9 teams
+pairs    remove none pairs                - teams
+pairs    remove none pairs_multi_discrete - teams
+pairs    keep   obs  multi_discrete       - -
+pairs    keep   obs  pairs                9 -
+pairs    keep   info pairs                - -
+pairs    keep   info pairs_multi_discrete 9 -
+"""
+"""Rows of options; every pair of their values is in one of them. Formats of actions that name candidates go
+with all forms: test_vector.py has the others."""
+COLUMNS = ("obs", "agent_death", "action_mask", "action_format", "max_cycles", "teams")
 TEAMS = {"teams": 2, "team_deal": "turn", "rewards": {"land": 0.5, "team_land": 0.5, "placement": 1}}
 """One team of two agents, and one of a bot and an agent."""
 GAME = {
@@ -57,35 +72,28 @@ ON_TWO_MASKS = "Action mask is not a NumPy array"
 
 def known_warnings(modes):
     """Return what ``api_test`` says of ``modes``, and nothing but that."""
-    is_dict = modes["obs"] in ("packed", "pairs") or modes["action_mask"] in ("obs", "both")
+    is_dict = modes["obs"] in ("packed", "pairs") or modes["action_mask"] == "obs"
     four = {ON_FOUR_DIMENSIONS} if modes["obs"] == "packed" else set()
     two = {ON_TWO_PARTS} if modes["action_format"].endswith("multi_discrete") else set()
-    has_masks = modes["obs"] == "pairs" and modes["action_mask"] in ("obs", "both")
+    has_masks = modes["obs"] == "pairs" and modes["action_mask"] == "obs"
     masks = {ON_TWO_MASKS} if two and has_masks else set()
     return (ON_DICTS if is_dict else set()) | four | two | masks
 
 
-def name_of(modes):
-    return "-".join("teams" if name == "teams" else str(modes[name]) for name in modes if name not in UNNAMED)
+def modes_of(line):
+    """Return the options that a row of the table names."""
+    *switches, cycles, teams = line.split()
+    modes = dict(zip(COLUMNS, switches, strict=False)) | {
+        "max_cycles": None if cycles == "-" else int(cycles)
+    }
+    return modes | (TEAMS if teams == "teams" else {})
 
 
-ROWS = [modes | teams for modes in MATRIX for teams in ({}, TEAMS)]
-UNNAMED = ("team_deal", "rewards")
+LINES = MODES.strip().splitlines()
+in_all_modes = pytest.mark.parametrize("modes", [modes_of(line) for line in LINES], ids=LINES)
 
 
-def every(number):
-    """Return one row of so many as they are, and all others for `make verify`."""
-    rows = [
-        pytest.param(modes, marks=[] if i % number == 0 else pytest.mark.verify)
-        for i, modes in enumerate(ROWS)
-    ]
-    return pytest.mark.parametrize("modes", rows, ids=name_of)
-
-
-in_many_modes = every(19)  # a prime number, so that all values meet nearly all others
-
-
-@in_many_modes
+@in_all_modes
 def test_the_parallel_form_passes_without_a_warning(modes, warned):
     make = functools.partial(parallel_env, **GAME, **modes)
     tested = make()
@@ -95,7 +103,7 @@ def test_the_parallel_form_passes_without_a_warning(modes, warned):
     assert not warned
 
 
-@in_many_modes
+@in_all_modes
 def test_the_turn_by_turn_form_passes_with_the_known_warnings_only(modes, warned):
     make = functools.partial(env, **GAME, **modes)
     tested = make()
@@ -105,7 +113,7 @@ def test_the_turn_by_turn_form_passes_with_the_known_warnings_only(modes, warned
     assert {str(warning.message) for warning in warned} == known_warnings(modes)
 
 
-@in_many_modes
+@in_all_modes
 def test_states_and_cycles_pass_without_a_warning(modes, warned):
     state_test(env(**GAME, **modes), parallel_env(**GAME, **modes))
     others = {name: value for name, value in modes.items() if name != "max_cycles"}
@@ -115,7 +123,7 @@ def test_states_and_cycles_pass_without_a_warning(modes, warned):
     assert not warned
 
 
-@every(96)
+@pytest.mark.parametrize("modes", [modes_of(line) for line in LINES[::5]])
 def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, warned, monkeypatch):
     monkeypatch.setattr("territorial.render.games._has_display", lambda: False)  # nobody wants windows here
     render_test(functools.partial(env, **GAME, **modes))

@@ -3,56 +3,10 @@
 import numpy as np
 import pytest
 
-from territorial.constants import BLOCKED
-from territorial.decode.numpy import Decoder
 from territorial.envs.observation_modes import MODES
 from tests.env.support import fingerprint, play, small_env
 
 PLAYERS, SIDE = 4, 24
-
-
-def codes_of(env):
-    """Return the owner codes of the board, blocked cells as P + 1."""
-    owner = env.game.state.owner[0, 1:-1, 1:-1].astype(np.int64)
-    return np.where(owner == BLOCKED, PLAYERS + 1, owner)
-
-
-def ego_codes(codes, seat):
-    """Return owner codes as ``seat`` sees them: itself 1, then round the table."""
-    is_seat = (codes >= 1) & (codes <= PLAYERS)
-    return np.where(is_seat, (codes - seat) % PLAYERS + 1, codes)
-
-
-def stack_of(history, frames):
-    """Return the last boards, oldest first; before the first one there is the first one."""
-    return [history[max(0, len(history) - 1 - age)] for age in reversed(range(frames))]
-
-
-def seat_of(agent):
-    return int(agent.removeprefix("player_")) + 1
-
-
-def histories(env, seed):
-    """Play one episode; yield the observations and all boards so far of every step."""
-    first, _ = env.reset(seed=seed)
-    history = [codes_of(env)]
-    yield first, history
-    for _, observations, *_ in play(env, first, seed):
-        history.append(codes_of(env))
-        yield observations, history
-
-
-@pytest.mark.parametrize("frames", [1, 3])
-def test_packed_boards_decode_to_what_every_agent_saw(frames):
-    env = small_env(obs="packed", frames=frames, map="lakes")
-    decoder = Decoder(env.layout, env.config)
-    for observations, history in histories(env, 5):
-        expected = stack_of(history, frames)
-        for agent, observation in observations.items():
-            assert observation["seat"].tolist() == [seat_of(agent)]
-            owners = decoder.owners(observation["observation"][None], observation["seat"])
-            for shown, codes in zip(owners[0], expected, strict=True):
-                assert np.array_equal(shown, ego_codes(codes, seat_of(agent)))
 
 
 @pytest.mark.parametrize("obs", MODES)

@@ -18,6 +18,11 @@ STEPS = 12
 """More than the 8 of a game."""
 
 
+def land_twice(previous, state, info):
+    """Return a reward of a user's own, for every seat."""
+    return 2 * (state.land - previous.land)[:, 1:]
+
+
 def vec(**options):
     return territorial.make_vec(2, seats=SEATS, **GAME, **options)
 
@@ -28,7 +33,7 @@ MAKERS = {
     "make_vec": vec,
     "make_vec, zero_copy": lambda: vec(zero_copy=True),
     "make_vec, pairs": lambda: vec(obs="pairs", action_format="pairs"),
-    "make_vec, next_step": lambda: vec(autoreset="next_step", obs="features"),
+    "make_vec, next_step": lambda: vec(autoreset="next_step", obs="features", reward_fn=land_twice),
     "make_vec, pictures": lambda: vec(render_mode="rgb_array", obs="features"),
     "parallel_env": lambda: territorial.parallel_env(seats=SEATS, **GAME),
     "env": lambda: territorial.env(seats=SEATS, obs="features", **GAME),

@@ -4,66 +4,24 @@ import multiprocessing
 import os
 import subprocess
 import sys
+from functools import partial
 
-import gymnasium
-import numpy as np
 import pytest
-from pettingzoo.utils import aec_to_parallel
 
 import territorial
-from territorial import env
 from territorial.jit.decorators import JIT_ENABLED
-from tests.env.support import SMALL
+from tests.env.test_pickles import MAKERS, begin, go_on
 from tests.episodes import difference
-
-SEATS = ("agent", "metronome", "agent", "random")
-
-
-def land_twice(previous, state, info):
-    """Return a reward of a user's own, for every seat."""
-    return 2 * (state.land - previous.land)[:, 1:]
-
-
-GAME = SMALL | {"max_ticks": 900, "reward_fn": land_twice}
-INTERFACES = {
-    "parallel_env": lambda **options: territorial.parallel_env(seats=SEATS, **GAME, **options),
-    "turn by turn": lambda **options: env(seats=SEATS, **GAME, **options),
-    "make_vec": lambda **options: territorial.make_vec(3, seats=SEATS, **GAME, **options),
-    "one seat": lambda **options: gymnasium.make("territorial/Territorial-v0", **GAME, **options),
-    "vector": lambda **options: gymnasium.make_vec(
-        "territorial/Territorial-v0", num_envs=4, seats=SEATS, **GAME, **options
-    ),
-}
-
-
-def in_mid_game(make, **options):
-    """Return an environment some steps after its reset, in which all agents act at once."""
-    made = make(**options)
-    made = aec_to_parallel(made) if hasattr(made, "agent_iter") else made
-    made.reset(seed=5)
-    next_steps(made)
-    return made
-
-
-def next_steps(played):
-    """Return all that six more steps of holding show."""
-    shown = []
-    for _ in range(6):
-        if isinstance(played, territorial.TerritorialVec):
-            actions = np.zeros((3, 2), int)
-        elif isinstance(played, gymnasium.vector.VectorEnv):
-            actions = np.zeros(played.num_envs, int)
-        else:
-            actions = 0 if isinstance(played, gymnasium.Env) else dict.fromkeys(played.agents, 0)
-        shown.append(tuple(played.step(actions)))
-    return shown
 
 
 def test_workers_play_on_what_is_sent_to_them():
-    played = [in_mid_game(make, obs="features") for make in INTERFACES.values()]
+    played = [make() for name, make in MAKERS.items() if name != "make_vec, pictures"]
+    for one in played:
+        begin(one, seed=5)
+        go_on(one, 3)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        there = pool.map(next_steps, played)
-    assert difference(there, [next_steps(one) for one in played]) is None
+        there = pool.map(partial(go_on, steps=6), played)
+    assert difference(there, [go_on(one, 6) for one in played]) is None
 
 
 FORKED = """

@@ -1,7 +1,5 @@
 """The option ``repeat``: steps of every environment equal as many steps that hold after the first."""
 
-from itertools import product
-
 import gymnasium
 import numpy as np
 import pytest
@@ -50,10 +48,16 @@ def assert_equal(one, other, where=""):
 
 
 @pytest.mark.parametrize(
-    ("autoreset", "agent_death", "reward_fn"),
-    [*product(("same_step", "next_step", "disabled"), ("remove", "keep"), (None, troops_gained))],
+    ("autoreset", "agent_death", "reward_fn", "ends"),
+    [
+        ("same_step", "remove", None, {"max_cycles": 14}),
+        ("same_step", "keep", troops_gained, {"end_when": "no_agents"}),
+        ("next_step", "remove", troops_gained, {"max_cycles": 14}),
+        ("next_step", "keep", None, {"end_when": "no_agents"}),
+        ("disabled", "remove", troops_gained, {"end_when": "no_agents"}),
+        ("disabled", "keep", None, {"max_cycles": 14}),
+    ],
 )
-@pytest.mark.parametrize("ends", [{"max_cycles": 14}, {"end_when": "no_agents"}])
 def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
     autoreset, agent_death, reward_fn, ends
 ):

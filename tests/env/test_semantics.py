@@ -9,7 +9,6 @@ import pytest
 from territorial import GameConfig, TerritorialEnv, parallel_env
 from territorial.actions.encoding import ego_owners
 from territorial.constants import NUM_FRACTIONS
-from territorial.decode import FeatureDecoder
 from tests.env.support import (
     SMALL,
     fingerprint,
@@ -53,27 +52,6 @@ def test_environments_that_never_got_a_seed_differ():
 
 
 # ---- ends and rewards -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_every_agent_ends_exactly_once_and_leaves(seed):
-    env = small_env()
-    first, _ = env.reset(seed=seed)
-    ended, listed = [], env.possible_agents
-    for _, observations, rewards, terminated, truncated, infos in play(env, first, seed):
-        for results in (observations, rewards, terminated, truncated, infos):
-            assert list(results) == listed
-        assert all(type(flag) is bool for flag in (*terminated.values(), *truncated.values()))
-        assert all(type(reward) is float for reward in rewards.values())
-        assert not any(truncated.values())
-        ended += [agent for agent in listed if terminated[agent]]
-        assert env.agents == [agent for agent in listed if not terminated[agent]]
-        for agent in listed:
-            assert (infos[agent]["place"] > 0) == terminated[agent]
-            is_game_over = not env.agents
-            assert terminated[agent] == (infos[agent]["alive"] == 0 or is_game_over)
-        listed = env.agents
-    assert sorted(ended) == env.possible_agents
 
 
 def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
@@ -167,20 +145,6 @@ def test_actions_of_agents_that_have_left_are_ignored():
 # ---- what it hands out ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seats", [None, ("novice", "agent", "metronome", "agent")])
-def test_every_agent_sees_the_game_from_its_own_seat(seats):
-    env = small_env(seats=seats, obs="features")
-    first, _ = env.reset(seed=2)
-    decode = FeatureDecoder(env.config)
-    for _, observations, *_ in play(env, first, 2):
-        tables = env.game.observations
-        features = decode(tables.players[0], tables.borders[0], tables.globals[0])
-        for agent, observation in observations.items():
-            seat = int(agent.removeprefix("player_")) + 1
-            assert (observation["observation"] == features[seat - 1]).all()
-    assert env.feature_names == decode.names
-
-
 def test_all_agents_share_their_spaces_and_so_do_those_of_a_copy():
     env = small_env()
     env.action_space("player_0").seed(7)  # until then its generator does not exist
@@ -214,21 +178,6 @@ def test_bots_play_the_seats_that_are_theirs():
         *_, infos = env.step({"player_1": 0, "player_3": 0})
     assert [infos[agent]["land"] for agent in env.agents] == [12, 12]
     assert (env.game.state.land[0, [1, 3]] > 12).all()
-
-
-def test_a_picture_shows_board_and_standings():
-    env = small_env(render_mode="rgb_array")
-    with pytest.raises(RuntimeError, match=r"call reset\(\)"):
-        env.render()
-    env.reset(seed=0)
-    picture = env.render()
-    assert picture.dtype == np.uint8
-    assert picture.shape == (768, 768 + 384, 3)
-    env.step(HOLD_ALL | {"player_0": 10})
-    env.step(HOLD_ALL)
-    assert (env.render() != picture).any()
-    with pytest.raises(RuntimeError, match='render_mode="ansi" or "human" or "rgb_array"'):
-        small_env().render()
 
 
 def test_text_shows_board_and_standings():
@@ -287,7 +236,7 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
             "zero_copy is True and obs is 'features'; this option works only with obs = 'packed'",
         ),
         ({"agent_death": "stay"}, "agent_death is 'stay'; it must be one of remove, keep"),
-        ({"action_mask": True}, "action_mask is True; it must be one of obs, info, both, none"),
+        ({"action_mask": True}, "action_mask is True; it must be one of obs, info, none"),
         ({"action_format": "box"}, "action_format is 'box'; it must be one of discrete, multi_discrete"),
         ({"end_when": "never"}, "end_when is 'never'; it must be one of game, no_agents"),
         (

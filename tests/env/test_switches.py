@@ -1,61 +1,14 @@
 """The switches that trainers need: what happens to the dead, where masks are, in which format agents act."""
 
 import copy
-import itertools
 
-import numpy as np
 import pytest
 
 from territorial.envs.infos import INFO_NAMES
-from territorial.envs.options import CHOICES
 from tests.env.support import fingerprint, play, small_env
 
-SWITCHES = ("agent_death", "action_mask", "action_format")
-MATRIX = [
-    dict(zip(SWITCHES, values, strict=True))
-    for values in itertools.product(*(CHOICES[name] for name in SWITCHES))
-]
 WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
-
-
-def name_of(switches):
-    return "-".join(map(str, switches.values()))
-
-
-def legal_actions(tested, rng):
-    """Return a legal action for every agent, in the environment's own format, three in ten launches."""
-    actions = {}
-    for agent, mask in tested.action_masks().items():
-        holds = rng.random() < 0.7
-        if tested.vec.format.shape == ():
-            actions[agent] = 0 if holds else int(rng.choice(np.flatnonzero(mask)))
-        else:
-            what = 0 if holds else int(rng.choice(np.flatnonzero(mask[:-10])))
-            actions[agent] = np.array([what, rng.integers(10)])
-    return actions
-
-
-@pytest.mark.parametrize("switches", MATRIX[::3], ids=name_of)
-def test_masks_are_where_they_were_asked_for(switches):
-    tested = small_env(obs="features", **switches)
-    rng = np.random.default_rng(0)
-    observations, infos = tested.reset(seed=2)
-    where = switches["action_mask"]
-    for _ in range(25):
-        masks = tested.action_masks()
-        for agent in tested.agents:
-            assert isinstance(observations[agent], dict) == (where in ("obs", "both"))
-            assert ("action_mask" in infos[agent]) == (where in ("info", "both"))
-            assert tested.observation_space(agent).contains(observations[agent])
-            for told in (observations[agent], infos[agent]):
-                if isinstance(told, dict) and "action_mask" in told:
-                    shown = told["action_mask"]
-                    parts = shown if isinstance(shown, tuple) else (shown,)
-                    assert np.array_equal(np.concatenate(parts), masks[agent])
-                    assert tested.action_space(agent).contains(tested.action_space(agent).sample(shown))
-        observations, _, _, _, infos = tested.step(legal_actions(tested, rng))
-    assert all(info["illegal"] == 0 for info in infos.values())
 
 
 @pytest.mark.parametrize("bad", [3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None])

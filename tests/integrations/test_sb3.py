@@ -90,15 +90,6 @@ def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():
         board_policy(MaskableVecEnv(1, **SMALL))
 
 
-def test_boards_and_tables_are_a_dict_for_policies_of_many_inputs():
-    env = MaskableVecEnv(1, obs="packed", frames=1, **SMALL)
-    env.seed(3)
-    seen = env.reset()
-    assert env.observation_space.contains({key: array[0] for key, array in seen.items()})
-    assert seen["observation"].shape[0] == env.num_envs == 4
-    assert seen["seat"].ravel().tolist() == [1, 2, 3, 4]
-
-
 def test_the_last_observation_of_a_game_is_in_the_info():
     env = MaskableVecEnv(2, max_cycles=5, **SMALL)
     env.seed(1)

@@ -89,17 +89,3 @@ def test_the_tutorial_of_pettingzoo_with_stable_baselines3_runs_as_it_is_written
         env.step(None if termination or truncation else model.predict(obs, deterministic=True)[0])
     assert env.agents == []
     assert all(turns.values())
-
-
-def test_the_classic_tutorial_lays_games_side_by_side_for_gymnasium():
-    env = supersuit.black_death_v3(features(action_mask="none"))
-    env = supersuit.pettingzoo_env_to_vec_env_v1(env)
-    env = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0, base_class="gymnasium")
-    seen, _ = env.reset()
-    assert seen.shape == (8, *env.observation_space.shape[-1:])
-    ended = np.zeros(8, int)
-    for _ in range(130):
-        seen, rewards, ends, cuts, _ = env.step(np.zeros(8, int))
-        ended += ends | cuts
-    assert rewards.shape == (8,)
-    assert (ended == 2).all(), "games begin anew"

@@ -4,7 +4,7 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import BoardModule, configure
-from territorial.decode.layout import feature_names
+from territorial.decode.features import feature_names
 from territorial.league import Group, LeagueTable
 from tests.rllib.support import BigModule, SmallModule, env_config
 

@@ -3,8 +3,6 @@
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import sysconfig
 import warnings
 from dataclasses import replace
@@ -16,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.decode import kernels
+from territorial.decode import boards
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.decode.torch import Decoder, to_tensors
 from territorial.observation.layout import ObsLayout
@@ -25,7 +23,7 @@ from tests.decode.support import CONFIG, CONFIG_TEAMS, SMALL, SMALL_TEAMS, argum
 DEVICES = ["cpu"]
 DEVICES += ["cuda"] if torch.cuda.is_available() else []
 DEVICES += ["mps"] if torch.backends.mps.is_available() else []
-METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask", "action_owners")
+METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask")
 DTYPES = ["bfloat16", "float16", "float32", "uint8", "int8"]
 
 
@@ -115,7 +113,7 @@ def test_seats_and_games_may_be_columns_arrays_and_of_any_stride():
     """As a batch of observations has them; kernels are not compiled anew for what lies apart."""
     decoder = Decoder(SMALL, CONFIG)
     compiled = [
-        getattr(kernels, f"write_{name}") for name in ("owners", "onehot", "semantic", "pooled")
+        getattr(boards, f"{name}_kernel") for name in ("owners", "onehot", "semantic", "pooled")
     ]  # of all types that there are by now
     for name, arrays in arguments().items():
         expected = getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays)
@@ -146,8 +144,6 @@ def test_of_nobody_nothing_is_decoded(use_kernels):
     for name, arrays in arguments().items():
         expected = getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays)[:0]
         given_ = [[] if array.ndim == 1 else torch.from_numpy(array) for array in arrays]
-        if name == "action_owners":
-            given_[0] = torch.zeros(0, dtype=torch.int64)
         assert_same(getattr(decoder, name)(*given_), expected)
 
 
@@ -193,41 +189,6 @@ def test_the_default_compiler_gives_the_same_bits_of_several_methods_in_one_grap
     results = all_of_them(*(tensors(given_[name]) for name in names))
     for name, result in zip(names, results, strict=True):
         assert_same(result, getattr(right, name)(*given_[name]))
-
-
-INTERPRETED = """
-import numpy as np, torch
-from territorial.decode import triton
-from territorial.decode.numpy import Decoder
-from territorial.observation.layout import ObsLayout
-from tests.decode.support import SMALL, batch
-
-for layout in (SMALL, ObsLayout(height=16, width=65, num_players=250, frames=2)):
-    boards, planes, seats, games = batch(layout)
-    expected = torch.from_numpy(Decoder(layout).onehot(planes, seats, games))
-    for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.uint8, torch.int8):
-        out = torch.full(expected.shape, 77).to(dtype)
-        triton.write_onehot(layout, *map(torch.from_numpy, (planes, seats, games)), out)
-        assert torch.equal(out, expected.to(dtype)), (layout, dtype)
-print("same bits")
-"""
-
-
-def test_the_triton_kernel_gives_the_same_bits_in_its_interpreter():
-    pytest.importorskip("triton", reason="Triton is not installed")
-    environment = os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", INTERPRETED], env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert "same bits" in done.stdout, done.stderr
-
-
-@pytest.mark.skipif("cuda" not in DEVICES, reason="needs a GPU that Triton knows")
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_the_triton_kernel_gives_the_same_bits_on_a_gpu(dtype):
-    arrays, kind = arguments()["onehot"], getattr(torch, dtype)
-    seen = Decoder(SMALL, use_triton=True).onehot(*tensors(arrays, "cuda"), dtype=kind)
-    assert torch.equal(seen.cpu(), torch.from_numpy(NumpyDecoder(SMALL).onehot(*arrays)).to(kind))
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -314,11 +275,6 @@ REFUSED = {
         "out is a view; it must be a contiguous tensor",
     ),
     "chunks of nothing": (lambda d: d.owners(PLANES, [1, 1], chunk=0), ValueError, "chunk is 0; it must be"),
-    "an action too many": (
-        lambda d: d.action_owners(torch.tensor([9]), [1]),
-        ValueError,
-        "what has 9; it must have numbers from 0 to 8",
-    ),
 }
 
 
