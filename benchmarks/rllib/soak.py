@@ -68,7 +68,6 @@ def training_of(preset: str, iterations: int, runners: int) -> Training:
         decision_every=10,
         max_ticks=1000,
         agent_seats=8,
-        exploiter_seats=0,
         snapshot_seats=12,
         bot_seats=12,
         capacity=min(CAPACITY, iterations // 5),

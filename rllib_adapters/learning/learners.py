@@ -108,7 +108,7 @@ def _keep_fused(optimizer: torch.optim.Optimizer) -> None:
         optimizer.state[parameter] = {**moments, "step": step}
 
 
-# ---- learners --------------------------------------------------------------------------------------------
+# ---- bfloat16 --------------------------------------------------------------------------------------------
 
 
 def learn_in_bf16(name: str, module: Any) -> None:
@@ -133,6 +133,9 @@ def computes_bf16(device: torch.device) -> bool:
     if device.type == "cpu":
         return any(has for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
     return False
+
+
+# ---- learners --------------------------------------------------------------------------------------------
 
 
 class WholeStates:

@@ -201,11 +201,10 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
 def _about(training: Training) -> str:
     """Return what is played, in a line."""
     one, game = training, training.game()
-    learning = one.agent_seats + 2 * one.exploiter_seats
     decisions = -(-game.max_ticks // (game.decision_every * one.repeat))
     where = f"each of {one.env_runners} processes" if one.env_runners > 1 else "a process"
     return (
-        f"{one.height} x {one.width} cells, {one.num_players} seats: {learning} learn, "
+        f"{one.height} x {one.width} cells, {one.num_players} seats: {one.agent_seats} learn, "
         f"{one.snapshot_seats} are snapshots, {one.bot_seats} are bots"
         "; games of at most "
         f"{decisions:,} decisions, {one.num_games} side by side in {where}; an iteration is "

@@ -57,10 +57,7 @@ class Training:
     start: str = option(
         "", "file of weights that learners begin with, as `territorial clone` writes; for pairs alone"
     )
-    agent_seats: int = option(4, "seats of a game that learning agents control; those of the main agent", 1)
-    exploiter_seats: int = option(
-        0, "seats of the main exploiter, and as many of the league exploiter; 0: no exploiters", 0
-    )
+    agent_seats: int = option(4, "seats of a game that learning agents control", 1)
     snapshot_seats: int = option(4, "seats of snapshots; harder opponents are drawn more often", 0)
     bot_seats: int = option(4, "seats of bots; all bots are drawn equally often", 0)
     bot_names: str = option(",".join(BOTS), "bots, by name and separated by commas")
@@ -115,7 +112,7 @@ class Training:
     @property
     def num_players(self) -> int:
         """Seats of a game."""
-        return self.agent_seats + 2 * self.exploiter_seats + self.snapshot_seats + self.bot_seats
+        return self.agent_seats + self.snapshot_seats + self.bot_seats
 
     def game(self) -> GameConfig:
         """Return the config of the games."""
@@ -130,12 +127,18 @@ class Training:
 
     def league_config(self) -> LeagueConfig:
         """Return the rules of the league."""
+        gate = Gate(beats=self.beats, min_games=self.gate_games, max_steps=self.freeze_every)
+        parts = []
+        if self.snapshot_seats:
+            parts.append(Opponents(seats=self.snapshot_seats, strategy="pfsp", weighting="hard"))
+        if self.bot_seats:
+            parts.append(Opponents(seats=self.bot_seats, strategy="uniform", among=("bots",)))
+        main = Learner(name="main", seats=self.agent_seats, opponents=tuple(parts), gate=gate)
         names = tuple(name for name in self.bot_names.split(",") if name)
         return LeagueConfig(
             num_players=self.num_players,
-            learners=(self._main(), *self._exploiters()),
+            learners=(main,),
             bots=names,
-            games="shared" if self.exploiter_seats else "own",
             capacity=self.capacity,
             seed=self.seed,
         )
@@ -151,7 +154,7 @@ class Training:
             width=self.width,
             num_players=self.num_players,
             frames=FRAMES[self.network] or 1,
-            agent_seats=self.agent_seats + 2 * self.exploiter_seats,
+            agent_seats=self.agent_seats,
             bots=self.bot_seats,
             capacity=self.capacity,
             parameters=parameters,
@@ -186,37 +189,6 @@ class Training:
             return cls(**values)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None
-
-    def _gate(self, against: tuple[str, ...] = ("snapshots",)) -> Gate:
-        return Gate(beats=self.beats, against=against, min_games=self.gate_games, max_steps=self.freeze_every)
-
-    def _main(self) -> Learner:
-        parts = []
-        if self.snapshot_seats:
-            parts.append(Opponents(seats=self.snapshot_seats, strategy="pfsp", weighting="hard"))
-        if self.bot_seats:
-            parts.append(Opponents(seats=self.bot_seats, strategy="uniform", among=("bots",)))
-        return Learner(name="main", seats=self.agent_seats, opponents=tuple(parts), gate=self._gate())
-
-    def _exploiters(self) -> list[Learner]:
-        """Return those who look for weaknesses: they sit in the games of the main agent."""
-        if not self.exploiter_seats:
-            return []
-        of_main = Learner(
-            name="main_exploiter",
-            role="main_exploiter",
-            seats=self.exploiter_seats,
-            gate=self._gate(("mains",)),
-            reset_chance=1.0,
-        )
-        of_league = Learner(
-            name="league_exploiter",
-            role="league_exploiter",
-            seats=self.exploiter_seats,
-            gate=self._gate(),
-            reset_chance=0.25,
-        )
-        return [of_main, of_league]
 
 
 def check_new(folder: Path) -> None:

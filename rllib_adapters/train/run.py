@@ -25,7 +25,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
-from rllib_adapters.league.callback import START, keeper_of, league_in
+from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.evaluation import SharedStore, search_path
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
@@ -187,10 +187,8 @@ class Run:
 
     def _check_first(self, name: str) -> None:
         """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
-        learners = self.training.league_config().learners
         about = self.store.manifest(name).metadata
-        is_first = name in {f"{one.name}{end}" for one in learners for end in ("-0", START)}
-        if not is_first or about.get("step") != 0 or "run" not in about:
+        if name != "main-0" or about.get("step") != 0 or "run" not in about:
             raise ValueError(
                 f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and beginning again would "
                 f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"

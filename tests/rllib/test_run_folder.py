@@ -108,7 +108,7 @@ def test_a_run_that_cannot_be_built_leaves_nothing_in_the_way_of_another(tmp_pat
         Run(tmp_path, Training(seed=2))
 
 
-FIRST = {"main-0": {"run": "this", "step": 0}, "main-start": {"run": "this", "step": 0}}
+FIRST = {"main-0": {"run": "this", "step": 0}}
 
 
 def test_a_run_stopped_before_its_first_checkpoint_begins_again(tmp_path, nothing_is_built):
@@ -138,9 +138,7 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 def keeper(tmp_path):
     """A keeper of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
-    found = LeagueKeeper(
-        dataclasses.replace(Training(), exploiter_seats=0).league(), store_in(tmp_path, **names)
-    )
+    found = LeagueKeeper(Training().league(), store_in(tmp_path, **names))
     found.run = "mine"
     return found
 

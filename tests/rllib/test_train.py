@@ -258,14 +258,6 @@ def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_pre
     assert found == pytest.approx(ACTIVATIONS["pairs"], rel=0.1)
 
 
-def test_exploiters_sit_in_the_games_of_main():
-    training = dataclasses.replace(PRESETS["features"], exploiter_seats=1)
-    config = training.league_config()
-    assert [learner.role for learner in config.learners] == ["main", "main_exploiter", "league_exploiter"]
-    assert config.games == "shared"
-    assert training.num_players == 14
-
-
 def test_options_can_be_kept(tmp_path):
     training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, bf16=True)
     training.write(tmp_path / "run.json")
