@@ -39,19 +39,15 @@ class Bulletin:
         text: bytes
 
     def __init__(self) -> None:
-        self._note = Bulletin.Note(0, b"")
+        self.newest = Bulletin.Note(0, b"")
+        """The newest text; number 0 and an empty one before the first."""
         self._is_closed = False
         self._changed = threading.Condition()
-
-    @property
-    def newest(self) -> Bulletin.Note:
-        """The newest text; number 0 and an empty one before the first."""
-        return self._note
 
     def post(self, text: bytes) -> None:
         """Make ``text`` the newest."""
         with self._changed:
-            self._note = Bulletin.Note(self._note.number + 1, text)
+            self.newest = Bulletin.Note(self.newest.number + 1, text)
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -66,8 +62,8 @@ class Bulletin:
         None: there is none later than ``number``, and there will be none.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or self._note.number > number, seconds)
-            return None if self._is_closed and self._note.number <= number else self._note
+            self._changed.wait_for(lambda: self._is_closed or self.newest.number > number, seconds)
+            return None if self._is_closed and self.newest.number <= number else self.newest
 
 
 BOTS_PACE = 200
