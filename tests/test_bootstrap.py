@@ -48,6 +48,8 @@ def says(version, code=0):
 @pytest.mark.parametrize(
     ("unfit", "name", "code", "wanted"),
     [
+        ("first/python3.14", "cpython 3.14", 0, "first/python3.14"),  # where there is no other
+        ("first/python3.13", "cpython 3.13", 0, "running"),  # it comes first
         ("first/python3.13", "", 127, "first/python3.12"),  # a shim that exists and fails
         ("first/python3.12", "", 127, "second/python3.12"),
         ("first/python3.13", "cpython 3.13", 1, "first/python3.12"),  # it lacks venv
@@ -55,21 +57,12 @@ def says(version, code=0):
         ("first/python3.14", "cpython 3.14", 0, "first/python3.12"),  # it is the last choice
     ],
 )
-def test_the_python_that_fits_is_found(bootstrap, tmp_path, unfit, name, code, wanted):
+def test_the_python_that_fits_is_found(bootstrap, tmp_path, monkeypatch, unfit, name, code, wanted):
     program(tmp_path / unfit, says(name, code))
-    program(tmp_path / wanted, says("cpython 3.12"))
+    if wanted != unfit:
+        program(tmp_path / wanted, says("cpython 3.12"))
+    monkeypatch.setattr(bootstrap.sys, "executable", str(tmp_path / "running"))
     assert bootstrap.find_python(bootstrap.ROOT / ".venv") == str(tmp_path / wanted)
-
-
-def test_the_newest_is_taken_where_there_is_no_other(bootstrap, tmp_path):
-    newest = program(tmp_path / "first/python3.14", says("cpython 3.14"))
-    assert bootstrap.find_python(bootstrap.ROOT / ".venv") == newest
-
-
-def test_the_running_python_comes_first(bootstrap, tmp_path, monkeypatch):
-    program(tmp_path / "first/python3.13", says("cpython 3.13"))
-    monkeypatch.setattr(bootstrap.sys, "executable", program(tmp_path / "running", says("cpython 3.11")))
-    assert bootstrap.find_python(bootstrap.ROOT / ".venv") == str(tmp_path / "running")
 
 
 def test_without_any_the_message_says_what_is_needed_and_what_was_found(bootstrap, tmp_path, monkeypatch):
@@ -111,40 +104,28 @@ def install(bootstrap, monkeypatch):
     return install_extras
 
 
-def test_what_is_there_is_not_installed_again(install):
+def test_what_is_there_is_not_installed_again(bootstrap, install):
     assert install("") == ["venv", "project"]
     assert install("dev") == ["project[dev]"]
     assert install("dev,docs") == ["project[dev,docs]"]
     assert install("") == install("docs") == []
-
-
-@pytest.mark.parametrize("name", ["pyproject.toml", ".ci/constraints.txt"])
-def test_other_dependencies_are_installed_into_the_same_environment(bootstrap, install, name):
-    install("dev")
-    (bootstrap.ROOT / name).write_text("other\n")
-    assert install("") == ["project[dev]"]
-
-
-def test_an_interrupted_installation_begins_anew(install):
-    install("")
-    install.pip = lambda: signal.raise_signal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        install("dev")
-    install.pip = lambda: 0
+    for name in ("pyproject.toml", ".ci/constraints.txt"):
+        (bootstrap.ROOT / name).write_text("other\n")
+        assert install("") == ["project[dev,docs]"]
+    (bootstrap.ROOT / ".venv/bin/python").unlink()
     assert install("") == ["venv", "project"]
 
 
-def test_a_failed_download_leaves_what_was_there(install):
+def test_an_interrupted_installation_begins_anew_and_a_failed_download_leaves_what_was_there(install):
     install("")
     install.pip = lambda: 1
     with pytest.raises(SystemExit, match="pip failed"):
         install("dev")
     assert install("") == []
-
-
-def test_an_environment_without_its_python_is_made_anew(bootstrap, install):
-    install("")
-    (bootstrap.ROOT / ".venv/bin/python").unlink()
+    install.pip = lambda: signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        install("dev")
+    install.pip = lambda: 0
     assert install("") == ["venv", "project"]
 
 

@@ -49,13 +49,6 @@ def test_a_notebook_runs_as_a_program(name, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", NEEDED)
-def test_a_notebook_is_in_the_percent_format(name):
-    lines = (ROOT / f"notebooks/{name}.py").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# %% [markdown]"
-    assert "# %%" in lines
-
-
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_the_page_of_a_tutorial_has_a_replay_that_plays(name):
     assert [html for html in outputs(name, "text/html") if "<iframe" in html and "srcdoc=" in html]

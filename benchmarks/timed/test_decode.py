@@ -1,4 +1,4 @@
-"""The decoders against the clock: one-hot planes of 16 agents, and what one would write without them.
+"""The decoders against the clock: one-hot planes of 16 agents, and other forms of boards.
 
 Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the gigabytes a second
 that follow from the median.
@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pytest
 
 import territorial
-from territorial.actions.encoding import ego_owners
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import ObsLayout
 
@@ -62,21 +61,6 @@ def expected(batch):
     return decoder.onehot(batch.planes, batch.seats[PART], batch.games[PART], dtype=np.float16)
 
 
-def decode_naively(batch, out):
-    """Decode the usual way: bits, codes, ego codes, and one comparison a plane."""
-    owners = np.arange(LAYOUT.num_players + 2)
-    egos = np.argsort(np.pad(ego_owners(LAYOUT.num_players), ((0, 0), (0, 1)), constant_values=owners[-1]))
-    packed = np.bitwise_xor.accumulate(batch.planes[batch.games[PART]], axis=1)[:, ::-1]
-    codes = np.zeros((*packed.shape[:2], LAYOUT.height, LAYOUT.width), np.uint8)
-    for b in range(LAYOUT.num_planes):
-        codes |= np.unpackbits(packed[:, :, b], axis=-1, count=LAYOUT.width, bitorder="little") << b
-    for i, seat in enumerate(batch.seats[PART]):
-        ego = egos[seat - 1].astype(np.uint8)[codes[i]]
-        planes = out[i].reshape(LAYOUT.frames, -1, LAYOUT.height, LAYOUT.width)
-        for owner in range(planes.shape[1]):
-            planes[:, owner] = (ego == owner).astype(np.float16)
-
-
 def note_rate(benchmark, nbytes):
     """Put the bytes over the median time into the benchmark's extra_info, unless nothing is timed."""
     if benchmark.stats is not None:
@@ -89,11 +73,6 @@ def run(benchmark, decode, out, expected):
     benchmark.pedantic(decode, rounds=5)
     assert np.array_equal(out, expected)
     note_rate(benchmark, out.nbytes)
-
-
-@pytest.mark.benchmark(group="one-hot planes of 16 agents")
-def test_onehot_the_naive_way(benchmark, batch, out, expected):
-    run(benchmark, lambda: decode_naively(batch, out), out, expected)
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")

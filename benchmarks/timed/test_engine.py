@@ -4,10 +4,6 @@ Run once as tests in the ordinary way; `make bench` times them. `extra_info` hol
 follows from the median, with its goal where there is one.
 """
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
@@ -110,7 +106,7 @@ def play_twin(twin: ReferenceGame) -> ReferenceGame:
     return twin
 
 
-# ---- all fronts of a board, on bit planes and on bytes ---------------------------------------------
+# ---- all fronts of a board ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -128,27 +124,3 @@ def test_fronts_on_bit_planes(benchmark: BenchmarkFixture, crowded: territorial.
     sizes = benchmark(crowded.fronts, 0)[0]
     assert sizes.any()
     note_rate(benchmark, 1, "boards/s")
-
-
-@pytest.mark.benchmark(group="sizes of all fronts of a board")
-def test_fronts_on_bytes_with_numpy(benchmark: BenchmarkFixture, crowded: territorial.VecGame) -> None:
-    """The usual way: one mask a player on a board of bytes, moved by one in four directions."""
-    owner = crowded.state.owner[0]
-    sizes = benchmark(fronts_of_bytes, owner, CONFIG.num_players)
-    is_own = np.eye(len(sizes), dtype=np.bool_)
-    assert (sizes[~is_own] == crowded.fronts(0)[0][~is_own]).all()
-    note_rate(benchmark, 1, "boards/s")
-
-
-def fronts_of_bytes(owner: npt.NDArray[np.uint8], num_players: int) -> npt.NDArray[Any]:
-    """Return the sizes of the fronts of all players with all owners, (P+1, P+1)."""
-    sizes = np.zeros((num_players + 1, num_players + 1), np.int64)
-    for p in range(1, num_players + 1):
-        own = owner == p
-        reach = np.zeros_like(own)
-        reach[1:] |= own[:-1]
-        reach[:-1] |= own[1:]
-        reach[:, 1:] |= own[:, :-1]
-        reach[:, :-1] |= own[:, 1:]
-        sizes[p] = np.bincount(owner[reach], minlength=256)[: num_players + 1]
-    return sizes

@@ -29,12 +29,12 @@ def open_file(path: str | os.PathLike[str]) -> BufferedReader:
     return open(path, "rb")  # it is the caller's
 
 
-def whole_lines(file: BinaryIO, most: int, first: int = 1) -> Iterator[bytes]:
+def whole_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
     """Yield the lines of a file with their ends, up to a last one that is cut short.
 
-    ValueError for a line of more than ``most`` bytes, by its number; ``first`` is that of the next line.
+    ValueError for a line of more than ``most`` bytes, by its number.
     """
-    for number in count(first):
+    for number in count(1):
         line = file.readline(most + 1)
         if len(line) > most:
             raise ValueError(f"line {number} has more than {most:,} bytes, which is the limit")

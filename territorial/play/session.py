@@ -39,19 +39,15 @@ class Bulletin:
         text: bytes
 
     def __init__(self) -> None:
-        self._note = Bulletin.Note(0, b"")
+        self.newest = Bulletin.Note(0, b"")
+        """The newest text; number 0 and an empty one before the first."""
         self._is_closed = False
         self._changed = threading.Condition()
-
-    @property
-    def newest(self) -> Bulletin.Note:
-        """The newest text; number 0 and an empty one before the first."""
-        return self._note
 
     def post(self, text: bytes) -> None:
         """Make ``text`` the newest."""
         with self._changed:
-            self._note = Bulletin.Note(self._note.number + 1, text)
+            self.newest = Bulletin.Note(self.newest.number + 1, text)
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -66,14 +62,12 @@ class Bulletin:
         None: there is none later than ``number``, and there will be none.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or self._note.number > number, seconds)
-            return None if self._is_closed and self._note.number <= number else self._note
+            self._changed.wait_for(lambda: self._is_closed or self.newest.number > number, seconds)
+            return None if self._is_closed and self.newest.number <= number else self.newest
 
 
 BOTS_PACE = 200
 """Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
-MOST_WAITING = 32
-"""Commands that may wait for their answers; one more is refused."""
 NEVER = -1
 """The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
@@ -89,7 +83,7 @@ class RefusedError(Exception):
 
 
 class BusyError(RefusedError):
-    """Too many commands wait already, or the game takes too long."""
+    """The game takes too long."""
 
 
 class _Pending(NamedTuple):
@@ -157,7 +151,6 @@ class Session:
         self._writer = FilmWriter(header)
         self._frames = source.frames(game.config.decision_every)
         self._inbox = queue.SimpleQueue[_Pending | None]()
-        self._room = threading.Semaphore(MOST_WAITING)
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_shared = False  # as it was told last
         self._is_stopped = self._is_ended = self._is_paused = self._has_resigned = False
@@ -171,28 +164,18 @@ class Session:
     def submit(self, command: PlayerCommand) -> bytes:
         """Let the thread of the game do ``command``, and return the situation after that, as JSON.
 
-        Raises RefusedError, with the reason, for what cannot be done; BusyError where too much is asked for.
+        Raises RefusedError, with the reason, for what cannot be done; BusyError if the game takes too long.
         """
-        if not self._room.acquire(blocking=False):
-            raise BusyError(f"{MOST_WAITING} commands wait already")
-        try:
-            pending = _Pending(command, Future())
-            self._inbox.put(pending)
-            if self._is_ended and pending.answer.cancel():  # nobody takes it any more
-                raise RefusedError(ENDED)
-            return self._answer_to(pending)
-        finally:
-            self._room.release()
-
-    @staticmethod
-    def _answer_to(pending: _Pending) -> bytes:
-        """Wait for an answer; a command that has begun is carried out, so its answer is waited for longer."""
+        pending = _Pending(command, Future())
+        self._inbox.put(pending)
+        if self._is_ended and pending.answer.cancel():  # nobody takes it any more
+            raise RefusedError(ENDED)
         try:
             return pending.answer.result(ANSWER_SECONDS)
         except TimeoutError:
             if pending.answer.cancel():
                 raise BusyError(f"the game has not answered for {ANSWER_SECONDS} s") from None
-        return pending.answer.result()
+        return pending.answer.result()  # it has begun, so it is carried out, and its answer is waited for
 
     @contextmanager
     def page_open(self) -> Iterator[None]:

@@ -6,7 +6,6 @@ from territorial.render.colors import owner_colors, player_colors
 from territorial.render.games import (
     RENDER_FPS,
     RENDER_MODES,
-    Drawer,
     Drawers,
     Screen,
     draw_game,
@@ -19,7 +18,6 @@ from territorial.render.renderer import Renderer, beside, standings_panel
 __all__ = [
     "RENDER_FPS",
     "RENDER_MODES",
-    "Drawer",
     "Drawers",
     "Renderer",
     "Screen",

@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import Any, TextIO
 
 import numpy.typing as npt
 
@@ -190,26 +190,8 @@ RENDER_MODES = ("ansi", "human", "rgb_array")
 RENDER_FPS = 20
 """Pictures a second: of "human", and of recordings made by wrappers."""
 
-Drawn = TypeVar("Drawn", covariant=True)
-
-
-class Drawer(Protocol[Drawn]):
-    """What draws one game after its fashion: a ``Renderer``, a ``TextRenderer`` or a ``Screen``."""
-
-    def draw(
-        self,
-        owner: Owners,
-        land: npt.ArrayLike,
-        troops: npt.ArrayLike,
-        *,
-        tick: int | None = None,
-        terrain: Terrain = "water",
-        gifts: Ints | None = None,
-    ) -> Drawn:
-        """Return or show what the game looks like."""
-
-    def close(self) -> None:
-        """Close what was opened."""
+Drawer = Renderer | TextRenderer | Screen
+"""What draws one game after its fashion."""
 
 
 def make_drawer(
@@ -218,7 +200,7 @@ def make_drawer(
     names: Sequence[str],
     fps: float,
     teams: Sequence[int] | None = None,
-) -> Drawer[Image | str | None]:
+) -> Drawer:
     """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
     if render_mode == "human":
         return Screen(num_players, names=names, fps=fps, teams=teams)
@@ -234,7 +216,7 @@ class Drawers:
 
     def __init__(self, render_mode: str | None) -> None:
         self.render_mode = render_mode
-        self._of_game: dict[int, tuple[object, Drawer[Image | str | None]]] = {}
+        self._of_game: dict[int, tuple[object, Drawer]] = {}
 
     def draw(self, game: VecGame, k: int) -> Image | str | None:
         """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
@@ -248,7 +230,8 @@ class Drawers:
             self.close(k)
             drawer = make_drawer(self.render_mode, len(names), names, RENDER_FPS, teams)
             self._of_game[k] = (names, teams), drawer
-        return draw_game(self._of_game[k][1], game, k)
+        drawn: Image | str | None = draw_game(self._of_game[k][1], game, k)
+        return drawn
 
     def close(self, k: int | None = None) -> None:
         """Release what draws game ``k``, or any."""
@@ -256,7 +239,7 @@ class Drawers:
             self._of_game.pop(i)[1].close()
 
 
-def draw_game(drawer: Drawer[Drawn], game: VecGame, k: int = 0) -> Drawn:
+def draw_game(drawer: Drawer, game: VecGame, k: int = 0) -> Any:
     """Let ``drawer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]
@@ -288,4 +271,5 @@ def render_game(
         panel=panel,
         teams=teams_in(game, k),
     )
-    return draw_game(renderer, game, k)
+    picture: Image = draw_game(renderer, game, k)
+    return picture

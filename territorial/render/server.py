@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
@@ -17,9 +16,7 @@ from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-MOST_CLIENTS = 64
-"""Requests that are answered at a time; one more gets "503 Service Unavailable"."""
-MOST_CONNECTIONS = 2 * MOST_CLIENTS
+MOST_CONNECTIONS = 128
 """Connections, each with a thread of its own, at a time; one more is closed without an answer."""
 REQUEST_SECONDS = 10
 """In these the whole of a request must have come, however it is split."""
@@ -104,7 +101,6 @@ class PageServer(ThreadingMixIn, TCPServer):
     ) -> None:
         self.page, self.film, self.host = page, film, host
         self._connections = threading.Semaphore(MOST_CONNECTIONS)
-        self._clients = threading.Semaphore(MOST_CLIENTS)
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -130,16 +126,6 @@ class PageServer(ThreadingMixIn, TCPServer):
             return ip_address(name).is_loopback or not self.is_loopback
         except ValueError:
             return False
-
-    @contextmanager
-    def place(self) -> Iterator[bool]:
-        """Give whether there is room for one more client, who has it within the block."""
-        has_room = self._clients.acquire(blocking=False)
-        try:
-            yield has_room
-        finally:
-            if has_room:
-                self._clients.release()
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Return whether there may be one more connection: it takes that room, and a thread."""
@@ -253,15 +239,11 @@ class PageHandler(BaseHTTPRequestHandler):
         return is_own
 
     def send(self, name: str, served: Mapping[str, Callable[[], None]]) -> None:
-        """Send what ``served`` has under this name, if there is room for one more client."""
-        if name not in served:
+        """Send what ``served`` has under this name."""
+        if name in served:
+            served[name]()
+        else:
             self.send_error(HTTPStatus.NOT_FOUND)
-            return
-        with self.server.place() as has_room:
-            if has_room:
-                served[name]()
-            else:
-                self.send_error(HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_CLIENTS} watch already")
 
     def refuse_method(self, allowed: str = "GET, HEAD") -> None:
         """Say which methods there are."""

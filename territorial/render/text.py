@@ -133,12 +133,17 @@ def _ink(text: str, size: int, color: Color) -> _Ink:
     rows = np.flatnonzero(mask.any(axis=1))
     top, bottom = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
     covered = mask[top:bottom]
-    shades = np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
-    return _Ink(top, _BARE.take(covered, axis=0), shades.take(covered, axis=0))
+    return _Ink(top, _BARE.take(covered, axis=0), _shades(color).take(covered, axis=0))
 
 
 _BARE = np.repeat(np.arange(FULL, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)
 """What is left of the ground, by coverage, for each of three channels."""
+
+
+@lru_cache(maxsize=64)
+def _shades(color: Color) -> npt.NDArray[np.uint16]:
+    """Return how much of a colour is added, by coverage."""
+    return np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
 
 
 @lru_cache(maxsize=2**12)

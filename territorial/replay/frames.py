@@ -99,7 +99,8 @@ class Frame(NamedTuple):
 
 def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
     """Return game ``k`` of a batch as it stands, with the donations that ``gifts`` has; they are taken."""
-    state = game.state
+    state, pools = game.state, game.state.pools[k]
+    seats, targets = np.nonzero(pools)
     return Frame(
         tick=int(state.tick[k]),
         owner=state.owner[k, 1:-1, 1:-1].copy(),
@@ -107,15 +108,9 @@ def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
         troops=state.troops[k, 1:].copy(),
         alive=state.alive[k, 1:] != 0,
         death_tick=state.death_tick[k, 1:].astype(np.int64),
-        attacks=_attacks(state.pools[k]),
+        attacks=np.stack([seats, targets, pools[seats, targets]], axis=1).astype(np.int64),
         gifts=None if gifts is None else gifts.take(),
     )
-
-
-def _attacks(pools: Ints) -> Ints:
-    """Return the pools (P + 1, P + 1) that hold troops, as a frame has them."""
-    seats, targets = np.nonzero(pools)
-    return np.stack([seats, targets, pools[seats, targets]], axis=1).astype(np.int64)
 
 
 class LiveGame:

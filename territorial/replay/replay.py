@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -206,8 +206,8 @@ class Replay(ShownInNotebooks):
         for name in ("seats", "names"):
             object.__setattr__(self, name, checked_names(name, getattr(self, name), self.config.num_players))
         for name in ("library_version", "map_kind"):
-            if getattr(self, name) is not None and not _is_name(getattr(self, name)):
-                _refuse_name(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                _checked_name(name, getattr(self, name))
         if self.starting_troops is not None:
             checked = _checked_troops(self.starting_troops, self.config.num_players)
             object.__setattr__(self, "starting_troops", checked)
@@ -431,10 +431,7 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
     """Return ``names`` as a tuple; ValueError unless they are one short printable string per seat."""
     if not isinstance(names, (list, tuple)) or len(names) != num_players:
         raise ValueError(f"{what} must be {num_players} strings, one per seat")
-    for i, name in enumerate(names):
-        if not _is_name(name):
-            _refuse_name(f"{what}[{i}]", name)
-    return tuple(names)
+    return tuple(_checked_name(f"{what}[{i}]", name) for i, name in enumerate(names))
 
 
 def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...]:
@@ -447,12 +444,10 @@ def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...]:
     return tuple(whole_number(f"starting_troops[{i}]", one, 1, 1_000_000) for i, one in enumerate(listed))
 
 
-def _is_name(name: Any) -> bool:
-    """Return whether ``name`` is short and can be printed: no control characters for a terminal."""
-    return isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and name.isprintable()
-
-
-def _refuse_name(what: str, name: Any) -> NoReturn:
+def _checked_name(what: str, name: Any) -> str:
+    """Return ``name`` if it is short and can be printed: no control characters for a terminal."""
+    if isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and name.isprintable():
+        return name
     raise ValueError(
         f"{what} is {str(name)[:80]!r}; it must be a string of 1 to {LONGEST_NAME} printable characters"
     )

@@ -368,24 +368,31 @@ def test_to_resign_is_asked_once(play):
     soon(tab, "page.game.now.has_resigned && page.film.lastTick >= 30")  # bots play on
 
 
-def test_a_whole_game_by_keyboard_alone(play, replay_of):
-    tab, game = play(config=TWO, seats=("agent", "novice"))
+def play_out(tab, hold, attack):
+    """Play until the game or the player's part in it is over; return who was attacked."""
     targets = set()
-    tab.keyboard.press("7")
     while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
         owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
         if owner is None:
-            pass_tick(tab, lambda: tab.keyboard.press("h"))
-        elif owner == FREE:
-            pass_tick(tab, lambda: tab.keyboard.press("n"))
+            pass_tick(tab, hold)
         else:
-            for _ in range(40):
-                if tab.evaluate("document.activeElement.dataset.owner") == str(owner):
-                    break
-                tab.keyboard.press("Tab")
-            pass_tick(tab, lambda: tab.keyboard.press("Enter"))
-        targets.add(owner)
-    assert targets >= {2, FREE}
+            attack(owner)
+            targets.add(owner)
+    return targets
+
+
+def test_a_whole_game_by_keyboard_alone(play, replay_of):
+    tab, game = play(config=TWO, seats=("agent", "novice"))
+    tab.keyboard.press("7")
+
+    def attack(owner):
+        for _ in range(40 if owner else 0):
+            if tab.evaluate("document.activeElement.dataset.owner") == str(owner):
+                break
+            tab.keyboard.press("Tab")
+        pass_tick(tab, lambda: tab.keyboard.press("Enter" if owner else "n"))
+
+    assert play_out(tab, lambda: tab.keyboard.press("h"), attack) >= {2, FREE}
     soon(tab, "element('ending').open")
     told = now(game.session)
     assert text_of(tab, "#ending h2") == f"The end: place {told['place']:g} of 2"
@@ -410,19 +417,18 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
 
 def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
     tab, game = play(config=TWO, seats=("agent", "novice"), window=PHONE)
-    targets = set()
-    while not tab.evaluate("page.game.now.is_over || !page.game.now.is_alive"):
-        owner = next((owner for owner in (2, FREE) if is_legal(tab, owner)), None)
-        if owner is None:
-            pass_tick(tab, lambda: tab.touchscreen.tap(*middle_of_element(tab, "#hold")))
-            continue
+
+    def tap(selector):
+        return lambda: tab.touchscreen.tap(*middle_of_element(tab, selector))
+
+    def attack(owner):
         posts = len(game.posts)
         tab.touchscreen.tap(*spot_of(tab, owner))
         soon(tab, f"page.game.target === {owner}")
         assert len(game.posts) == posts  # chosen, and not yet sent
-        pass_tick(tab, lambda: tab.touchscreen.tap(*middle_of_element(tab, "#send")))
-        targets.add(owner)
-    assert targets >= {2, FREE}
+        pass_tick(tab, tap("#send"))
+
+    assert play_out(tab, tap("#hold"), attack) >= {2, FREE}
     soon(tab, "element('ending').open")
     tab.evaluate("page.speed = 0")  # so that it never plays to the end
     tab.touchscreen.tap(*middle_of_element(tab, "#ending button[value='again']"))

@@ -18,7 +18,6 @@ from territorial import GameConfig, LandMask, Replay, maps
 from territorial.cli.options import UsageError, write_json
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.record import GameRecord
-from territorial.files import atomic
 from territorial.files.atomic import draft_of, write_file
 from territorial.league import League, LeagueConfig, Learner
 from territorial.league.charts import draw_league
@@ -164,14 +163,6 @@ def test_two_threads_write_one_file_and_one_of_theirs_stays_whole(tmp_path):
     assert len(set(drafts)) == 2
     assert path.read_bytes() in (b"\1" * 10, b"\2" * 10)
     assert os.listdir(tmp_path) == [path.name]
-
-
-def test_drafts_of_one_thread_and_of_processes_differ(monkeypatch):
-    names = {atomic._draft_name("a.png"), atomic._draft_name("a.png")}
-    monkeypatch.setattr(os, "getpid", lambda: 1)
-    names.add(atomic._draft_name("a.png"))
-    assert len({name.rpartition("-")[2] for name in names}) == len(names) == 3
-    assert len({name.partition("-")[0] for name in names}) == 2
 
 
 def test_no_pattern_finds_a_draft_and_its_name_is_never_too_long(tmp_path):

@@ -56,6 +56,7 @@ def post(game, body=HOLD, name="act", path=None, **headers):
 
 def test_what_lies_under_the_token(game):
     assert game.server.url == f"http://{game.host}{game.path}"
+    assert len(game.server.token) == 22
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert status == 200
@@ -64,15 +65,6 @@ def test_what_lies_under_the_token(game):
     game.session.stop()
     with pytest.raises(http.client.IncompleteRead):  # the game was not over
         get(game, "film")
-
-
-def test_every_game_has_another_token(tmp_path):
-    tokens = set()
-    for _ in range(3):
-        with playing(tmp_path / "game.replay", has_page=False) as game:
-            tokens.add(game.server.token)
-    assert len(tokens) == 3
-    assert all(len(token) == 22 for token in tokens)
 
 
 def test_the_player_reads_the_newest_situation_line_by_line(game):
@@ -194,7 +186,7 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
         for thread in threads:
             thread.join()
         assert len(statuses) == 200
-        assert set(statuses) <= {200, 409, 503}
+        assert set(statuses) <= {200, 409}
         assert 200 in statuses
         while not now(game.session)["is_over"]:
             clock.pass_decisions(game.session)

@@ -1,7 +1,6 @@
 """A session: what it does with commands, when the game goes on, and what it leaves."""
 
 import json
-import threading
 
 import numpy as np
 import pytest
@@ -11,14 +10,13 @@ from territorial.bots import Network
 from territorial.constants import FRACTIONS
 from territorial.play import session as session_module
 from territorial.play.commands import PANELS, PlayerCommand
-from territorial.play.session import BusyError, RefusedError
+from territorial.play.session import RefusedError
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.play.sessions import (
     FREE,
     HOLD,
     NAMES,
-    SECONDS,
     SMALL,
     Clock,
     decide,
@@ -195,23 +193,6 @@ def test_a_game_that_waits_for_decisions_has_none_without_them(save, clock):
         session.submit(PlayerCommand("pace"))
         clock.pass_in_vain(session)
         assert now(session)["tick"] == 30
-
-
-def test_too_many_that_wait_are_refused(save, monkeypatch):
-    stuck = threading.Event()
-    policies = {2: lambda game: stuck.wait(SECONDS) and (0, 0)}
-    with session_of(save, seats=TWO_AGENTS, policies=policies) as session:
-        session.submit(HOLD)  # the policy of P2 now holds the thread of the game up
-        monkeypatch.setattr(session_module, "ANSWER_SECONDS", 0.01)
-        for _ in range(session_module.MOST_WAITING + 1):  # each of which makes room for the next
-            with pytest.raises(BusyError, match=r"the game has not answered for 0\.01 s"):
-                session.submit(HOLD)
-        for _ in range(session_module.MOST_WAITING):
-            assert session._room.acquire(blocking=False)
-        with pytest.raises(BusyError, match="32 commands wait already"):
-            session.submit(HOLD)
-        stuck.set()
-        wait_for(lambda: now(session)["tick"] >= 10)
 
 
 # ---- the end ---------------------------------------------------------------------------------------

@@ -37,14 +37,14 @@ class Shelf:
         return [replay for game, replay in self.replays if game == k]
 
 
-def play_random_game(rng, max_steps):
+def play_random_game(rng):
     """Play a random game with random actions, for a while or to its end; return it and its replay."""
     config, seats = random_setting(rng)
     game = VecGame(config, 1, int(rng.integers(2**63)), seats=seats, autoreset="disabled", observe=False)
     recorder = Recorder(game, checkpoint_every=int(rng.integers(1, 300)))
     game.reset()
     share = rng.random()
-    for _ in range(int(rng.integers(1, max_steps))):
+    for _ in range(int(rng.integers(1, 120))):
         game.step(random_actions(game, rng, share))
         if game.state.over[0]:
             break
@@ -71,17 +71,11 @@ def check(game, replay, k=0):
 def test_random_games_of_random_sizes_are_recorded_and_verified():
     launches = []
     for seed in range(40):
-        game, replay = play_random_game(np.random.default_rng(seed), max_steps=120)
+        game, replay = play_random_game(np.random.default_rng(seed))
         check(game, replay)
         launches.append(len(replay.launches))
     assert np.median(launches) > 10
     assert sum(launches) > 800
-
-
-@pytest.mark.verify
-def test_2000_longer_random_games_are_recorded_and_verified():
-    for seed in range(2000):
-        check(*play_random_game(np.random.default_rng([seed, 1]), max_steps=400))
 
 
 def test_every_launch_is_recorded_those_that_are_not_legal_too():
