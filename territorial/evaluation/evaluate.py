@@ -137,6 +137,7 @@ def evaluate(
 
     Raises:
         ValueError: for what cannot be evaluated; as ResultsError, for a file of something else.
+        BlockingIOError: if another process plays games into ``out``; the message says which.
         StoppedError: if a policy fails while it plays; its ``result`` and ``out`` have the games before that.
 
     Example:

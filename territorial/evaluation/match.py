@@ -72,6 +72,7 @@ def match(
     Raises:
         ValueError: for players, games or a config that cannot be; as ResultsError, for a file of something
             else.
+        BlockingIOError: if another process plays games into ``out``; the message says which.
         StoppedError: if a player fails while it plays; its ``result`` is the Ranking of the games before.
 
     Example:
