@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig
 from territorial.config import make_params
-from territorial.game.amounts import amount_sent, fraction_for, tax_on, wanted_of
+from territorial.game.formulas import amount_sent, fraction_for, tax_on, wanted_of
 from territorial.jit.decorators import kernel
 from tests.twin.formulas import launch_tax, wanted_amount
 

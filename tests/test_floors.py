@@ -15,8 +15,8 @@ from numba.core import event
 
 import territorial
 from territorial.decode.store import FrameStore
-from territorial.engine.compiled_calls import CompiledCalls
 from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.thread_pool import Crew
 
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -69,8 +69,8 @@ def floor(request):
 
 def test_a_step_of_all_games_is_one_call_of_compiled_code(floor, monkeypatch):
     step, *_ = floor
-    calls, step_games = [], CompiledCalls.step_games
-    monkeypatch.setattr(CompiledCalls, "step_games", lambda own: (calls.append(own), step_games(own)))
+    calls, share_again = [], Crew.share_again
+    monkeypatch.setattr(Crew, "share_again", lambda *call: (calls.append(call), share_again(*call)))
     step()
     assert len(calls) == 1
 

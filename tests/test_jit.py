@@ -66,11 +66,11 @@ def test_the_cache_lies_where_numba_is_told(tmp_path, monkeypatch):
 COPY_BYTES = """
 import sys
 import numpy as np
-from territorial.jit import block_copies
+from territorial.jit import lines
 
-zeros = np.zeros(block_copies.LARGE, np.uint8)
-assert not block_copies.copy_of(zeros).any()
-print(sum(block_copies.stream_bytes.stats.cache_misses.values()), block_copies.__file__)
+zeros = np.zeros(lines.LARGE, np.uint8)
+assert not lines.copy_of(zeros).any()
+print(sum(lines.stream_bytes.stats.cache_misses.values()), lines.__file__)
 """
 
 
@@ -559,7 +559,7 @@ def ordinary(n):
     return sums(n)
 
 print(sums(6), ordinary(6), plus_one(1), half(7), twice_the_root(16.0))
-from territorial.jit import inner_code
+from territorial.jit import decorators
 assert bool(inner_code.INNER_OPTIONS) == (sys.argv[2] == "tested")
 """
 INNER_FUNCTIONS = """

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig
 from territorial.config import make_params
-from territorial.game.legality import is_legal, largest_need, need_for
+from territorial.game.formulas import is_legal, largest_need, need_for
 from territorial.jit.decorators import kernel
 from tests.twin.formulas import launch_need
 

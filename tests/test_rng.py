@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from territorial.game.rng import draw, draw_below, mix
+from territorial.game.formulas import draw, draw_below, mix
 from tests.twin import rng as slow
 
 WORDS = st.integers(0, 2**64 - 1)

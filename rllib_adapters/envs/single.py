@@ -17,10 +17,9 @@ from rllib_adapters.envs.frozen_networks import FrozenNetworks
 from rllib_adapters.envs.outcomes import Outcomes
 from rllib_adapters.envs.spaces import encode_name, frozen_space
 from territorial.bots import Network, PythonBot
-from territorial.engine.compiling import compile_steps
-from territorial.engine.last_launches import Launches
+from territorial.engine.recording import Launches
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player
 from territorial.typing import Ints
 

@@ -12,7 +12,7 @@ from rllib_adapters.envs.agent_names import frozen_name
 from rllib_adapters.envs.batch import BatchStep
 from rllib_adapters.envs.roster import Roster
 from rllib_adapters.sampling.rollout import GameEpisode
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 
 LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""

@@ -31,7 +31,6 @@ def run(parsed: argparse.Namespace) -> int:
     result = {
         "seconds": seconds,
         "was_compiled": files == files_before,
-        "compile_s": warmup.compile_seconds(),
         "compiles": JIT_ENABLED,
         "cache_dir": str(CACHE_DIR),
         "cache_files": files,

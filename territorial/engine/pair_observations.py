@@ -13,7 +13,7 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
-from territorial.game.legality import is_affordable, largest_need, need_at_front
+from territorial.game.formulas import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import entry_for, kernel, njit

@@ -38,6 +38,8 @@ Seat = str | CustomBot
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
 
+FIRST_GUEST_CODE = len(SEAT_NAMES)
+"""The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 FIRST_CUSTOM_CODE = 1 << 16
 """The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.engine.last_launches import Launches
+from territorial.engine.recording import Launches
 from territorial.engine.step import StepResults
 from territorial.envs.infos import pick
 from territorial.envs.spaces import Observation

@@ -16,8 +16,8 @@ from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, one_of, suggests_keywords
 from territorial.constants import AGENT_CODE
-from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates
+from territorial.engine.recording import Launches
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
@@ -36,7 +36,7 @@ from territorial.envs.spaces import Observation, observation_of, space_of
 from territorial.envs.zero_copy import EngineViews
 from territorial.files.unpickling import WritableArrays
 from territorial.game.state import SEATING, State
-from territorial.jit.block_copies import copy_of
+from territorial.jit.lines import copy_of
 from territorial.observation.copies import Copies, copy_games
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, Drawers

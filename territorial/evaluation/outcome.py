@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 from territorial.evaluation.teams import Teams
 
 

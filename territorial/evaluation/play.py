@@ -14,8 +14,7 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.config import GameConfig
-from territorial.engine.compiling import compile_steps
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.game_loop import GameLoop
 from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Player, sendable

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
+from territorial.jit.lines import aligned_zeros
 from territorial.jit.simd import (
     EIGHT,
     at,

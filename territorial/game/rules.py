@@ -22,14 +22,32 @@ import numpy as np
 
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import NEUTRAL, STREAM_ORDER
-from territorial.game.amounts import amount_sent, tax_on, wanted_of
 from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
-from territorial.game.change_log import note_changes
+from territorial.game.formulas import (
+    amount_sent,
+    draw,
+    is_legal,
+    largest_need,
+    may_donate,
+    need_for,
+    sort_by_key,
+    tax_on,
+    wanted_of,
+)
 from territorial.game.fronts import Attack, follow_death, mark, take_front
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK, LaunchList
-from territorial.game.legality import is_legal, largest_need, may_donate, need_for
-from territorial.game.rng import draw, sort_by_key
-from territorial.game.scratch import GIVEN, LAND_OF_TEAM, LIVING, SHOWN, Work
+from territorial.game.scratch import (
+    GIVEN,
+    LAND_OF_TEAM,
+    LAUNCH_FRACTION,
+    LAUNCH_SEAT,
+    LAUNCH_TARGET,
+    LAUNCH_TICK,
+    LIVING,
+    SHOWN,
+    LaunchList,
+    Work,
+    note_changes,
+)
 from territorial.game.state import (
     CANCELLED,
     CAPPED,

@@ -12,8 +12,7 @@ import numpy as np
 from territorial.config import GameConfig, Params, team_table
 from territorial.config.teams import RANDOM
 from territorial.constants import NEUTRAL, STREAM_TEAM_DEAL
-from territorial.game.legality import are_allies
-from territorial.game.rng import draw, sort_by_key
+from territorial.game.formulas import are_allies, draw, sort_by_key
 from territorial.game.scratch import LAND_OF_TEAM, LIVING, OUT, TROOPS_OF_TEAM, Work
 from territorial.game.state import Game
 from territorial.jit.decorators import ONE, ZERO, kernel, njit

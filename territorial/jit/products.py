@@ -1,4 +1,6 @@
-"""Sixteen sums at a time: products of pairs of int16, added up as int32, as networks in the engine need them.
+"""Sixteen sums at a time: products of pairs of int16, added up as int32, and products of float32.
+
+Networks in the engine need those of whole numbers, small networks on the processor those of floats.
 
 Weights lie in memory so that one instruction takes 32 of them: for every pair of inputs, the two weights of
 each output side by side, int16[pair][output][2]. Processors have had that instruction since MMX
@@ -8,7 +10,11 @@ Compilers find this for loops over arrays of whole numbers only where they know 
 arrays overlap. Memory is named by address, as weights may lie in a mapped file; nothing is bounds-checked.
 Sums must stay within int32.
 
-With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array.
+Of float32, weights lie input by input, the outputs of each side by side, as ``put_turned`` writes them. A sum
+is that of its products in the order of the inputs, whatever else is computed with it: the same row gives the
+same bits among any others.
+
+With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array, and floats are rounded otherwise.
 """
 
 from __future__ import annotations
@@ -21,9 +27,14 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic, models, register_model
 
-from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED, njit
 
 SIXTEEN = 16
+FLOAT_BYTES = 4
+LINE = SIXTEEN * FLOAT_BYTES
+"""Bytes of sixteen float32."""
+NONE = np.float32(0)
+"""What stands where there is no float32."""
 
 if JIT_ENABLED:
     import numba
@@ -36,6 +47,8 @@ if JIT_ENABLED:
         ir.VectorType(NUMBER, 2 * SIXTEEN),
         ir.VectorType(HALF, 2 * SIXTEEN),
     )
+    FLOAT = ir.FloatType()
+    FLOATS = ir.VectorType(FLOAT, SIXTEEN)
 
     class SixteenSums(numba.types.Type):
         """The numba type of sixteen sums."""
@@ -53,9 +66,9 @@ if JIT_ENABLED:
     def _same(value: int) -> Any:
         return ir.Constant(SUMS, [ir.Constant(NUMBER, value)] * SIXTEEN)
 
-    def _spread(builder: Any, number: Any) -> Any:
+    def _spread(builder: Any, number: Any, kind: Any = SUMS) -> Any:
         """Return ``number`` sixteen times."""
-        none = ir.Constant(SUMS, ir.Undefined)
+        none = ir.Constant(kind, ir.Undefined)
         first = builder.insert_element(none, number, ir.Constant(NUMBER, 0))
         return builder.shuffle_vector(first, none, _same(0))
 
@@ -323,6 +336,75 @@ if JIT_ENABLED:
             numba.types.int64, SIXTEEN_SUMS, numba.types.int64, numba.types.int64
         ), generate
 
+    # ---- of float32 -------------------------------------------------------------------------------
+
+    def _read_input(builder: Any, place: Any) -> Any:
+        """Return the float32 at ``place``, sixteen times."""
+        number = builder.load(builder.bitcast(place, FLOAT.as_pointer()), align=FLOAT_BYTES)
+        return _spread(builder, number, FLOATS)
+
+    def _read_float_weights(builder: Any, place: Any) -> Any:
+        return builder.load(builder.bitcast(place, FLOATS.as_pointer()), align=FLOAT_BYTES)
+
+    def _with_float_product(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
+        """Return the sums with a product each, rounded once where the processor can."""
+        kind = ir.FunctionType(FLOATS, [FLOATS] * 3)
+        name = "llvm.fmuladd.v16f32"
+        add = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        return builder.call(add, [weights, inputs, sums])
+
+    add_float_products = adding(BlockOfSums(FLOATS, _read_float_weights, _read_input, _with_float_product))
+    """Adds products to a block of sums as ``add_products`` does, of one input at a time."""
+
+    @intrinsic
+    def float_at(_context: Any, address: Any) -> Any:
+        """Return the float32 at ``address``."""
+
+        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            return loaded(builder, args[0], FLOAT, FLOAT_BYTES)
+
+        return numba.types.float32(numba.types.int64), generate
+
+    @intrinsic
+    def put_float(_context: Any, address: Any, number: Any) -> Any:
+        """Write a float32 to ``address``."""
+
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            builder.store(args[1], pointer_to(builder, args[0], FLOAT), align=FLOAT_BYTES)
+            return context.get_dummy_value()
+
+        return numba.types.void(numba.types.int64, numba.types.float32), generate
+
+    def _turned(builder: Any, rows: list[Any]) -> list[Any]:
+        """Return the columns of sixteen rows of sixteen."""
+        for bit in (1, 2, 4, 8):
+            low = ir.Constant(SUMS, [i if not i & bit else SIXTEEN + i - bit for i in range(SIXTEEN)])
+            high = ir.Constant(SUMS, [i + bit if not i & bit else SIXTEEN + i for i in range(SIXTEEN)])
+            turned = list(rows)
+            for i in range(SIXTEEN):
+                if not i & bit:
+                    turned[i] = builder.shuffle_vector(rows[i], rows[i + bit], low)
+                    turned[i + bit] = builder.shuffle_vector(rows[i], rows[i + bit], high)
+            rows = turned
+        return rows
+
+    @intrinsic
+    def put_turned(_context: Any, to: Any, to_step: Any, source: Any, source_step: Any) -> Any:
+        """Write the columns of sixteen rows of sixteen float32 as rows, ``_step`` bytes after each other."""
+
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            to, to_step, source, source_step = args
+
+            def at(first: Any, step: Any, i: int) -> Any:
+                return builder.add(first, builder.mul(step, ir.Constant(ir.IntType(64), i)))
+
+            rows = [loaded(builder, at(source, source_step, i), FLOATS, FLOAT_BYTES) for i in range(SIXTEEN)]
+            for i, column in enumerate(_turned(builder, rows)):
+                builder.store(column, pointer_to(builder, at(to, to_step, i), FLOATS), align=FLOAT_BYTES)
+            return context.get_dummy_value()
+
+        return numba.types.void(*[numba.types.int64] * 4), generate
+
 else:
 
     def memory(address: int, dtype: Any, count: int) -> Any:
@@ -401,3 +483,52 @@ else:
     def put_between(address: int, sums: Any, least: int, most: int) -> None:
         """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
         memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)
+
+    def add_float_products(rows: int, vectors: int, *numbers: int) -> None:
+        """Add products to a block of sums as ``add_products`` does, of one input at a time."""
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count, _ = numbers
+        outputs = vectors * SIXTEEN
+        table = np.array([memory(weights + i * weights_step, np.float32, outputs) for i in range(count)])
+        for r in range(rows):
+            given = memory(inputs + r * inputs_step, np.float32, count)
+            memory(sums + r * sums_step, np.float32, outputs)[:] += given @ table
+
+    def float_at(address: int) -> Any:
+        """Return the float32 at ``address``."""
+        return memory(address, np.float32, 1)[0]
+
+    def put_float(address: int, number: Any) -> None:
+        """Write a float32 to ``address``."""
+        memory(address, np.float32, 1)[0] = number
+
+    def put_turned(to: int, to_step: int, source: int, source_step: int) -> None:
+        """Write the columns of sixteen rows of sixteen float32 as rows, ``_step`` bytes after each other."""
+        rows = np.array([memory(source + i * source_step, np.float32, SIXTEEN) for i in range(SIXTEEN)])
+        for i in range(SIXTEEN):
+            memory(to + i * to_step, np.float32, SIXTEEN)[:] = rows[:, i]
+
+
+@njit
+def turn_outputs(weights: int, weights_step: int, outputs: int, inputs: int, to: int, to_step: int) -> None:
+    """Write the weights of the next sixteen outputs input by input; zeros for those that are not there.
+
+    Args:
+        weights: the address of those of the first, one after the other.
+        weights_step: bytes from one output to the next.
+        outputs: how many there are from the first on.
+        inputs: how many weights each has.
+        to: the address of what is written.
+        to_step: bytes from one input to the next there.
+
+    """
+    if outputs >= SIXTEEN and inputs >= SIXTEEN:
+        i = 0
+        while i < inputs:
+            i = min(i, inputs - SIXTEEN)
+            put_turned(to + i * to_step, to_step, weights + i * FLOAT_BYTES, weights_step)
+            i += SIXTEEN
+        return
+    for i in range(inputs):
+        for o in range(SIXTEEN):
+            source = weights + o * weights_step + i * FLOAT_BYTES
+            put_float(to + i * to_step + o * FLOAT_BYTES, float_at(source) if o < outputs else NONE)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
-from territorial.jit.float_products import FLOAT_BYTES
+from territorial.jit.products import FLOAT_BYTES
 from territorial.nets.layers import are_plain, is_plain_mlp
 from territorial.nets.pair_kernels import (
     CANDIDATE,

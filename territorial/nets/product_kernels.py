@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from territorial.jit.decorators import kernel, njit, routine
-from territorial.jit.float_products import (
+from territorial.jit.products import (
     FLOAT_BYTES,
     LINE,
+    SIXTEEN,
     add_float_products,
+    address_of,
     float_at,
     put_float,
+    put_sums,
+    sums_at,
     turn_outputs,
 )
-from territorial.jit.products import SIXTEEN, address_of, put_sums, sums_at
 
 ZERO = np.float32(0)
 SIX, THREE = 6, 3

@@ -13,7 +13,7 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
-from territorial.game.legality import are_allies
+from territorial.game.formulas import are_allies
 from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.play.mirror import Mirror
 

@@ -19,7 +19,7 @@ from territorial.config.validation import is_whole_number, whole_number
 from territorial.constants import FRACTION_UNIT, FRACTIONS, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.engine.vec_game import VecGame
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.observation.pair_columns import MAX_CANDIDATES, NUM_CANDIDATES, PAIRS, column
 from territorial.replay.replay import SUFFIX, Replay
 from territorial.replay.steps import ReplaySteps

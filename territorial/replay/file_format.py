@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.game.launches import (
+from territorial.game.scratch import (
     LAUNCH_FRACTION,
     LAUNCH_SEAT,
     LAUNCH_TARGET,

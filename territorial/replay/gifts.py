@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from territorial.engine.vec_game import VecGame
-from territorial.game.amounts import amount_sent, wanted_of
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET
-from territorial.game.legality import are_allies, may_donate
+from territorial.game.formulas import amount_sent, are_allies, may_donate, wanted_of
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET
 from territorial.replay.player import Recording, play_to
 from territorial.typing import Ints
 

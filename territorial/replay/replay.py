@@ -21,7 +21,7 @@ from territorial.config.validation import checked_list, one_of, true_or_false, w
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
-from territorial.game.launches import LAUNCH_TICK
+from territorial.game.scratch import LAUNCH_TICK
 from territorial.game.teams import teams_of
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.errors import DivergedError, ReplayError

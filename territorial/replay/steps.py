@@ -10,9 +10,9 @@ import numpy.typing as npt
 from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT
 from territorial.config import GameConfig
-from territorial.engine.seats import EXTERNAL
-from territorial.engine.step import FIRST_GUEST_CODE, StepResults
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.engine.seats import EXTERNAL, FIRST_GUEST_CODE
+from territorial.engine.step import StepResults
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
 from territorial.replay.errors import DivergedError, ReplayError
 from territorial.replay.player import seated

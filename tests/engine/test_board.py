@@ -185,13 +185,6 @@ def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
             assert found.sum() == expected.sum(), "and none outside the map"
 
 
-def test_a_front_can_be_measured_without_being_found(boards):
-    for owner, planes, _ in boards:
-        for p, target in PAIRS:
-            expected = (owner == target) & touching(owner, p)
-            assert planes.size_of(p, target) == expected.sum()
-
-
 def test_taking_a_front_moves_its_cells_and_no_others(boards):
     for owner, planes, rng in boards:
         for p, target in rng.permutation(PAIRS):
@@ -211,26 +204,6 @@ def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
         planes.check_list(planes.zone_list, blocks_of(expected))
 
 
-def test_the_blocks_of_a_set_are_listed(boards):
-    for _, planes, _ in boards:
-        for code in OWNERS:
-            cells = planes.set_of(code)
-            planes.check_list(board.list_blocks(cells, planes.room), cells.blocks)
-            has_common = bool((cells.blocks & planes.occupied[0]).any())
-            assert board.has_common(cells.blocks, planes.occupied[0]) == has_common
-
-
-def test_blocks_are_put_into_a_set_by_their_numbers_where_they_are_to_be_in_it(boards):
-    for _, planes, rng in boards:
-        listed = board.list_blocks(planes.set_of(0), planes.room)
-        numbers, found = listed.numbers[: listed.length], np.zeros_like(planes.zone)
-        is_in = rng.integers(0, 2, len(numbers), np.bool_)
-        for number, is_one in zip(numbers, is_in, strict=True):
-            board.add_number(found, number, is_one)
-        bits = np.unpackbits(found.view(np.uint8), bitorder="little")
-        assert np.array_equal(np.flatnonzero(bits), np.sort(numbers[is_in]))
-
-
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
@@ -239,24 +212,6 @@ def test_everything_of_one_owner_can_be_given_to_another(boards):
         planes.check()
         assert not planes.occupied[source].any()
         assert np.array_equal(planes.to_array(), owner)
-
-
-def test_clearing_an_owner_takes_its_cells_off_the_board(boards):
-    for owner, planes, rng in boards:
-        code = int(rng.integers(NUM_OWNERS))
-        board.clear_cells(planes.set_of(code))
-        owner[owner == code] = BLOCKED
-        planes.check()
-        assert np.array_equal(planes.to_array(), owner)
-        assert not planes.occupied[code].any()
-
-
-def test_the_blocks_of_an_owner_are_found_from_its_plane(boards):
-    for _, planes, rng in boards:
-        code = int(rng.integers(NUM_OWNERS))
-        planes.occupied[code] = rubbish(rng, planes.occupied[code].shape)
-        board.find_blocks(planes.set_of(code))
-        assert np.array_equal(planes.occupied[code], planes.exactly_occupied()[code])
 
 
 def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():

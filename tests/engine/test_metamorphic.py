@@ -247,7 +247,7 @@ TABLES = ("all_blocks", "dealt_teams", "interest_rate", "longest", "reward_kinds
 
 def poison(game, rng):
     """Fill all scratch memory with rubbish, but for tables and for what every kernel leaves at zero."""
-    for work in game._workers.works:
+    for work in game._calls.works:
         for name, array in named_arrays(work):
             if name in KEPT_AT_ZERO:
                 assert not array.any()
@@ -362,9 +362,9 @@ def has_allies(kind):
 COMPILE_AND_STEP = """
 import numpy as np
 from territorial import GameConfig, VecGame
-from territorial.engine import compiling, step
+from territorial.engine import step, vec_game
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
-compiling.compile_steps(config)
+vec_game.compile_steps(config)
 compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_game.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)

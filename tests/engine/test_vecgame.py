@@ -12,7 +12,7 @@ from territorial import GameConfig, LandMask, SavedGame, VecGame
 from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.constants import FRACTIONS, LARGEST_TROOPS, STREAM_EPISODE
-from territorial.engine.episode_seeds import seed_of_episode
+from territorial.engine.batch_arrays import seed_of_episode
 from tests.engine.support import (
     NEVER,
     board,
@@ -797,12 +797,12 @@ def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
     game = new_game()
     before = game.state.tick.copy()
     with ThreadPoolExecutor(1) as other:
-        other.submit(game._lock.acquire).result()  # as another thread's step would hold it
+        other.submit(game._calls.lock.acquire).result()  # as another thread's step would hold it
         with pytest.raises(
             RuntimeError, match=r"step\(\) was refused, because another thread is using this VecGame"
         ):
             game.step()
-        other.submit(game._lock.release).result()
+        other.submit(game._calls.lock.release).result()
     game.step()
     assert (game.state.tick == before + 10).all()
 
@@ -826,11 +826,11 @@ SHARED = {
 def test_whatever_looks_at_the_games_is_refused_to_a_second_thread(name):
     game = new_game()
     with ThreadPoolExecutor(1) as other:
-        other.submit(game._lock.acquire).result()  # as another thread's step would hold it
+        other.submit(game._calls.lock.acquire).result()  # as another thread's step would hold it
         refused = name.removesuffix(" = ").replace("(", r"\(").replace(")", r"\)")
         with pytest.raises(RuntimeError, match=f"^{refused} was refused, because another thread is using"):
             SHARED[name](game)
-        other.submit(game._lock.release).result()
+        other.submit(game._calls.lock.release).result()
     SHARED[name](game)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from tests.twin import ReferenceGame, place_spawns
+from tests.twin import ReferenceGame
 
 SEEDS = range(16)
 GAINS = ("interest", "income", "received")
@@ -189,70 +189,3 @@ def seat_of(game, p):
     counts = ("illegal", "raised", "bounced")
     ledger = [game.ledger[key][p] for key in game.ledger]
     return [getattr(game, name)[p] for name in (*fields, *counts)] + ledger
-
-
-SYMMETRIES = {
-    "half turn": lambda r, c, height, width: (height - 1 - r, width - 1 - c),
-    "quarter turn": lambda r, c, height, width: (c, height - 1 - r),
-    "quarter turn back": lambda r, c, height, width: (width - 1 - c, r),
-    "upside down": lambda r, c, height, width: (height - 1 - r, c),
-    "mirrored": lambda r, c, height, width: (r, width - 1 - c),
-    "diagonal": lambda r, c, height, width: (c, r),
-    "other diagonal": lambda r, c, height, width: (width - 1 - c, height - 1 - r),
-}
-
-
-@pytest.mark.parametrize("name", SYMMETRIES)
-@pytest.mark.parametrize("seed", [1, 5])
-def test_turning_or_mirroring_the_map_turns_or_mirrors_the_game(name, seed):
-    rng, land, config = random_setting(seed)
-
-    def moved(r, c):
-        return SYMMETRIES[name](r, c, land.height, land.width)
-
-    moved_land = moved_mask(land, moved)
-    moved_config = config.replace(height=moved_land.height, width=moved_land.width, map=moved_land)
-    spawns = place_spawns(config, land, seed)
-    game = ReferenceGame(config, land, seed, spawns)
-    twin = ReferenceGame(
-        moved_config, moved_land, seed, [[moved(r, c) for r, c in cells] for cells in spawns]
-    )
-    while not game.over and game.tick < 200:
-        is_decision = game.tick % config.decision_every == 0
-        launches = random_launches(rng, game, 0.4) if is_decision else []
-        game.step_tick(launches)
-        twin.step_tick(launches)
-        for r, row in enumerate(game.owner):
-            for c, code in enumerate(row):
-                i, j = moved(r, c)
-                assert twin.owner[i][j] == code
-        for p in game.seats:
-            assert seat_of(twin, p) == seat_of(game, p)
-        assert (twin.pools, twin.taken, twin.over) == (game.pools, game.taken, game.over)
-
-
-def moved_mask(land, moved):
-    rows = land.to_array().tolist()
-    cells = {moved(r, c): is_land for r, row in enumerate(rows) for c, is_land in enumerate(row)}
-    height, width = max(r for r, _ in cells) + 1, max(c for _, c in cells) + 1
-    return LandMask.from_array([[cells[r, c] for c in range(width)] for r in range(height)])
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_land_rewards_add_up_to_the_change_of_land_and_placement_rewards_to_zero(seed):
-    rng, land, config = random_setting(seed)
-    game = ReferenceGame(config, land, seed)
-    totals = [0.0] * config.num_players
-    while not game.over:
-        was_alive = list(game.alive)
-        rewards = game.environment_step(random_launches(rng, game, 0.4))
-        assert game.over or game.tick % config.decision_every == 0
-        for p in game.seats:
-            assert was_alive[p] or rewards[p - 1] == 0.0
-            totals[p - 1] += rewards[p - 1]
-    placement_terms = [
-        total - (game.land[p] - 12) / game.num_land for p, total in zip(game.seats, totals, strict=True)
-    ]
-    expected = [1 - 2 * (place - 1) / (config.num_players - 1) for place in game.placements()]
-    assert placement_terms == pytest.approx(expected, abs=1e-9)
-    assert sum(placement_terms) == pytest.approx(0, abs=1e-9)

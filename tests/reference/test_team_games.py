@@ -83,27 +83,6 @@ def test_a_random_game_of_teams_keeps_every_promise_of_the_rules(seed):
     assert all(placements[p - 1] == place for p, place in places.items())
 
 
-@pytest.mark.parametrize("deal", ["blocks", "turn", "random", "list"])
-@pytest.mark.parametrize("spawns", ["mixed", "together"])
-def test_teams_of_one_play_the_games_of_no_teams(deal, spawns):
-    """Digest for digest after every tick, with the same rewards and places."""
-    for seed in range(2):
-        rng, land, config = random_setting(seed)
-        config = config.replace(max_ticks=120, decision_every=5)
-        fields = {"teams": config.num_players, "team_deal": deal}
-        if deal == "list":
-            fields = {"teams": rng.sample(range(1, config.num_players + 1), config.num_players)}
-        game = ReferenceGame(config, land, seed)
-        other = ReferenceGame(config.replace(**fields, team_spawns=spawns), land, seed)
-        while not game.over:
-            launches = random_launches(rng, game, 0.4)
-            assert game.environment_step(launches) == other.environment_step(launches)
-            assert game.digest() == other.digest()
-            assert game.ledger == other.ledger
-        assert other.over
-        assert game.placements() == other.placements()
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_other_numbers_for_seats_and_teams_rename_the_game(seed):
     """Every second game is without teams: there, each seat is a team."""
@@ -153,17 +132,3 @@ def test_the_order_of_the_seats_in_a_tick_does_not_matter(seed):
         games[1].step_tick(sorted(launches, key=lambda launch: seats.index(launch[0])))
         assert games[0].digest() == games[1].digest()
         assert games[0].ledger == games[1].ledger
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_placement_rewards_add_up_to_zero_over_teams(seed):
-    rng, land, config = team_setting(seed)
-    game = ReferenceGame(config.replace(rewards={"placement": 1}), land, seed)
-    totals = [0.0] * config.num_players
-    while not game.over:
-        rewards = game.environment_step(random_launches(rng, game, 0.4))
-        totals = [total + reward for total, reward in zip(totals, rewards, strict=True)]
-    expected = [1 - 2 * (place - 1) / (config.num_teams - 1) for place in game.placements()]
-    assert totals == pytest.approx(expected, abs=1e-9)
-    of_team = dict(zip(game.team[1:], totals, strict=True))
-    assert sum(of_team.values()) == pytest.approx(0, abs=1e-9)

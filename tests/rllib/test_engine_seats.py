@@ -21,7 +21,7 @@ from territorial.actions.encoding import owner_of_target
 from territorial.bots.network import Rows
 from territorial.bots.network_file import assembled, read
 from territorial.constants import FRACTIONS
-from territorial.engine.custom_bots import ROOM
+from territorial.engine.players import ROOM
 from territorial.league import SnapshotStore
 from territorial.nets import PairPolicy
 from territorial.nets.pair_export import compare

@@ -11,7 +11,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.envs.spaces import SHARED, ByteBox, decode_name, encode_name
 from territorial import VecGame, parallel_env
 from territorial.actions.encoding import flatten
-from territorial.engine.episode_seeds import seed_of_episode
+from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LeagueTable, Outcome
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases

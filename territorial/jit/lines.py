@@ -1,21 +1,25 @@
-"""Writing past the caches, to memory that is named by its address, for kernels.
+"""Lines of the processor's caches: arrays that begin where one does, and writing past the caches.
 
-To write a line of memory in the ordinary way, a processor reads it first, and gives up another line of its
-caches. Who writes far more than the caches hold, and does not read it soon, does better without. Nothing is
-bounds-checked. With ``NUMBA_DISABLE_JIT=1`` memory is written in the ordinary way.
+What lies across two lines costs as much as both. To write a line in the ordinary way, a processor reads it
+first, and gives up another line of its caches. Who writes far more than the caches hold, and does not read it
+soon, does better without. Memory is then named by its address, and nothing is bounds-checked. With
+``NUMBA_DISABLE_JIT=1`` it is written in the ordinary way.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.alignment import LINE
 from territorial.jit.decorators import JIT_ENABLED, kernel, njit
 
+LINE = 64
+"""Bytes of a line: eight words, and one register of AVX-512."""
 LARGE = 2**18
 """Bytes of an array that ``copy_of`` writes past the caches."""
 
@@ -99,6 +103,24 @@ else:
 
     def all_is_written() -> None:
         """There is nothing to wait for."""
+
+
+def aligned_zeros(
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike,
+    *,
+    starts_at: int = 0,
+    allocate: Callable[..., npt.NDArray[np.uint8]] = np.zeros,
+) -> npt.NDArray[Any]:
+    """Return zeros of ``shape``, whose entry ``starts_at`` (counted flat) is the first of a line.
+
+    ``np.zeros`` begins 16 bytes after the beginning of a line where it asks the system for memory. With
+    ``np.empty`` to ``allocate``, what is in the array is not defined.
+    """
+    width, count = np.dtype(dtype).itemsize, prod(shape)
+    memory = allocate(count * width + LINE, np.uint8)
+    start = -(memory.__array_interface__["data"][0] + starts_at * width) % LINE
+    return memory[start : start + count * width].view(dtype).reshape(shape)
 
 
 def copy_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
