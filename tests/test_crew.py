@@ -91,20 +91,6 @@ def test_every_thread_has_about_as_many_games_and_any_thread_takes_all(games, th
         assert times.tolist() == [0, 0, 0] + [1] * games
 
 
-def test_a_thread_takes_its_own_before_those_of_others():
-    queues, order = queues_of(0, 7, 3), []
-    assert queues[:, [FIRST, END]].tolist() == [[0, 2], [2, 4], [4, 7]]
-
-    @kernel
-    def take_one(queues, thread):
-        return take(queues, thread)
-
-    while (number := take_one(queues, 1)) >= 0:
-        order.append(number)
-    assert order == [2, 3, 4, 5, 6, 0, 1]
-    assert take_one(queues, 0) == -1
-
-
 def test_threads_never_take_the_same_games():
     count = 2_000_000 if JIT_ENABLED else 2_000
     queues, times = queues_of(0, count, 4), np.zeros((4, count), np.int64)
@@ -115,30 +101,6 @@ def test_threads_never_take_the_same_games():
 
 
 # ---- posts ----------------------------------------------------------------------------------------
-
-
-def test_who_is_called_works_once_and_goes_to_sleep():
-    post = np.zeros(WIDTH, np.int64)
-    assert not begin(post)
-    post[STATE] = CALLED
-    assert begin(post)
-    assert post[STATE] == WORKING
-    assert not begin(post)
-    assert post[STATE] == ASLEEP
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
-def test_who_is_called_while_it_watches_works_again_without_being_woken():
-    posts, asleep = np.zeros((2, WIDTH), np.int64), np.zeros(2, np.int64)
-    posts[1, [STATE, TURNS]] = WORKING, FOREVER
-    begin(np.zeros(WIDTH, np.int64))  # compiled
-    watcher = threading.Thread(target=begin, args=(posts[1],), daemon=True)
-    watcher.start()
-    while posts[1, STATE] != WATCHING:
-        time.sleep(0.001)
-    assert call_all(posts, asleep) == 0
-    watcher.join()
-    assert posts[1, STATE] == WORKING
 
 
 def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():

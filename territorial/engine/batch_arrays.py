@@ -16,7 +16,7 @@ from territorial.config import GameConfig
 from territorial.config.rewards import Weights, part_names
 from territorial.constants import STREAM_EPISODE
 from territorial.engine import step
-from territorial.engine.recording import LastLaunches, allocate_launches
+from territorial.engine.recording import Launches, allocate_launches
 from territorial.engine.step import (
     Slots,
     StepCall,
@@ -47,7 +47,7 @@ class BatchArrays(NamedTuple):
     final_buffers: Buffers  # the same ones where no game is replaced within a step
     results: StepResults
     slots: Slots
-    launched: LastLaunches
+    launched: Launches
     actions: npt.NDArray[np.int64]  # (E, P, 2)
     seed: npt.NDArray[np.uint64]  # (1,) the batch's
     call: StepCall

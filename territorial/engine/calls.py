@@ -26,14 +26,12 @@ from territorial.engine.map_bank import Atlas
 from territorial.engine.players import BatchPlayers, CustomTable, ask_python_bots, have_python_bots
 from territorial.engine.recording import (
     NO_WATCHER,
-    LastLaunches,
+    Launches,
     Listener,
     Tape,
     Watcher,
     allocate_launches,
-    launches_of,
     make_tape,
-    write_launches,
 )
 from territorial.engine.step import (
     CATCH_UP,
@@ -109,9 +107,9 @@ class Together:
 
     """
 
-    def __init__(self, results: StepResults, launched: LastLaunches) -> None:
+    def __init__(self, results: StepResults, launched: Launches) -> None:
         self._results, self._launched = results, launched
-        self._last = launches_of(allocate_launches(*launched.target.shape))
+        self._last = allocate_launches(*launched.target.shape)
         self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
 
     def add(self) -> None:
@@ -120,14 +118,15 @@ class Together:
             combine = np.add if name in ADDED else np.logical_or
             combine(array, getattr(self._results, name), out=array)
         has_launched = self._launched.target != NO_TARGET
-        for kept, array in zip(self._last, launches_of(self._launched), strict=True):
+        for kept, array in zip(self._last, self._launched, strict=True):
             kept[has_launched] = array[has_launched]
 
     def give_back(self) -> None:
         """Write what there is together over the results of the last decision."""
         for name, array in self._sums.items():
             getattr(self._results, name)[...] = array
-        write_launches(self._launched, self._last)
+        for array, kept in zip(self._launched, self._last, strict=True):
+            array[...] = kept
 
 
 class Calls:

@@ -100,18 +100,12 @@ def check_on_grid(state: State, decision_every: int) -> None:
 
 def checked_launches(launches: Iterable[tuple[int, int, int]], num_players: int, now: int) -> Ints:
     """Return launches at the tick ``now``, each (seat, target owner code, 1024ths), as int64 (N, 4)."""
-    wanted = "(seat, target owner code, 1024ths)"
     try:
-        rows = [tuple(entry) for entry in launches]
+        rows = [(now, *entry) for entry in launches]
     except TypeError:
-        raise TypeError(f"launches is {launches!r}; it must be a list of {wanted}") from None
-    ranges = (("seat", 1, num_players), ("target", 0, num_players), ("fraction", 1, FRACTION_UNIT))
-    for entry in rows:
-        if len(entry) != 3:
-            raise ValueError(f"launch {entry!r}: it must be {wanted}")
-        for value, (name, low, high) in zip(entry, ranges, strict=True):
-            whole_number(f"{name} of launch {tuple(entry)!r}", value, low, high)
-    return np.insert(np.array(rows, np.int64).reshape(-1, 3), LAUNCH_TICK, now, axis=1)
+        wanted = "a list of (seat, target owner code, 1024ths)"
+        raise TypeError(f"launches is {launches!r}; it must be {wanted}") from None
+    return checked_launch_table(rows, num_players, now, now + 1)
 
 
 def checked_launch_table(launches: npt.ArrayLike, num_players: int, now: int, until: int) -> Ints:

@@ -27,6 +27,7 @@ from territorial.game.scratch import (
 from territorial.game.state import Game, Position, allocate_positions, write_position
 from territorial.game.teams import are_allies_in, has_allies
 from territorial.jit.decorators import njit
+from territorial.jit.simd import fill
 
 LOG_STEPS = 64
 """Environment steps that a log has room for, if every seat launches in all of them."""
@@ -51,65 +52,30 @@ class Launches(NamedTuple):
     legal: npt.NDArray[np.bool_]
 
 
-class LastLaunches(NamedTuple):
-    """The tables of :class:`Launches` with which of their entries are set: a step clears no others."""
-
-    target: npt.NDArray[np.int16]  # (E, P)
-    fraction: npt.NDArray[np.int16]  # (E, P)
-    legal: npt.NDArray[np.bool_]  # (E, P)
-    places: npt.NDArray[np.int16]  # (E, P) the entries, 0..P-1, that are set
-    counts: npt.NDArray[np.int64]  # (E,) how many these are
-
-
-def allocate_launches(num_games: int, num_players: int) -> LastLaunches:
+def allocate_launches(num_games: int, num_players: int) -> Launches:
     """Return the tables of ``num_games`` games in which no seat has launched."""
     seats = (num_games, num_players)
-    return LastLaunches(
-        target=np.full(seats, NO_TARGET, np.int16),
-        fraction=np.zeros(seats, np.int16),
-        legal=np.zeros(seats, np.bool_),
-        places=np.zeros(seats, np.int16),
-        counts=np.zeros(num_games, np.int64),
-    )
+    return Launches(np.full(seats, NO_TARGET, np.int16), np.zeros(seats, np.int16), np.zeros(seats, np.bool_))
 
 
-def launches_of(last: LastLaunches) -> Launches:
-    """Return the tables that users see: views."""
-    return Launches(last.target, last.fraction, last.legal)
-
-
-def forget_launches(last: LastLaunches, games: Any) -> None:
+def forget_launches(last: Launches, games: Any) -> None:
     """Note that no seat of ``games``, any index of the first axis, has launched."""
     last.target[games], last.fraction[games], last.legal[games] = NO_TARGET, 0, False
-    last.counts[games] = 0
-
-
-def write_launches(last: LastLaunches, launches: Launches) -> None:
-    """Note ``launches`` instead of what was noted."""
-    for noted, given in zip(launches_of(last), launches, strict=True):
-        noted[...] = given
-    held = launches.target == NO_TARGET
-    last.places[...] = held.argsort(axis=1, kind="stable")
-    last.counts[...] = held.shape[1] - held.sum(axis=1)
 
 
 @njit
-def clear_launches(last: LastLaunches, k: int) -> None:
+def clear_launches(last: Launches, k: int) -> None:
     """Note that no seat of game ``k`` has launched: what ``forget_launches`` does, within a step."""
-    for i in range(last.counts[k]):
-        q = last.places[k, i]
-        last.target[k, q], last.fraction[k, q], last.legal[k, q] = NO_TARGET, 0, False
-    last.counts[k] = 0
+    fill(last.target[k], NO_TARGET)
+    fill(last.fraction[k], 0)
+    fill(last.legal[k], False)
 
 
 @njit
-def note_launches(last: LastLaunches, k: int, game: Game, params: Params, launches: LaunchList) -> None:
+def note_launches(last: Launches, k: int, game: Game, params: Params, launches: LaunchList) -> None:
     """Note the launches of game ``k``, at most one a seat, which are about to be made."""
     for i in range(launches.first, launches.end):
         p, target = launches.rows[i, LAUNCH_SEAT], launches.rows[i, LAUNCH_TARGET]
-        if last.target[k, p - 1] == NO_TARGET:
-            last.places[k, last.counts[k]] = p - 1
-            last.counts[k] += 1
         last.target[k, p - 1] = target
         last.fraction[k, p - 1] = launches.rows[i, LAUNCH_FRACTION]
         last.legal[k, p - 1] = is_legal_now(game, params, p, target)

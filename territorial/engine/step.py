@@ -27,7 +27,7 @@ from territorial.constants import (
 )
 from territorial.engine.players import CustomTable
 from territorial.engine.recording import (
-    LastLaunches,
+    Launches,
     Tape,
     clear_launches,
     keep_position,
@@ -107,7 +107,6 @@ class StepResults(NamedTuple):
     was_reset: npt.NDArray[np.bool_]  # (E,) a new game has begun in this step
     final_place: npt.NDArray[np.float32]  # (E, P) 1..P in the last episode of the slot, 0 if not known
     final_players: npt.NDArray[np.int64]  # (E, C, P+1) the block ``State.players`` as that episode ended
-    final_seats: npt.NDArray[np.int64]  # (E, P) codes of those who played it
     final_length: npt.NDArray[np.int64]  # (E,) its ticks
 
 
@@ -159,7 +158,7 @@ class Batch(NamedTuple):
     tape: Tape
     call: StepCall
     copies: npt.NDArray[np.int64]  # (5,) where what is observed is copied to, see observation.copies
-    launched: LastLaunches
+    launched: Launches
     options: Options
     thread: int  # which one it is
     entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
@@ -181,7 +180,6 @@ def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepRe
         was_reset=np.zeros(num_games, np.bool_),
         final_place=np.zeros(seats, np.float32),
         final_players=np.zeros((num_games, len(PLAYERS), num_players + 1), np.int64),
-        final_seats=np.zeros(seats, np.int64),
         final_length=np.zeros(num_games, np.int64),
     )
 
@@ -280,7 +278,7 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
             break
     observe(batch, game, k, shows)
     if results.is_over[k]:
-        finish(held, batch, game, seating, k)
+        finish(held, batch, game, k)
 
 
 @njit
@@ -334,9 +332,9 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 
 @njit
-def finish(held: Held[Batch], batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def finish(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
-    keep_final(batch, game, seating, k)
+    keep_final(batch, game, k)
     keep_position(batch.tape, k, game)
     batch.slots.stands[k] = True
     batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
@@ -628,12 +626,11 @@ def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
 
 
 @njit
-def keep_final(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def keep_final(batch: Batch, game: Game, k: int) -> None:
     """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
     results, players = batch.results, batch.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2
-        results.final_seats[k, p - 1] = seating.seats[p]
     for column in range(players.shape[1]):
         for p in range(players.shape[2]):
             results.final_players[k, column, p] = players[k, column, p]

@@ -53,7 +53,6 @@ from territorial.engine.recording import (
     Tape,
     Watcher,
     forget_launches,
-    launches_of,
 )
 from territorial.engine.saved_game import (
     SavedGame,
@@ -70,6 +69,7 @@ from territorial.jit import warmup
 from territorial.observation.copies import Copies, allocate_copies
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 from territorial.observation.tables import Observations
+from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
@@ -338,7 +338,7 @@ class VecGame(ShownInNotebooks):
         rows = checked_launch_table(launches, self.config.num_players, now, until)
         self._play_launches(k, rows, until)
 
-    def _play_launches(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
+    def _play_launches(self, k: int, rows: Ints, until: int) -> None:
         """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
         check_may_play(self.blocks, k, rows, self.config.decision_every)
         self._calls.one_game(step.play_launches, rows, until, k)
@@ -434,7 +434,7 @@ class VecGame(ShownInNotebooks):
         self._arrays.slots.max_cycles[:] = checked
 
     @property
-    def num_cycles(self) -> npt.NDArray[np.int64]:
+    def num_cycles(self) -> Ints:
         """Decisions that each game has taken, int64 (E,): a view."""
         return self._arrays.slots.num_cycles
 
@@ -464,7 +464,7 @@ class VecGame(ShownInNotebooks):
         seat has launched where the step played nothing, as the game waits for its next one, and after
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
-        return launches_of(self._arrays.launched)
+        return self._arrays.launched
 
     @property
     def final_observations(self) -> Observations:
@@ -508,7 +508,7 @@ class VecGame(ShownInNotebooks):
         return digest_of(self.config, self.blocks, self._begun(k))
 
     @exclusive
-    def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def fronts(self, k: int) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
         """Return front sizes, launch needs and legality of all pairs of game ``k``.
 
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool. Between
@@ -544,6 +544,13 @@ class VecGame(ShownInNotebooks):
         Bit planes of the blocked cells and of those of them that are water: ``observation.layout.ARRAYS``.
         """
         return self._page(k).terrain
+
+    @exclusive
+    def write_terrain(self, games: Ints, terrain: npt.NDArray[np.uint8]) -> None:
+        """Write the terrain of ``games``, which are in range, into their rows of ``terrain``, (E, ...)."""
+        map_ids, seeds = view(self.blocks, "map_id"), view(self.blocks, "seed")
+        for k in games.tolist():
+            terrain[k] = self._atlas.page(int(map_ids[k]), int(seeds[k])).terrain
 
     @exclusive
     def terrain_name(self, k: int) -> Terrain:
@@ -678,7 +685,7 @@ class VecGame(ShownInNotebooks):
         seeds: list[int] = view(self.blocks, "seed").tolist()
         return seeds
 
-    def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> npt.NDArray[np.int64]:
+    def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
         """Return the codes of ``seats``, whose custom bots have one from now on; ``state``: of the games."""
         codes = self._players.codes_of(seats, state)
         if self._options.ends_without_agents and AGENT_CODE not in codes:

@@ -444,8 +444,7 @@ class TerritorialVec(WritableArrays):
         """int64 (E, A): the seats, 1..P, of the agents."""
         self._all_agents = self._list_agents()
         terrain = self._terrain.copy()
-        for k in games.tolist():
-            terrain[k] = self.game.terrain(k)
+        self.game.write_terrain(games, terrain)
         terrain.flags.writeable = False  # with zero_copy it is shown itself, until the next game begins
         self._terrain = terrain
 

@@ -22,7 +22,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -37,7 +37,7 @@ try:  # numba does not promise to keep these
     from numba.core.compiler import Compiler
     from numba.core.compiler_lock import global_compiler_lock, require_global_compiler_lock
     from numba.core.registry import CPUDispatcher
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, overload, type_callable
 except ImportError as _error:
     raise ImportError(
         f"territorial cannot extend numba {numba.__version__} ({_error}); it is tested with numba 0.61 "
@@ -294,74 +294,98 @@ def quotient(number: Any, divisor: Any) -> Any:
     return number // divisor
 
 
-if JIT_ENABLED:
+ENTRY = None
+"""To ``machine_code``: a number of the type that entries of the first argument have."""
 
-    @intrinsic
-    def popcount(_context: Any, word: Any) -> Any:
-        """Return the number of ones in a uint64."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.ctpop(args[0])
+class Memory(NamedTuple):
+    """What generators of machine code are given of an array: its type, and where its entries begin."""
 
-        return numba.types.int64(numba.types.uint64), generate
+    kind: Any
+    first: Any
 
-    @intrinsic
-    def lowest_bit(_context: Any, word: Any) -> Any:
-        """Return the index of the lowest one in a uint64, 64 if it is zero."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+def machine_code(function: Any, result: Any, *kinds: Any) -> Callable[[F], F]:
+    """Return a decorator for what writes the machine code of ``function`` in kernels.
 
-        return numba.types.int64(numba.types.uint64), generate
+    That is given numba's builder and the arguments, arrays as ``Memory``, and returns the result. In Python,
+    and with ``NUMBA_DISABLE_JIT=1``, ``function`` does what it says. ``result`` and ``kinds``: the types of
+    what it returns and takes, or ENTRY; ``numba.types.Array`` for any array.
+    """
 
-    @intrinsic
-    def highest_bit(_context: Any, word: Any) -> Any:
-        """Return the index of the highest one in a uint64 that is not zero."""
+    def registered(generate: F) -> F:
+        @type_callable(function)
+        def typer_of(_context: Any) -> Any:
+            @wraps(function)
+            def typer(*given: Any) -> Any:
+                def meant(kind: Any, found: Any) -> Any:
+                    return found if kind is numba.types.Array else given[0].dtype if kind is ENTRY else kind
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
-            return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+                return meant(result, None)(*map(meant, kinds, given))
 
-        return numba.types.int64(numba.types.uint64), generate
+            return typer
 
-    @intrinsic
-    def float_of_bits(_context: Any, bits: Any) -> Any:
-        """Return the float32 whose bits are those of an int32."""
+        @lower_builtin(function, numba.types.VarArg(numba.types.Any))
+        def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [
+                Memory(kind, context.make_array(kind)(context, builder, value).data)
+                if isinstance(kind, numba.types.Array)
+                else value
+                for kind, value in zip(signature.args, args, strict=True)
+            ]
+            found = generate(builder, *given)
+            return context.get_dummy_value() if signature.return_type == numba.types.none else found
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], ir.FloatType())
+        return generate
 
-        return numba.types.float32(numba.types.int32), generate
+    return registered
 
-    @intrinsic
-    def _unsigned_quotient(_context: Any, number: Any, divisor: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.udiv(*args)
 
-        return numba.types.int64(numba.types.int64, numba.types.int64), generate
+def popcount(word: Any) -> int:
+    """Return the number of ones in a uint64."""
+    return int(word).bit_count()
 
-    @overload(quotient, jit_options=_INNER | _OPTIONS, strict=False)
-    def _quotient_in_kernels(number: Any, divisor: Any) -> Any:
-        return lambda number, divisor: _unsigned_quotient(number, divisor)
 
-else:
+def lowest_bit(word: Any) -> int:
+    """Return the index of the lowest one in a uint64, 64 if it is zero."""
+    value = int(word) or 1 << 64
+    return (value & -value).bit_length() - 1
 
-    def popcount(word: Any) -> int:
-        """Return the number of ones in a uint64."""
-        return int(word).bit_count()
 
-    def lowest_bit(word: Any) -> int:
-        """Return the index of the lowest one in a uint64, 64 if it is zero."""
-        value = int(word) or 1 << 64
-        return (value & -value).bit_length() - 1
+def highest_bit(word: Any) -> int:
+    """Return the index of the highest one in a uint64 that is not zero."""
+    return int(word).bit_length() - 1
 
-    def highest_bit(word: Any) -> int:
-        """Return the index of the highest one in a uint64 that is not zero."""
-        return int(word).bit_length() - 1
 
-    def float_of_bits(bits: Any) -> Any:
-        """Return the float32 whose bits are those of an int32."""
-        return np.int32(bits).view(np.float32)
+def float_of_bits(bits: Any) -> Any:
+    """Return the float32 whose bits are those of an int32."""
+    return np.int32(bits).view(np.float32)
+
+
+@machine_code(popcount, numba.types.int64, numba.types.uint64)
+def _popcount(builder: Any, word: Any) -> Any:
+    return builder.ctpop(word)
+
+
+@machine_code(lowest_bit, numba.types.int64, numba.types.uint64)
+def _lowest_bit(builder: Any, word: Any) -> Any:
+    return builder.cttz(word, ir.Constant(ir.IntType(1), 0))
+
+
+@machine_code(highest_bit, numba.types.int64, numba.types.uint64)
+def _highest_bit(builder: Any, word: Any) -> Any:
+    zeros = builder.ctlz(word, ir.Constant(ir.IntType(1), 0))
+    return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+
+@machine_code(float_of_bits, numba.types.float32, numba.types.int32)
+def _float_of_bits(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(bits, ir.FloatType())
+
+
+@machine_code(quotient, numba.types.int64, numba.types.int64, numba.types.int64)
+def _quotient(builder: Any, number: Any, divisor: Any) -> Any:
+    return builder.udiv(number, divisor)
 
 
 ZERO: Any = np.uint64(0)

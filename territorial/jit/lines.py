@@ -13,96 +13,76 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba.core import cgutils
 
-from territorial.jit.decorators import JIT_ENABLED, kernel, njit
+from territorial.jit.decorators import Memory, kernel, machine_code, njit
+from territorial.jit.simd import EIGHT_WORDS, VECTOR, place_in
 
 LINE = 64
 """Bytes of a line: eight words, and one register of AVX-512."""
 LARGE = 2**18
 """Bytes of an array that ``copy_of`` writes past the caches."""
 
-if JIT_ENABLED:
-    import numba
-    from llvmlite import ir
-    from numba.core import cgutils
-    from numba.extending import intrinsic
+BYTES = ir.IntType(8).as_pointer()
+NUMBER = ir.IntType(64)
+INT64, INTP = numba.types.int64, numba.types.intp
 
-    from territorial.jit.simd import EIGHT_WORDS, VECTOR, pointer_in
 
-    BYTES = ir.IntType(8).as_pointer()
-    NUMBER = ir.IntType(64)
+def put_past_caches(address: int, words: Any) -> None:
+    """Write eight words to ``address``, where a line begins."""
+    ctypes.memmove(address, words.ctypes.data, words.nbytes)
 
-    def _put_line(builder: Any, words: Any, pointer: Any) -> None:
-        hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
-        builder.store(words, pointer, align=LINE).set_metadata("nontemporal", hint)
 
-    @intrinsic
-    def put_past_caches(_context: Any, address: Any, words: Any) -> Any:
-        """Write eight words to ``address``, where a line begins."""
+def _stream(array: Any, first: int, count: int, address: int) -> None:
+    """Copy ``count`` entries from entry ``first`` on to where they lie in an array at ``address``.
 
-        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            _put_line(builder, args[1], builder.inttoptr(args[0], VECTOR.as_pointer()))
-            return context.get_dummy_value()
+    Whole lines of the copy are written past the caches.
+    """
+    width = array.itemsize
+    ctypes.memmove(address + first * width, array.ctypes.data + first * width, count * width)
 
-        return numba.types.void(numba.types.int64, EIGHT_WORDS), generate
 
-    @intrinsic
-    def _stream(_context: Any, array: Any, first: Any, count: Any, address: Any) -> Any:
-        """Copy ``count`` entries from entry ``first`` on to where they lie in an array at ``address``.
+def all_is_written() -> None:
+    """Wait until what was written past the caches is where other threads find it."""
 
-        Whole lines of the copy are written past the caches.
-        """
-        width = array.dtype.bitwidth // 8
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            entries, first, count, address = args
-            size = builder.mul(count, NUMBER(width))
-            source = pointer_in(context, builder, signature.args[0], entries, first)
-            source = builder.bitcast(source, BYTES)
-            start = builder.add(address, builder.mul(first, NUMBER(width)))
-            target = builder.inttoptr(start, BYTES)
-            head = builder.and_(builder.neg(start), NUMBER(LINE - 1))
-            head = builder.select(builder.icmp_unsigned("<", head, size), head, size)
-            cgutils.raw_memcpy(builder, target, source, head, 1)
-            lines = builder.udiv(builder.sub(size, head), NUMBER(LINE))
-            to, of = (
-                builder.bitcast(builder.gep(one, [head]), VECTOR.as_pointer()) for one in (target, source)
-            )
-            with cgutils.for_range(builder, lines) as loop:
-                words = builder.load(builder.gep(of, [loop.index]), align=1)
-                _put_line(builder, words, builder.gep(to, [loop.index]))
-            done = builder.add(head, builder.mul(lines, NUMBER(LINE)))
-            rest = builder.sub(size, done)
-            cgutils.raw_memcpy(builder, builder.gep(target, [done]), builder.gep(source, [done]), rest, 1)
-            return context.get_dummy_value()
+def _put_line(builder: Any, words: Any, pointer: Any) -> None:
+    hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+    builder.store(words, pointer, align=LINE).set_metadata("nontemporal", hint)
 
-        return numba.types.void(array, numba.types.intp, numba.types.intp, numba.types.int64), generate
 
-    @intrinsic
-    def all_is_written(_context: Any) -> Any:
-        """Wait until what was written past the caches is where other threads find it."""
+@machine_code(put_past_caches, numba.types.void, INT64, EIGHT_WORDS)
+def _put_past_caches(builder: Any, address: Any, words: Any) -> None:
+    _put_line(builder, words, builder.inttoptr(address, VECTOR.as_pointer()))
 
-        def generate(context: Any, builder: Any, _signature: Any, _args: Any) -> Any:
-            builder.fence("seq_cst")
-            return context.get_dummy_value()
 
-        return numba.types.void(), generate
+@machine_code(_stream, numba.types.void, numba.types.Array, INTP, INTP, INT64)
+def _stream_lines(builder: Any, array: Memory, first: Any, count: Any, address: Any) -> None:
+    width = array.kind.dtype.bitwidth // 8
+    size = builder.mul(count, NUMBER(width))
+    source = builder.bitcast(place_in(builder, array, first), BYTES)
+    start = builder.add(address, builder.mul(first, NUMBER(width)))
+    target = builder.inttoptr(start, BYTES)
+    head = builder.and_(builder.neg(start), NUMBER(LINE - 1))
+    head = builder.select(builder.icmp_unsigned("<", head, size), head, size)
+    cgutils.raw_memcpy(builder, target, source, head, 1)
+    lines = builder.udiv(builder.sub(size, head), NUMBER(LINE))
+    to, of = (builder.bitcast(builder.gep(one, [head]), VECTOR.as_pointer()) for one in (target, source))
+    with cgutils.for_range(builder, lines) as loop:
+        words = builder.load(builder.gep(of, [loop.index]), align=1)
+        _put_line(builder, words, builder.gep(to, [loop.index]))
+    done = builder.add(head, builder.mul(lines, NUMBER(LINE)))
+    rest = builder.sub(size, done)
+    cgutils.raw_memcpy(builder, builder.gep(target, [done]), builder.gep(source, [done]), rest, 1)
 
-else:
 
-    def put_past_caches(address: int, words: Any) -> None:
-        """Write eight words to ``address``."""
-        ctypes.memmove(address, words.ctypes.data, words.nbytes)
-
-    def _stream(array: Any, first: int, count: int, address: int) -> None:
-        """Copy ``count`` entries from entry ``first`` on to where they lie in an array at ``address``."""
-        width = array.itemsize
-        ctypes.memmove(address + first * width, array.ctypes.data + first * width, count * width)
-
-    def all_is_written() -> None:
-        """There is nothing to wait for."""
+@machine_code(all_is_written, numba.types.void)
+def _all_is_written(builder: Any) -> None:
+    builder.fence("seq_cst")
 
 
 def aligned_zeros(

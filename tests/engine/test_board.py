@@ -87,6 +87,11 @@ class Planes:
         board.gain_front(self.set_of(taker), self.front, self.front_list)
         assert not self.front.words.any()
 
+    def give_all(self, source, destination):
+        cells = self.set_of(source)
+        board.gain_front(self.set_of(destination), cells, board.list_blocks(cells, self.room))
+        board.empty(cells.blocks)
+
     def check_list(self, listed, blocks):
         """A list has the blocks of a set, by number and by place, each once."""
         flags = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little")
@@ -207,7 +212,7 @@ def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
-        board.move_all(planes.set_of(source), planes.set_of(destination))
+        planes.give_all(source, destination)
         owner[owner == source] = destination
         planes.check()
         assert not planes.occupied[source].any()
@@ -299,7 +304,7 @@ def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
             planes.take_front(p, target)
             owner[(owner == target) & touching(owner, p)] = p
         elif name == "move":
-            board.move_all(planes.set_of(p), planes.set_of(0))
+            planes.give_all(p, 0)
             owner[owner == p] = 0
         else:
             r, c = number % height, number * 7 % width

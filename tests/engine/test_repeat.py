@@ -24,7 +24,7 @@ SEATS = ("agent", "agent", "opportunist", "agent", "random")
 GAMES, CALLS, FRAMES = 3, 26, 3
 SUMMED = ("rewards", "reward_parts")
 ANY = ("terminated", "truncated", "ended", "is_over", "is_cut", "was_reset")
-FINAL = ("final_place", "final_players", "final_seats", "final_length")
+FINAL = ("final_place", "final_players", "final_length")
 
 
 class Neighbour(PythonBot):
