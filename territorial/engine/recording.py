@@ -68,7 +68,8 @@ def clear_launches(last: Launches, k: int) -> None:
     """Note that no seat of game ``k`` has launched: what ``forget_launches`` does, within a step."""
     fill(last.target[k], NO_TARGET)
     fill(last.fraction[k], 0)
-    fill(last.legal[k], False)
+    for q in range(last.legal.shape[1]):
+        last.legal[k, q] = False
 
 
 @njit

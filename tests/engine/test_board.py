@@ -119,14 +119,6 @@ def blocks_of(words):
     return np.packbits(padded, axis=-1, bitorder="little").view("<u8")
 
 
-def words_in_strips(cells, shape):
-    """Return cells (H, W) as a set, uint64 (strips, rows) of ``shape``."""
-    words = np.zeros(shape, np.uint64)
-    for s in range(len(words)):
-        words[s, 1 : len(cells) + 1] = words_of(cells[:, 64 * s : 64 * s + 64])
-    return words
-
-
 def words_of(cells):
     padded = np.zeros((cells.shape[0], 64), np.uint8)
     padded[:, : cells.shape[1]] = cells
@@ -200,15 +192,6 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
             assert np.array_equal(planes.to_array(), owner)
 
 
-def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
-    for owner, planes, _ in boards:
-        planes.front_of(1, 0)
-        front = (owner == 0) & touching(owner, 1)
-        planes.take_front(1, 0)
-        expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
-        planes.check_list(planes.zone_list, blocks_of(expected))
-
-
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
@@ -229,21 +212,6 @@ def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():
             planes.front_of(p, target)
             planes.take_front(p, target)
             assert np.array_equal(planes.occupied, planes.exactly_occupied())
-
-
-def test_single_cells_are_set_dropped_and_looked_up(boards):
-    for owner, planes, rng in boards:
-        for _ in range(20):
-            r, c = int(rng.integers(owner.shape[0])), int(rng.integers(owner.shape[1]))
-            old, new = owner[r, c], int(rng.integers(NUM_OWNERS))
-            is_owned = [board.has_cell(planes.set_of(code), r, c) for code in OWNERS]
-            assert is_owned == [code == old for code in OWNERS]
-            if old != BLOCKED:
-                board.drop_cell(planes.set_of(old), r, c)
-            board.set_cell(planes.set_of(new), r, c)
-            owner[r, c] = new
-        planes.check()
-        assert np.array_equal(planes.to_array(), owner)
 
 
 def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left(boards):

@@ -138,27 +138,6 @@ def test_observing_or_not_changes_nothing():
 # ---- saving ---------------------------------------------------------------------------------------
 
 
-def test_a_restored_game_goes_on_as_it_would_have_over_the_next_reset_too():
-    game = bot_game()
-    for _ in range(20):
-        game.step()
-    saved = [game.save(k) for k in range(3)]
-    first = continued(game, 60)
-    for k in range(3):
-        game.restore(k, saved[k])
-    assert continued(game, 60) == first
-    assert game.state.episode.sum() > 0
-
-
-def continued(game, steps):
-    history = []
-    for _ in range(steps):
-        _, rewards, terminated, _, info = game.step()
-        final = [info["final_place"][k].tolist() for k in range(3) if info["was_reset"][k]]
-        history.append((digests(game), rewards.tolist(), terminated.tolist(), final))
-    return history
-
-
 @both_rules
 def test_a_game_goes_on_in_another_slot_of_another_batch(config):
     game, other = bot_game(config, autoreset="disabled"), bot_game(config, 2, seed=99, autoreset="disabled")

@@ -237,16 +237,6 @@ def test_no_decision_is_asked_for_once_all_games_have_ended():
     assert game.results.is_cut.all()
 
 
-def test_rewards_are_the_same_without_observations():
-    games = [batch(2, observe=observe, max_cycles=9) for observe in (True, False)]
-    for game, how in product(games, ("compiled", "listener")):
-        game.reset(seed=3)
-        for _ in range(6):
-            game.step_unchecked(4, **listening(game, how))
-    assert digests(games[0]) == digests(games[1])
-    np.testing.assert_array_equal(games[0].results.rewards, games[1].results.rewards)
-
-
 def test_a_game_between_two_decisions_is_played_to_the_next_one_first():
     game, alone = batch(1), batch(1)
     for one in (game, alone):

@@ -67,22 +67,4 @@ def test_terrain_says_what_is_blocked_and_whether_it_is_water(is_water):
     assert sum(packed) == (6 if is_water else 3)
 
 
-@pytest.mark.parametrize(
-    ("history", "parts"),
-    [
-        ([], ["history is empty", "first observation"]),
-        ([board()[1:]], ["15 rows of [18]", "16 rows of 18"]),
-        ([[*board()[1:], [0] * 17]], ["16 rows of [17, 18]", "16 rows of 18"]),
-        ([board((2, 3, 3))], ["code 3 at row 2, column 3", "0 to 2", "255"]),
-        ([board((2, 3, -1))], ["code -1 at row 2, column 3"]),
-    ],
-)
-@pytest.mark.parametrize("pack", [pack_planes, pack_delta])
-def test_a_wrong_board_is_named(pack, history, parts):
-    with pytest.raises(ValueError) as error:
-        pack(SMALL, history)
-    for part in parts:
-        assert part in str(error.value)
-
-
 # ---- random histories --------------------------------------------------------------------------------
