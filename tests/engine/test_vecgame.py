@@ -447,22 +447,22 @@ BAD_CALLS = {
     "a launch of seat 0": (
         lambda game: game.tick(0, [(0, 1, 5)]),
         ValueError,
-        r"launches\[0\] is \[0, 0, 1, 5\]; it must be from \(0, 1, 0, 1\) to \(0, 4, 4, 1024\)",
+        r"launches\[0\] is \[20, 0, 1, 5\]; it must be from \(20, 1, 0, 1\) to \(20, 4, 4, 1024\)",
     ),
     "a launch of a seat too large": (
         lambda game: game.tick(0, [(1, 0, 5), (5, 1, 5)]),
         ValueError,
-        r"launches\[1\] is \[0, 5, 1, 5\]",
+        r"launches\[1\] is \[20, 5, 1, 5\]",
     ),
     "a launch at a code too large": (
         lambda game: game.tick(0, [(1, 5, 5)]),
         ValueError,
-        r"launches\[0\] is \[0, 1, 5, 5\]",
+        r"launches\[0\] is \[20, 1, 5, 5\]",
     ),
     "a launch of nothing": (
         lambda game: game.tick(0, [(1, 0, 0)]),
         ValueError,
-        r"launches\[0\] is \[0, 1, 0, 0\]",
+        r"launches\[0\] is \[20, 1, 0, 0\]",
     ),
     "a launch of more than everything": (
         lambda game: game.tick(0, [(1, 0, 1025)]),
@@ -474,7 +474,7 @@ BAD_CALLS = {
         ValueError,
         "launches is an array of float64, shape",
     ),
-    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, "it must be"),
+    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, "it must hold"),
     "a tick of a game that is not there": (
         lambda game: game.tick(3),
         IndexError,
