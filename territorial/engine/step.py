@@ -575,8 +575,7 @@ def decide_bot(
     Bots in Python and networks were asked before: ``actions`` have the owner code and 1024ths for them.
     """
     code = seating.seats[p]
-    is_compiled = code < FIRST_GUEST_CODE or code >= FIRST_CUSTOM_CODE
-    if is_compiled and not is_network(custom, code):
+    if is_compiled_bot(code) and not is_network(custom, code):
         return bots.decide(game, params, p, seating.memory[p])
     return actions[p - 1, WHAT], actions[p - 1, HOW_MUCH]
 
@@ -651,6 +650,12 @@ def start(game: Game, batch: Batch, seating: Seating, seed: Any, k: int) -> None
     for p in range(1, len(game.alive)):
         if seating.seats[p] >= FIRST_BOT_CODE:
             seating.wake[p] = bots.first_wake(seating.memory[p], seed, p)
+
+
+@njit
+def is_compiled_bot(code: int) -> bool:
+    """Return whether the bot with this seat code is compiled: of the library, or a custom one."""
+    return code < FIRST_GUEST_CODE or code >= FIRST_CUSTOM_CODE
 
 
 @njit

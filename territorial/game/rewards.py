@@ -36,8 +36,7 @@ def remember(game: Game, params: Params, work: Work) -> None:
             work.before[IN_BEFORE, p] = is_in(game, params, p)
     for i in range(len(work.reward_kinds)):
         if work.reward_kinds[i, KIND] == TAKEN:
-            for p in range(1, len(game.alive)):
-                work.before[TAKEN_BEFORE, p] = sum_of_row(game.taken, p)
+            count_taken(game, work.before[TAKEN_BEFORE])
 
 
 @njit
@@ -130,7 +129,7 @@ def placement(game: Game, params: Params, work: Work, out: Any) -> None:
     """At the last step of the player, or of its team, the value of the place; zero in sum over all teams."""
     for p in range(1, len(out)):
         is_last = work.before[in_before(params), p] != 0 and is_finished(game, params, p)
-        out[p] = 1.0 - (game.place2[p] - 2) / (params.num_teams - 1) if is_last else 0.0
+        out[p] = placement_reward(game.place2[p], params.num_teams) if is_last else 0.0
 
 
 @njit
@@ -192,6 +191,13 @@ def take_off_mean(was_alive: Any, out: Any) -> None:
 
 
 @njit
+def count_taken(game: Game, out: Any) -> None:
+    """Write the cells that every player took so far."""
+    for p in range(1, len(out)):
+        out[p] = sum_of_row(game.taken, p)
+
+
+@njit
 def sum_of_row(cells: Any, p: int) -> int:
     """Return the sum of one row of (P+1, P+1)."""
     total = 0
@@ -210,3 +216,9 @@ def in_before(params: Params) -> int:
 def is_finished(game: Game, params: Params, p: int) -> bool:
     """Return whether the place of ``p`` in this game is known."""
     return not is_in(game, params, p) or game.clock[OVER] != 0
+
+
+@njit
+def placement_reward(place2: int, num_teams: int) -> float:
+    """Return the value of a place, given as twice the place."""
+    return 1.0 - (place2 - 2) / (num_teams - 1)
