@@ -268,8 +268,8 @@ seating_of: Callable[[State, int], Seating] = _views_of(Seating)
 
 def field_line(field: Field, *axes: str) -> str:
     """Return dtype, shape, meaning and unit of a field, the shape with more ``axes`` in front."""
-    shape = ", ".join((*axes, *field.shape))
-    return f"{field.dtype} ({shape}): {field.meaning}; {field.unit}"
+    shape = str((*axes, *field.shape)).replace("'", "")
+    return f"{field.dtype} {shape}: {field.meaning}; {field.unit}"
 
 
 @njit
