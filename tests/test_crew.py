@@ -91,20 +91,6 @@ def test_every_thread_has_about_as_many_games_and_any_thread_takes_all(games, th
         assert times.tolist() == [0, 0, 0] + [1] * games
 
 
-def test_a_thread_takes_its_own_before_those_of_others():
-    queues, order = queues_of(0, 7, 3), []
-    assert queues[:, [FIRST, END]].tolist() == [[0, 2], [2, 4], [4, 7]]
-
-    @kernel
-    def take_one(queues, thread):
-        return take(queues, thread)
-
-    while (number := take_one(queues, 1)) >= 0:
-        order.append(number)
-    assert order == [2, 3, 4, 5, 6, 0, 1]
-    assert take_one(queues, 0) == -1
-
-
 def test_threads_never_take_the_same_games():
     count = 2_000_000 if JIT_ENABLED else 2_000
     queues, times = queues_of(0, count, 4), np.zeros((4, count), np.int64)
@@ -115,30 +101,6 @@ def test_threads_never_take_the_same_games():
 
 
 # ---- posts ----------------------------------------------------------------------------------------
-
-
-def test_who_is_called_works_once_and_goes_to_sleep():
-    post = np.zeros(WIDTH, np.int64)
-    assert not begin(post)
-    post[STATE] = CALLED
-    assert begin(post)
-    assert post[STATE] == WORKING
-    assert not begin(post)
-    assert post[STATE] == ASLEEP
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
-def test_who_is_called_while_it_watches_works_again_without_being_woken():
-    posts, asleep = np.zeros((2, WIDTH), np.int64), np.zeros(2, np.int64)
-    posts[1, [STATE, TURNS]] = WORKING, FOREVER
-    begin(np.zeros(WIDTH, np.int64))  # compiled
-    watcher = threading.Thread(target=begin, args=(posts[1],), daemon=True)
-    watcher.start()
-    while posts[1, STATE] != WATCHING:
-        time.sleep(0.001)
-    assert call_all(posts, asleep) == 0
-    watcher.join()
-    assert posts[1, STATE] == WORKING
 
 
 def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
@@ -245,7 +207,7 @@ def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_take
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        crew.share(call)
+        crew.share_again(call, range(2))
     assert taken == [[3, 6]]  # the ends of both queues
     times = np.zeros(6, np.int64)
     share_again(crew, times)
@@ -256,7 +218,7 @@ def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_take
 def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
     crew, goes_on = Crew(6, 2), threading.Event()
     monkeypatch.setattr(_crew, "PATIENCE", 0.01)
-    crew.share(lambda thread: None)
+    share_again(crew, np.zeros(6, np.int64))
     crew._threads.jobs[0].put(lambda: goes_on.wait(SECONDS))
     for _ in range(2):
         with pytest.raises(
@@ -272,7 +234,7 @@ def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
 
 def test_threads_end_with_the_batch_that_they_work_for():
     crew = Crew(6, 3)
-    crew.share(lambda thread: None)
+    share_again(crew, np.zeros(6, np.int64))
     gone = crew._threads._gone
     del crew
     gc.collect()
@@ -280,24 +242,6 @@ def test_threads_end_with_the_batch_that_they_work_for():
     while len(gone) < 2:
         assert time.monotonic() < until
         time.sleep(0.001)
-
-
-def test_a_post_is_the_same_threads_every_time():
-    crew, seen = Crew(6, 3), [set() for _ in range(3)]
-    for _ in range(50):
-        crew.share(lambda thread: seen[thread].add(threading.get_ident()))
-    assert [len(threads) for threads in seen] == [1, 1, 1]
-    assert len(set.union(*seen)) == 3
-    crew.retire()
-
-
-def test_each_thread_is_called_once_for_what_is_not_repeated():
-    crew, called = Crew(6, 3), []
-    crew.queues[:, NEXT] = 99
-    crew.share(called.append)
-    assert sorted(called) == [0, 1, 2]
-    assert crew.queues[:, NEXT].tolist() == [0, 2, 4]
-    crew.retire()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
@@ -329,7 +273,7 @@ def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, t
     games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
     recorded = []
     for game in games:
-        game._workers.crew.posts[1:, TURNS] = turns
+        game._calls.crew.posts[1:, TURNS] = turns
         game.reset()
         for _ in range(5):
             game.step()

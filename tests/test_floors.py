@@ -15,8 +15,8 @@ from numba.core import event
 
 import territorial
 from territorial.decode.store import FrameStore
-from territorial.engine.compiled_calls import CompiledCalls
 from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.thread_pool import Crew
 
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -47,7 +47,7 @@ def step_of_parallel():
 
 
 STEPS = {
-    "engine": (step_of_engine, 15, 2_000),
+    "engine": (step_of_engine, 8, 2_000),
     "zero_copy": (lambda: step_of_vec(zero_copy=True), 60, 20_000),
     "packed": (step_of_vec, 100, 4_300_000),
     "features": (lambda: step_of_vec(obs="features"), 80, 2_400_000),
@@ -69,8 +69,8 @@ def floor(request):
 
 def test_a_step_of_all_games_is_one_call_of_compiled_code(floor, monkeypatch):
     step, *_ = floor
-    calls, step_games = [], CompiledCalls.step_games
-    monkeypatch.setattr(CompiledCalls, "step_games", lambda own: (calls.append(own), step_games(own)))
+    calls, share_again = [], Crew.share_again
+    monkeypatch.setattr(Crew, "share_again", lambda *call: (calls.append(call), share_again(*call)))
     step()
     assert len(calls) == 1
 

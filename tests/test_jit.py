@@ -66,11 +66,11 @@ def test_the_cache_lies_where_numba_is_told(tmp_path, monkeypatch):
 COPY_BYTES = """
 import sys
 import numpy as np
-from territorial.jit import block_copies
+from territorial.jit import lines
 
-zeros = np.zeros(block_copies.LARGE, np.uint8)
-assert not block_copies.copy_of(zeros).any()
-print(sum(block_copies.stream_bytes.stats.cache_misses.values()), block_copies.__file__)
+zeros = np.zeros(lines.LARGE, np.uint8)
+assert not lines.copy_of(zeros).any()
+print(sum(lines.stream_bytes.stats.cache_misses.values()), lines.__file__)
 """
 
 
@@ -155,47 +155,6 @@ def names_in(folder, reached):
     return {Path(path).relative_to(folder).with_suffix("").as_posix() for path in reached}
 
 
-def kernel_files(decorators=("njit", "routine", "kernel", "formula", "intrinsic")):
-    """Return the files of the package in which kernels, or one of these, are defined."""
-    return [
-        path
-        for path in PACKAGE.rglob("*.py")
-        for tree in [ast.parse(path.read_text(encoding="utf-8"))]
-        if any(
-            ast.unparse(decorator).partition("(")[0] in decorators
-            for node in ast.walk(tree)
-            for decorator in getattr(node, "decorator_list", [])
-        )
-    ]
-
-
-@functools.cache
-def imported_by(path):
-    """Return the modules of the package from which a file imports, by the names that it gives."""
-    found = {}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            pairs = [(alias.asname or alias.name, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, path
-            names = [(alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names]
-            pairs = [(name, full if file_of(full) else node.module) for name, full in names]
-        else:
-            continue
-        for name, module in pairs:
-            if file_of(module) is not None:
-                found.setdefault(name, set()).add(module)
-    return found
-
-
-@functools.cache
-def file_of(module):
-    """Return the file of a module of the package; None if it is none."""
-    place = PACKAGE.parent.joinpath(*module.split("."))
-    found = [path for path in (place.with_suffix(".py"), place / "__init__.py") if path.exists()]
-    return found[0] if found and found[0].is_relative_to(PACKAGE) else None
-
-
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -219,80 +178,22 @@ def test_imports_of_every_form_are_found(text, names):
     assert [(folder.replace(os.sep, "/"), name) for folder, name in found] == names
 
 
-def test_all_that_kernels_take_from_modules_is_part_of_their_digest():
-    """Follows kernels as numba does, by the globals that they and what they call have in the end."""
-    sources, checked = Sources(), set()
-    for path in kernel_files(("kernel",)):
-        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-        try:
-            found = importlib.import_module(module)
-        except ModuleNotFoundError:
-            assert importlib.util.find_spec("torch") is None, path
-            continue
-        checked.add(path.stem)
-        reached = names_in(PACKAGE, sources.reached_from(str(path)))
-        kernels = [
-            value for value in vars(found).values() if getattr(value, "targetoptions", {}).get("nogil")
-        ]
-        for kernel in kernels:
-            taken = names_in(PACKAGE, taken_by(kernel))
-            assert taken <= reached, (kernel, taken - reached)
-    assert checked >= {"step", "boards", "thread_pool", "infos"}
-    if _jit.JIT_ENABLED:
-        taken = names_in(PACKAGE, taken_by(step.step_games))
-        assert taken >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
+def test_what_the_files_of_the_package_import_is_found_as_the_parser_finds_it():
+    for path in PACKAGE.rglob("*.py"):
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, path
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        found = sources_of_kernels._imports(str(path), path.read_bytes())
+        assert names <= {name for _, name in found}, path
 
 
-def taken_by(kernel):
-    """Return the files from which a kernel has functions, classes and constants."""
-    files, seen, to_follow = set(), set(), [kernel]
-    while to_follow:
-        function = python_function(to_follow.pop())
-        if function is None or function in seen:
-            continue
-        seen.add(function)
-        if isinstance(function, type):
-            files.add(file_of(function.__module__))
-            continue
-        path = file_of(function.__module__)
-        files.add(path)
-        imported = imported_by(path)
-        cells = [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
-        to_follow += cells
-        for name in names_of(function.__code__):
-            if name not in function.__globals__:
-                continue
-            files |= {file_of(module) for module in origins(name, imported)}
-            value = function.__globals__[name]
-            is_module = isinstance(value, types.ModuleType)
-            to_follow += [vars(value).get(n) for n in names_of(function.__code__)] if is_module else [value]
-    return files - {None}
-
-
-def origins(name, imported):
-    """Return the modules through which a name came to a module that has imported it."""
-    modules = set(imported.get(name, ()))
-    return modules.union(*(origins(name, imported_by(file_of(module))) for module in modules))
-
-
-def python_function(value):
-    """Return the function of the package of which a kernel has the machine code, or a class; else None."""
-    value = getattr(value, "py_func", getattr(value, "_defn", getattr(value, "__wrapped__", value)))
-    is_code = isinstance(value, types.FunctionType | type)
-    return value if is_code and file_of(value.__module__ or "") is not None else None
-
-
-def cell_is_filled(cell):
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
-
-
-def names_of(code):
-    """Return the names of globals and attributes in a function and those within it."""
-    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
-    return set(code.co_names).union(*map(names_of, inner))
+def test_steps_reach_the_files_that_they_are_compiled_from():
+    reached = names_in(PACKAGE, Sources().reached_from(step.__file__))
+    assert reached >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
 
 
 def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tmp_path):
@@ -336,7 +237,7 @@ def test_a_kernel_elsewhere_has_its_file_and_those_that_it_imports_in_its_digest
     files = {
         "my_bots/__init__.py": "",
         "my_bots/own.py": "from .rules import FACTOR\nfrom . import numbers\nimport helper_of_own\n"
-        "from territorial.game import rng\nimport numpy\n",
+        "from territorial.game import formulas\nimport numpy\n",
         "my_bots/rules.py": "from ..above import FACTOR\n",
         "my_bots/numbers/__init__.py": "",
         "my_bots/unused.py": "",
@@ -354,7 +255,7 @@ def test_a_kernel_elsewhere_has_its_file_and_those_that_it_imports_in_its_digest
     assert names_in(tmp_path, reached - set(map(str, PACKAGE.rglob("*.py")))) == {
         path.removesuffix(".py") for path in files if path != "my_bots/unused.py"
     }
-    assert str(PACKAGE / "game" / "rng.py") in reached
+    assert str(PACKAGE / "game" / "formulas.py") in reached
     digests = {Sources(started=sys.maxsize).digest(str(own))}
     for file in files:
         with open(tmp_path / file, "a") as opened:
@@ -545,22 +446,14 @@ def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
 CALL_INNER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import numba.core.codegen
-if sys.argv[2] == "older":
-    del numba.core.codegen.JITCodeLibrary
-elif sys.argv[2] == "other within":
-    numba.core.codegen.JITCodeLibrary = type("JITCodeLibrary", (), {"finalize": None})
 import numba
 from inner_functions import doubled, half, plus_one, sums, twice_the_root
-from territorial.jit.decorators import kernel
 
 @numba.njit(_nrt=False)
 def ordinary(n):
     return sums(n)
 
 print(sums(6), ordinary(6), plus_one(1), half(7), twice_the_root(16.0))
-from territorial.jit import inner_code
-assert bool(inner_code.INNER_OPTIONS) == (sys.argv[2] == "tested")
 """
 INNER_FUNCTIONS = """
 import numpy as np
@@ -589,15 +482,9 @@ def sums(n):
 
 
 @needs_the_compiler
-@pytest.mark.parametrize("numba_is", ["tested", "older", "other within"])
-def test_functions_within_kernels_do_the_same_with_a_numba_that_lacks_what_is_extended(numba_is, tmp_path):
+def test_functions_within_kernels_can_be_called_from_python_and_from_ordinary_code(tmp_path):
     (tmp_path / "inner_functions.py").write_text(INNER_FUNCTIONS)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(PACKAGE.parent)}
-    command = [sys.executable, "-P", "-c", CALL_INNER, str(tmp_path), numba_is]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["31", "31", "2", "3", "8.0"]
-    warned = "lacks a part that compiling in half the time needs"
-    assert done.stderr.count(warned) == (numba_is != "tested")
+    assert printed_by(CALL_INNER, tmp_path, cache=tmp_path) == ["31", "31", "2", "3", "8.0"]
 
 
 @_jit.njit

@@ -48,22 +48,11 @@ def test_a_drawing_has_blocked_cells_where_it_says_so():
     assert land[5:].all()
 
 
-def test_a_drawing_may_be_surrounded_by_empty_lines():
-    assert LandMask.from_text(f"\n\n{DRAWING}\n\n") == LandMask.from_text(DRAWING)
-    assert LandMask.from_text(f"\r\n{DRAWING}\n".replace("\n", "\r\n")) == LandMask.from_text(DRAWING)
-
-
 def test_a_row_of_spaces_is_a_row_of_land():
     rows = [" " * 16, *["#" * 16] * 15, "\t" * 16]
     mask = LandMask.from_text("\n".join(rows))
     assert mask.height == 17
     assert np.flatnonzero(mask.to_array().all(axis=1)).tolist() == [0, 16]
-
-
-def test_to_array_returns_a_copy():
-    mask = LandMask.from_text(DRAWING)
-    mask.to_array()[:] = False
-    assert mask.to_array().any()
 
 
 def test_equal_masks_are_one_value():
@@ -75,18 +64,6 @@ def test_equal_masks_are_one_value():
     assert len(a.hexdigest) == 16
 
 
-def test_different_masks_have_different_names():
-    masks = [
-        LandMask.from_array(np.ones((16, 16), bool)),
-        LandMask.from_array(np.ones((16, 17), bool)),
-        LandMask.from_array(np.ones((17, 16), bool)),
-        LandMask.from_array(np.zeros((16, 16), bool)),
-        LandMask.from_array(~np.eye(16, dtype=bool)),
-    ]
-    assert len({mask.hexdigest for mask in masks}) == len(masks)
-    assert len(set(masks)) == len(masks)
-
-
 def test_a_mask_cannot_be_changed():
     with pytest.raises(AttributeError):
         LandMask.from_text(DRAWING).height = 3
@@ -96,13 +73,6 @@ def one_wrong(value, dtype):
     land = np.ones((16, 20), dtype)
     land[3, 5] = value
     return land
-
-
-def test_numpy_integers_become_ints():
-    mask = LandMask(np.int64(16), np.uint16(17), bytes(48))
-    assert (type(mask.height), type(mask.width)) == (int, int)
-    assert mask == LandMask(16, 17, bytes(48))
-    assert mask.hexdigest == LandMask(16, 17, bytes(48)).hexdigest
 
 
 @pytest.mark.parametrize("width", range(17, 25))

@@ -28,11 +28,9 @@ from territorial.bots.bot_files import bot_of_file, is_bot_file, library_bot
 from territorial.bots.network import decide_all
 from territorial.cli import options
 from territorial.engine.seats import LINEUPS
-from territorial.engine.step import Batch, decide_launches, play
-from territorial.engine.turns import ask_game
+from territorial.engine.step import Batch, ask_game, decide_launches, play
 from territorial.engine.vec_game import VecGame
-from territorial.game.launches import NUM_LAUNCH_COLUMNS, LaunchList
-from territorial.game.scratch import make_work
+from territorial.game.scratch import NUM_LAUNCH_COLUMNS, LaunchList, make_work
 from territorial.game.state import OVER, game_of, seating_of
 from territorial.jit.decorators import kernel, njit
 
@@ -145,7 +143,7 @@ def measure(
     """Return what a step of games of ``seats`` costs, and what of that their bots do."""
     game = VecGame(config, games, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=range(games))
-    batch = game._workers.batch(0)
+    batch = game._calls.batch(0)
     work = make_work(config, logs_changes=False)
     num_steps = -(-config.max_ticks // config.decision_every)
     launches = np.zeros((num_steps, games, config.num_players, NUM_LAUNCH_COLUMNS), np.int64)

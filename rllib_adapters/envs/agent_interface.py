@@ -13,8 +13,8 @@ from gymnasium import spaces
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL, EnvConfig, module_of
 from territorial.actions.encoding import unflatten
 from territorial.actions.formats import CandidateFormat, DiscreteFormat
-from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates, PairObservations
+from territorial.engine.recording import Launches
 from territorial.engine.vec_game import VecGame
 from territorial.envs.observation_modes import PackedBoards, Pairs
 from territorial.observation import pair_columns

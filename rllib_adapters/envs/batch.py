@@ -23,9 +23,8 @@ from rllib_adapters.envs.single import (
     seats_of_agents,
     spaces_of_agents,
 )
-from territorial.engine.compiling import compile_steps
-from territorial.engine.episode_seeds import seed_of_episode
-from territorial.engine.vec_game import VecGame
+from territorial.engine.batch_arrays import seed_of_episode
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player
 from territorial.typing import Bools
 

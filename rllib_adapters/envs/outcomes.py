@@ -9,7 +9,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 from territorial.evaluation.outcome import known_places, places_now
 from territorial.league import Outcome, Player
 

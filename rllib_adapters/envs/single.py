@@ -30,11 +30,10 @@ from rllib_adapters.envs.env_config import (
 )
 from rllib_adapters.envs.outcomes import Outcomes
 from territorial.bots import Network, PythonBot
-from territorial.engine.compiling import compile_steps
-from territorial.engine.game_arrays import GameArrays
-from territorial.engine.last_launches import Launches
+from territorial.engine.batch_arrays import GameArrays
+from territorial.engine.recording import Launches
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.league import LeagueTable, Player, SnapshotStore, UnknownSnapshotError
 from territorial.typing import Ints
 

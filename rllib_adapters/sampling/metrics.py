@@ -13,7 +13,7 @@ from ray.rllib.utils.metrics import EPISODE_MODULE_RETURN_MEAN
 from rllib_adapters.envs.batch import BatchStep
 from rllib_adapters.envs.env_config import POOL, frozen_name, learner_name
 from rllib_adapters.sampling.rollout import GameEpisode
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 
 BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""

@@ -20,7 +20,7 @@ from rllib_adapters.envs.batch import BatchStep, GameView
 from rllib_adapters.envs.env_config import learner_name, module_of
 from rllib_adapters.observations.log import ArrayBuffer
 from rllib_adapters.sampling.observation_source import ObservationSources
-from territorial.engine.last_launches import Launches
+from territorial.engine.recording import Launches
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]

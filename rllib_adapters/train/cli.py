@@ -18,7 +18,7 @@ from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.config.fields import describe
-from territorial.engine.compiling import compile_steps, is_compiled
+from territorial.engine.vec_game import compile_steps, is_compiled
 from territorial.evaluation.pool import NewProcesses
 from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError

@@ -54,8 +54,7 @@ from territorial.bots.targets import (
 )
 from territorial.config import Params
 from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
-from territorial.game.amounts import fraction_for
-from territorial.game.legality import need_for
+from territorial.game.formulas import fraction_for, need_for
 from territorial.game.state import TICK, Game
 from territorial.game.teams import has_allies
 from territorial.jit.decorators import int64, njit

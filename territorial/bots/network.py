@@ -40,8 +40,8 @@ from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
 from territorial.config import Params
 from territorial.constants import FRACTIONS
 from territorial.game.state import Game
-from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import int64, kernel, njit, routine
+from territorial.jit.lines import aligned_zeros
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
 

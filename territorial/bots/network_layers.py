@@ -21,8 +21,8 @@ from territorial.bots.network_file import (
     MOST_COLUMNS,
     MOST_WIDTH,
 )
-from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import njit, routine
+from territorial.jit.lines import aligned_zeros
 from territorial.jit.products import (
     SIXTEEN,
     add_products,

@@ -19,9 +19,15 @@ from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
 from territorial.constants import HOLD, STREAM_BOT_MOVE
-from territorial.game.amounts import fraction_for
-from territorial.game.legality import are_allies, is_legal, largest_need, may_donate, need_for
-from territorial.game.rng import draw
+from territorial.game.formulas import (
+    are_allies,
+    draw,
+    fraction_for,
+    is_legal,
+    largest_need,
+    may_donate,
+    need_for,
+)
 from territorial.game.state import State, view
 from territorial.typing import Bools, Ints
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from territorial.constants import STREAM_BOT_SETUP
-from territorial.game.rng import draw_below
+from territorial.game.formulas import draw_below
 from territorial.game.state import BOT_MEMORY
 from territorial.jit.decorators import njit
 from territorial.jit.simd import fill

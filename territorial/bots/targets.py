@@ -23,8 +23,7 @@ from territorial.bots.settings import (
 from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
-from territorial.game.legality import is_legal, largest_need, may_donate, need_for
-from territorial.game.rng import draw
+from territorial.game.formulas import draw, is_legal, largest_need, may_donate, need_for
 from territorial.game.state import NUM_LAND, TICK, Game, cells_of
 from territorial.game.teams import are_allies_in, may_attack
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit

@@ -222,7 +222,6 @@ def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
     seconds = time.perf_counter() - started
     result = {
         "seconds": seconds,
-        "compile_s": warmup.compile_seconds(),
         "compiles": JIT_ENABLED,
         "cache_dir": str(CACHE_DIR),
     }

@@ -15,8 +15,8 @@ from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
-from territorial.engine.compiling import is_compiled
 from territorial.engine.seats import LINEUPS
+from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED

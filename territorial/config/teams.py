@@ -92,7 +92,7 @@ def drawn_teams(dealt: tuple[int, ...], seed: int) -> tuple[int, ...]:
 
 
 def _draw(seed: int, stream: int, index: int) -> int:
-    """Return H(seed, stream, 0, index), as ``territorial.game.rng.draw`` does for kernels."""
+    """Return H(seed, stream, 0, index), as ``territorial.game.formulas.draw`` does for kernels."""
     return _mixed(_mixed(_mixed(_mixed(seed) ^ stream)) ^ index)
 
 

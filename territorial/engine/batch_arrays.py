@@ -1,8 +1,12 @@
-"""The arrays of a batch that its steps write to: allocated together, copied together, and seen as views."""
+"""The arrays of a batch that its steps write to: allocated together, copied together, and seen as views.
+
+What follows from them alone is here as well: the seeds of the next games, the state as users read it.
+"""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +14,9 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.rewards import Weights, part_names
-from territorial.engine.last_launches import LastLaunches, allocate_launches
+from territorial.constants import STREAM_EPISODE
+from territorial.engine import step
+from territorial.engine.recording import Launches, allocate_launches
 from territorial.engine.step import (
     Slots,
     StepCall,
@@ -20,10 +26,12 @@ from territorial.engine.step import (
     allocate_slots,
 )
 from territorial.files.arrays import all_writable
-from territorial.game.state import PLAYERS, State, allocate, view
+from territorial.files.arrays import writable as own
+from territorial.game.formulas import draw
+from territorial.game.state import FIELDS, PLAYERS, State, allocate, field_line, view
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of
-from territorial.typing import Bools
+from territorial.typing import Bools, Ints
 
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
@@ -39,7 +47,7 @@ class BatchArrays(NamedTuple):
     final_buffers: Buffers  # the same ones where no game is replaced within a step
     results: StepResults
     slots: Slots
-    launched: LastLaunches
+    launched: Launches
     actions: npt.NDArray[np.int64]  # (E, P, 2)
     seed: npt.NDArray[np.uint64]  # (1,) the batch's
     call: StepCall
@@ -49,11 +57,6 @@ class BatchArrays(NamedTuple):
         """Which games take no step: new bool (E,)."""
         stands: Bools = self.slots.stands | (view(self.state, "over") != 0) | self.call.waits
         return stands
-
-    @property
-    def is_observed(self) -> bool:
-        """Whether observations are kept current."""
-        return len(self.buffers.boards) > 0
 
 
 def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, observes: bool) -> BatchArrays:
@@ -78,7 +81,7 @@ def with_last_observations(arrays: BatchArrays, layout: ObsLayout, *, is_replace
 
     A game that is not has its last observation where all others are.
     """
-    if not (is_replaced and arrays.is_observed):
+    if not is_replaced or len(arrays.buffers.boards) == 0:
         return arrays._replace(final_buffers=arrays.buffers)
     if arrays.final_buffers is not arrays.buffers:
         return arrays
@@ -92,20 +95,33 @@ def copied(arrays: BatchArrays) -> BatchArrays:
 
 def writable(arrays: BatchArrays) -> BatchArrays:
     """Return ``arrays`` with copies of those that belong to another process: unpickled without a copy."""
-    buffers = Buffers(*all_writable(arrays.buffers))
-    has_last = arrays.final_buffers is not arrays.buffers
-    actions, seed = all_writable([arrays.actions, arrays.seed])
-    return BatchArrays(
-        state=State(*all_writable(arrays.state)),
-        buffers=buffers,
-        final_buffers=Buffers(*all_writable(arrays.final_buffers)) if has_last else buffers,
-        results=StepResults(*all_writable(arrays.results)),
-        slots=Slots(*all_writable(arrays.slots)),
-        launched=LastLaunches(*all_writable(arrays.launched)),
-        actions=actions,
-        seed=seed,
-        call=StepCall(*all_writable(arrays.call)),
-    )
+    given: tuple[Any, ...] = arrays
+    parts: list[Any] = [
+        type(part)(*all_writable(part)) if isinstance(part, tuple) else own(part) for part in given
+    ]
+    return BatchArrays(*parts)
+
+
+# ---- seeds -----------------------------------------------------------------------------------------
+
+
+def seed_of_episode(batch_seed: int, episode: int) -> int:
+    """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
+    return int(draw(np.uint64(batch_seed), STREAM_EPISODE, 0, episode))
+
+
+def next_seeds(arrays: BatchArrays, episodes: Ints | None = None) -> npt.NDArray[np.uint64]:
+    """Return the seed of the next game of every slot, new uint64 (E,): the user's, or that of its episode.
+
+    ``episodes``: their numbers, int64 (E,); None: those that follow.
+    """
+    seeds = np.zeros(len(arrays.actions), np.uint64)
+    numbers = view(arrays.state, "episode") + 1 if episodes is None else episodes
+    step.next_seeds(arrays.slots, arrays.seed[0], numbers, seeds)
+    return seeds
+
+
+# ---- what users see --------------------------------------------------------------------------------
 
 
 class Views(NamedTuple):
@@ -137,3 +153,40 @@ def _info_of(arrays: BatchArrays, final_observations: Observations, rewards: Wei
         "final_obs": final_observations,
         **{name: view(arrays.state, name)[:, 1:] for name in COUNTS},
     }
+
+
+class GameArrays:
+    """The state of all games under the names of ``territorial.game.state.FIELDS``, as views (E, ...).
+
+    ``owner`` is the board as owner codes, uint8 (E, H+2, W+2) with a wall ring of 255: 0 neutral, 1..P
+    seats, 255 blocked. It is derived from the bit planes when asked for, and read-only; ask again
+    after a step.
+    """
+
+    def __init__(self, state: State, owner_codes: Callable[[], npt.NDArray[np.uint8]]) -> None:
+        self._state, self._owner_codes = state, owner_codes
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return view(self._state, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(
+                f"state.{name} cannot be replaced; write into the array: state.{name}[...] = x"
+            )
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*(field.name for field in FIELDS), "owner"]
+
+    @property
+    def owner(self) -> npt.NDArray[np.uint8]:
+        """The board as owner codes, see the class."""
+        return self._owner_codes()
+
+
+GameArrays.__doc__ = f"{GameArrays.__doc__}\n    " + "\n    ".join(
+    f"{field.name}: {field_line(field, 'E')}" for field in FIELDS
+)

@@ -13,7 +13,7 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
-from territorial.game.legality import is_affordable, largest_need, need_at_front
+from territorial.game.formulas import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
 from territorial.jit.decorators import entry_for, kernel, njit
@@ -72,25 +72,13 @@ class PairObserver:
     def __init__(self, state: State, config: GameConfig) -> None:
         self._state, self._config = state, config
         self._num_columns = len(pair_columns(teams=config.teams is not None))
+        self._loaded: dict[Any, Callable[..., None]] = {}
 
     @cached_property
     def _held(self) -> Held[PairArguments]:
         config, totals = self._config, allocate_totals(self._config.num_players)
         arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
         return Held(arguments, hold_pairs)
-
-    @cached_property
-    def _observe(self) -> Callable[..., None]:
-        return self._entry_for(observe_pairs, self._allocate(0, 1))
-
-    @cached_property
-    def _list(self) -> Callable[..., None]:
-        return self._entry_for(list_candidates, _allocate_candidates(0, 1))
-
-    def _entry_for(self, compiled: Any, written: PairObservations | PairCandidates) -> Callable[..., None]:
-        """Return the entry of a kernel that fills arrays like ``written``."""
-        none = np.zeros(0, np.int64)
-        return entry_for(compiled, self._held, none, none, none, none, *written)
 
     def observe_checked(
         self, games: Any, seats: Any, num_candidates: Any, num_allies: Any, dtype: Any
@@ -115,25 +103,31 @@ class PairObserver:
 
         Both are int64 (N,), in range.
         """
-        games, seats = _in_one_piece(games, seats)
-        seen = self._allocate(len(games), rows.total)
-        self._observe(self._held, games, seats, *_room(rows), *seen)
-        return seen
-
-    def candidates(self, games: Ints, seats: Ints, rows: ShownRows) -> PairCandidates:
-        """Return the candidates and allies alone, of ``seats`` and ``games`` as in ``observe``."""
-        games, seats = _in_one_piece(games, seats)
-        found = _allocate_candidates(len(games), rows.total)
-        self._list(self._held, games, seats, *_room(rows), *found)
-        return found
-
-    def _allocate(self, count: int, num_rows: int) -> PairObservations:
-        """Return room for what ``count`` seats see, with whatever is there."""
-        return PairObservations(
+        count, num_rows = len(games), rows.total
+        seen = PairObservations(
             own=np.empty((count, len(OWN)), np.int16),
             pairs=np.empty((count, num_rows, self._num_columns), np.int16),
             targets=np.empty((count, num_rows), np.int32),
         )
+        self._write(observe_pairs, games, seats, rows, seen)
+        return seen
+
+    def candidates(self, games: Ints, seats: Ints, rows: ShownRows) -> PairCandidates:
+        """Return the candidates and allies alone, of ``seats`` and ``games`` as in ``observe``."""
+        shape = len(games), rows.total
+        found = PairCandidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
+        self._write(list_candidates, games, seats, rows, found)
+        return found
+
+    def _write(self, compiled: Any, games: Ints, seats: Ints, rows: ShownRows, written: Any) -> None:
+        """Let a kernel fill the arrays ``written``; it is given scratch memory for as many ``rows``."""
+        if compiled not in self._loaded:
+            none = np.zeros(0, np.int64)
+            self._loaded[compiled] = entry_for(compiled, self._held, none, none, none, none, *written)
+        # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
+        numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
+        room = [np.empty(count, np.int64) for count in rows]
+        self._loaded[compiled](self._held, *numbers, *room, *written)
 
 
 class ShownRows(NamedTuple):
@@ -160,21 +154,6 @@ def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any =
     if allies > 0 and config.teams is None:
         raise ValueError(f"num_allies is {allies}; it must be 0 or None, as these games have no teams")
     return ShownRows(count, allies)
-
-
-def _room(rows: ShownRows) -> tuple[Ints, Ints]:
-    """Return scratch memory for the owner codes of candidates, and of allies."""
-    return np.empty(rows.candidates, np.int64), np.empty(rows.allies, np.int64)
-
-
-def _in_one_piece(games: Ints, seats: Ints) -> tuple[Ints, Ints]:
-    """Return both as the compiled calls take them: ``np.nonzero`` returns columns of a table."""
-    return np.ascontiguousarray(games, np.int64), np.ascontiguousarray(seats, np.int64)
-
-
-def _allocate_candidates(count: int, num_rows: int) -> PairCandidates:
-    shape = count, num_rows
-    return PairCandidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
 
 
 @kernel

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.constants import BLOCKED, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine import step
-from territorial.engine.checks import checked_board, checked_per_seat, checked_pools
-from territorial.game.legality import are_allies, is_legal, largest_need, may_donate, need_for
+from territorial.game.formulas import are_allies, is_legal, largest_need, may_donate, need_for
 from territorial.game.state import FIELDS, Position, State, allocate_positions, digest, view
 from territorial.typing import Bools, Ints
 
@@ -23,61 +22,43 @@ AT_ZERO = ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "
 """Fields that hold nothing in a position."""
 
 
-class GivenPosition(NamedTuple):
-    """A position as ``VecGame.set_position`` gets it, checked; None is what that sets then."""
-
-    board: npt.NDArray[np.uint8]  # (H, W) owner codes
-    tick: int
-    troops: list[int] | None  # one per seat, as the two below
-    pools: dict[tuple[int, int], int]
-    peak: list[int] | None
-    next_step: list[int] | None
-
-
-def checked_position(
+def write_position(
     config: GameConfig,
+    state: State,
+    k: int,
     owner: npt.ArrayLike,
     tick: int,
     troops: Sequence[int] | None,
     pools: Mapping[tuple[int, int], int] | None,
     peak: Sequence[int] | None,
     next_step: Sequence[int] | None,
-    teams: Ints,
-) -> GivenPosition:
-    """Return a position that games of ``config`` can be put into; see ``VecGame.set_position``.
+) -> npt.NDArray[np.uint8]:
+    """Write all numbers of a position into game ``k``, and return its board, owner codes (H, W).
 
-    ``teams``: (P+1,), those of the game.
+    The arguments are those of ``VecGame.set_position``; if one of them cannot be, nothing is written. The
+    board, and what follows from it, is not yet.
     """
     players = config.num_players
-    return GivenPosition(
-        board=checked_board(owner, config),
-        tick=whole_number("tick", tick, 0, config.max_ticks),
-        troops=checked_per_seat("troops", troops, players, LARGEST_TROOPS),
-        peak=checked_per_seat("peak", peak, players, MAX_SIDE**2),
-        next_step=checked_per_seat("next_step", next_step, players, LARGEST_TICK),
-        pools=checked_pools({} if pools is None else pools, teams),
-    )
-
-
-def write_numbers(given: GivenPosition, config: GameConfig, state: State, k: int) -> None:
-    """Write all numbers of a position into game ``k``; the board, and what follows from it, are not yet."""
+    board = _checked_board(owner, config)
+    now = whole_number("tick", tick, 0, config.max_ticks)
+    balances = _checked_per_seat("troops", troops, players, LARGEST_TROOPS)
+    peaks = _checked_per_seat("peak", peak, players, MAX_SIDE**2)
+    steps = _checked_per_seat("next_step", next_step, players, LARGEST_TICK)
+    in_field = _checked_pools({} if pools is None else pools, view(state, "team")[k])
     get = {field.name: view(state, field.name)[k] for field in FIELDS}
     for name in AT_ZERO:
         get[name][...] = 0
     state.ledger[k] = 0
-    num_land = int((given.board != BLOCKED).sum())
-    for name, value in {"tick": given.tick, "over": 0, "num_land": num_land}.items():
+    cells = np.bincount(board.ravel(), minlength=BLOCKED + 1)
+    for name, value in {"tick": now, "over": 0, "num_land": cells[:BLOCKED].sum()}.items():
         view(state, name)[k] = value
     get["alive"][1:], get["death_tick"][:] = 1, -1
-    get["troops"][1:] = config.starting_troops if given.troops is None else given.troops
-    get["next_step"][1:] = given.tick if given.next_step is None else given.next_step
-    for pair, amount in given.pools.items():
+    get["troops"][1:] = config.starting_troops if balances is None else balances
+    get["next_step"][1:] = now if steps is None else steps
+    get["peak"][1:] = cells[1 : players + 1] if peaks is None else peaks
+    for pair, amount in in_field.items():
         get["pools"][pair] = amount
-
-
-def write_peaks(given: GivenPosition, state: State, k: int) -> None:
-    """Write the largest lands so far; where none are given, those that the board has."""
-    view(state, "peak")[k, 1:] = view(state, "land")[k, 1:] if given.peak is None else given.peak
+    return board
 
 
 def digest_of(config: GameConfig, state: State, k: int) -> bytes:
@@ -99,3 +80,60 @@ def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Boo
     needs = need_for(sizes * ~allies, view(state, "pools")[k], config)
     attacks = is_legal(needs, largest_need(troops, config)[:, None])
     return sizes, needs, np.where(allies, may_donate(troops[:, None], troops, land, config), attacks)
+
+
+# ---- checks ----------------------------------------------------------------------------------------
+
+
+def _checked_board(owner: npt.ArrayLike, config: GameConfig) -> npt.NDArray[np.uint8]:
+    """Return a copy of owner codes, uint8 (H, W)."""
+    board = np.asarray(owner)
+    if not holds_whole_numbers(board):
+        raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
+    if board.shape != (config.height, config.width):
+        raise ValueError(f"owner has shape {board.shape}; it must be {(config.height, config.width)}")
+    is_code = (board == BLOCKED) | ((board >= 0) & (board <= config.num_players))
+    if not is_code.all():
+        row, column = np.argwhere(~is_code)[0].tolist()
+        raise ValueError(
+            f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
+            f"{config.num_players}, or {BLOCKED}"
+        )
+    if (board == BLOCKED).all():
+        raise ValueError(f"owner holds only {BLOCKED}; a board must have land")
+    return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
+
+
+def _checked_per_seat(name: str, values: Any, num_players: int, largest: int) -> list[int] | None:
+    """Return one whole number per seat, or None where none are given."""
+    if values is None:
+        return None
+    try:
+        listed = list(values)
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
+    if len(listed) != num_players:
+        raise ValueError(f"{name} has {len(listed)} entries; it needs {num_players}")
+    return [whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
+
+
+def _checked_pools(pools: Mapping[tuple[int, int], int], teams: Ints) -> dict[tuple[int, int], int]:
+    """Return the troops of pools by (seat, target); ``teams``: the team of every owner code, (P+1,)."""
+    num_players = len(teams) - 1
+    if not isinstance(pools, Mapping):
+        raise TypeError(f"pools is {pools!r}; it must map (seat, target) to troops")
+    checked = {}
+    for pair, amount in pools.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"pools[{pair!r}]: it must be (seat, target)")
+        p = whole_number(f"seat of pools[{pair}] = {amount}", pair[0], 1, num_players)
+        target = whole_number(f"target of pools[{pair}] = {amount}", pair[1], 0, num_players)
+        if p == target:
+            raise ValueError(f"pools[{pair}] is {amount}; seat and target must differ")
+        if teams[p] == teams[target]:
+            raise ValueError(
+                f"pools[{pair}] is {amount}; seats {p} and {target} are allies, of team {teams[p]}, and no "
+                "pool may be between them"
+            )
+        checked[p, target] = whole_number(f"pools[{pair}] = {amount}: it", amount, 0, LARGEST_TROOPS)
+    return checked

@@ -10,13 +10,10 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
 from territorial.engine.batch_arrays import BatchArrays
-from territorial.engine.custom_bots import CustomBots
+from territorial.engine.players import NEXT_ONES, CustomBots
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
 from territorial.observation.tables import Buffers, restore_frames
-
-NEXT_ONES = ("next_seats", "next_troops", "next_interval")
-"""Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
 
 
 class SavedGame(NamedTuple):
@@ -76,7 +73,7 @@ def saved_game(
 ) -> SavedGame:
     """Return a copy of game ``k``; see ``SavedGame`` for the others."""
     blocks, boards = tuple([block[k].copy() for block in arrays.state]), arrays.buffers.boards
-    older = boards[k, 1:].copy() if arrays.is_observed else boards.reshape(-1, 1, 1, 1)[1:].copy()
+    older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
     cycles, stands = arrays.slots.num_cycles.item(k), arrays.slots.stands.item(k)
     return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
 

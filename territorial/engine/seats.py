@@ -36,6 +36,8 @@ Seat = str | CustomBot
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
 
+FIRST_GUEST_CODE = len(SEAT_NAMES)
+"""The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 FIRST_CUSTOM_CODE = 1 << 16
 """The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
 
@@ -126,8 +128,7 @@ def name_of(seat: Any) -> Any:
 def check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     """Raise TypeError or ValueError unless a batch of ``num_players`` seats can have ``seats``."""
     found = with_bots_of_files(seats)
-    are_listed = isinstance(found, Sequence) or (isinstance(found, np.ndarray) and found.ndim == 1)
-    custom = [seat.name for seat in found if isinstance(seat, CustomBot)] if are_listed else []
+    custom = [seat.name for seat in found if isinstance(seat, CustomBot)] if _are_listed(found) else []
     seat_codes(found, num_players, custom=custom)
 
 
@@ -137,8 +138,7 @@ def with_bots_of_files(seats: Any, known: Collection[str] = (), what: str = "sea
     What is no list of seats, or names no file, is left as it is: others say what is wrong with it.
     ValueError names the entry, of what is called ``what``, whose file cannot be read.
     """
-    is_listed = isinstance(seats, Sequence) or (isinstance(seats, np.ndarray) and seats.ndim == 1)
-    if not is_listed or isinstance(seats, (str, bytes, bytearray)):
+    if not _are_listed(seats):
         return seats
     texts = dict.fromkeys(text for text in seats if is_bot_file(text) and text not in known)
     if not texts:
@@ -146,6 +146,13 @@ def with_bots_of_files(seats: Any, known: Collection[str] = (), what: str = "sea
     listed = list(seats)
     read = {text: bot_of_file(f"{what}[{listed.index(text)}]", str(text)) for text in texts}
     return [read.get(seat, seat) if is_bot_file(seat) else seat for seat in listed]
+
+
+def _are_listed(seats: Any) -> bool:
+    """Return whether ``seats`` have an order and a length, and are not a single string."""
+    if isinstance(seats, np.ndarray):
+        return seats.ndim == 1
+    return isinstance(seats, Sequence) and not isinstance(seats, (str, bytes, bytearray))
 
 
 def is_built_in(style: Style) -> bool:
@@ -169,7 +176,10 @@ def seat_codes(
     """
     if seats is None:
         return np.full(num_players, AGENT_CODE, np.int64)
-    _check_is_sequence(seats)
+    if not _are_listed(seats):
+        raise TypeError(
+            f"seats is {shown(seats)}; it must be a sequence of one name per seat, such as a list or a tuple"
+        )
     if len(seats) != num_players:
         raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
     codes = {name: code for code, name in enumerate(custom, start=FIRST_CUSTOM_CODE)}
@@ -239,17 +249,3 @@ def _check_style(style: Style, others: Collection[str]) -> None:
             f"a style has the name {style.name!r}, which {whose} has already; bots that differ "
             "need names that differ"
         )
-
-
-def _check_is_sequence(seats: Any) -> None:
-    """Raise an error unless ``seats`` has an order and a length, and is not a single string."""
-    wanted = "it must be a sequence of one name per seat"
-    if isinstance(seats, (str, bytes, bytearray)):
-        raise TypeError(f"seats is the string {seats!r}; {wanted}")
-    if isinstance(seats, np.ndarray):
-        if seats.ndim != 1:
-            raise ValueError(f"seats is an array of shape {seats.shape}; it must be 1-D, one name per seat")
-    elif isinstance(seats, (int, float, complex, np.generic)):
-        raise TypeError(f"seats is {seats!r}; {wanted}")
-    elif not isinstance(seats, Sequence):
-        raise TypeError(f"seats is of type {type(seats).__name__}; {wanted}, such as a list or a tuple")

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
-from territorial.bots.network import NetworkWork, decide_all
+from territorial.bots.network import NetworkWork, decide_all, has_room, put_down, show_game
+from territorial.bots.network_layers import CANDIDATE_WIDTH
 from territorial.config import Params
 from territorial.constants import (
     AGENT_CODE,
@@ -24,17 +25,20 @@ from territorial.constants import (
     NUM_FRACTIONS,
     STREAM_EPISODE,
 )
-from territorial.engine.custom_bots import CustomTable
-from territorial.engine.last_launches import LastLaunches, clear_launches, note_launches
-from territorial.engine.launch_log import Tape, keep_position, log_launches
-from territorial.engine.seats import FIRST_CUSTOM_CODE
-from territorial.engine.turns import ask_game, is_network, seats_that_decide
+from territorial.engine.players import CustomTable
+from territorial.engine.recording import (
+    Launches,
+    Tape,
+    clear_launches,
+    keep_position,
+    log_launches,
+    note_launches,
+)
+from territorial.engine.seats import FIRST_CUSTOM_CODE, FIRST_GUEST_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
-from territorial.game.change_log import forget_changes
+from territorial.game.formulas import draw
 from territorial.game.fronts import count_fronts
-from territorial.game.launches import LAUNCH_TICK, LaunchList, write_launch
 from territorial.game.rewards import add_rewards, in_before, is_finished, remember
-from territorial.game.rng import draw
 from territorial.game.rules import (
     add_to_set,
     drop_from_set,
@@ -42,7 +46,7 @@ from territorial.game.rules import (
     set_due,
     tick,
 )
-from territorial.game.scratch import Work
+from territorial.game.scratch import LAUNCH_TICK, LaunchList, Work, forget_changes, write_launch
 from territorial.game.spawning import MapBank, begin_game
 from territorial.game.state import (
     EPISODE,
@@ -75,8 +79,6 @@ from territorial.observation.tables import (
 )
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
-FIRST_GUEST_CODE = FIRST_BOT_CODE + bots.COUNT
-"""The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 AUTORESETS = ("same_step", "next_step", "disabled")
 """When the next game takes the place of one whose episode is over; the kernels know them by their numbers."""
 SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))
@@ -105,7 +107,6 @@ class StepResults(NamedTuple):
     was_reset: npt.NDArray[np.bool_]  # (E,) a new game has begun in this step
     final_place: npt.NDArray[np.float32]  # (E, P) 1..P in the last episode of the slot, 0 if not known
     final_players: npt.NDArray[np.int64]  # (E, C, P+1) the block ``State.players`` as that episode ended
-    final_seats: npt.NDArray[np.int64]  # (E, P) codes of those who played it
     final_length: npt.NDArray[np.int64]  # (E,) its ticks
 
 
@@ -135,6 +136,8 @@ class StepCall(NamedTuple):
         np.bool_
     ]  # (1,) nothing is played yet: networks decide, each for its seats in all games
     waits: npt.NDArray[np.bool_]  # (E,) nothing more happens to the game in this call
+    seeds: npt.NDArray[np.uint64]  # (E,) with which games are reset
+    episodes: npt.NDArray[np.int64]  # (E,) and the numbers of these episodes
 
 
 class Batch(NamedTuple):
@@ -155,7 +158,7 @@ class Batch(NamedTuple):
     tape: Tape
     call: StepCall
     copies: npt.NDArray[np.int64]  # (5,) where what is observed is copied to, see observation.copies
-    launched: LastLaunches
+    launched: Launches
     options: Options
     thread: int  # which one it is
     entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
@@ -177,7 +180,6 @@ def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepRe
         was_reset=np.zeros(num_games, np.bool_),
         final_place=np.zeros(seats, np.float32),
         final_players=np.zeros((num_games, len(PLAYERS), num_players + 1), np.int64),
-        final_seats=np.zeros(seats, np.int64),
         final_length=np.zeros(num_games, np.int64),
     )
 
@@ -196,7 +198,11 @@ def allocate_slots(num_games: int) -> Slots:
 def allocate_call(num_games: int) -> StepCall:
     """Return a call of one decision for ``num_games`` games."""
     return StepCall(
-        numbers=np.array([1, WHOLE]), asks=np.zeros(1, np.bool_), waits=np.zeros(num_games, np.bool_)
+        numbers=np.array([1, WHOLE]),
+        asks=np.zeros(1, np.bool_),
+        waits=np.zeros(num_games, np.bool_),
+        seeds=np.zeros(num_games, np.uint64),
+        episodes=np.zeros(num_games, np.int64),
     )
 
 
@@ -272,7 +278,7 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
             break
     observe(batch, game, k, shows)
     if results.is_over[k]:
-        finish(held, batch, game, seating, k)
+        finish(held, batch, game, k)
 
 
 @njit
@@ -326,9 +332,9 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 
 @njit
-def finish(held: Held[Batch], batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def finish(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
-    keep_final(batch, game, seating, k)
+    keep_final(batch, game, k)
     keep_position(batch.tape, k, game)
     batch.slots.stands[k] = True
     batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
@@ -395,20 +401,22 @@ def reset_game(held: Held[Batch], seed: Any, episode: int, k: int) -> None:
 
 
 @kernel
-def reset_games(held: Held[Batch], seeds: Any, episodes: Any, queues: Any) -> None:
-    """Reset the games in ``queues``; ``seeds``: uint64 (E,), ``episodes``: their int64 numbers (E,)."""
+def reset_games(held: Held[Batch]) -> None:
+    """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
     batch = arguments_of(held)
-    k = take(queues, batch.thread)
-    while k >= 0:
-        call_at(batch.entries[RESET_GAME], reset_game, held, (seeds[k], episodes[k], k))
-        k = take(queues, batch.thread)
+    while begins(batch.post):
+        k = take(batch.queues, batch.thread)
+        while k >= 0:
+            numbers = batch.call.seeds[k], batch.call.episodes[k], k
+            call_at(batch.entries[RESET_GAME], reset_game, held, numbers)
+            k = take(batch.queues, batch.thread)
 
 
 @kernel
 def play_launches(held: Held[Batch], launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
-    ``launches``: int64 (N, 4), a table of launches (territorial.game.launches) in the order of ticks, all on
+    ``launches``: int64 (N, 4), a table of launches (territorial.game.scratch) in the order of ticks, all on
     the decision grid and none before the tick at which the game stands. What is derived from the state is
     derived again, so that a caller may have written to the arrays.
     """
@@ -431,26 +439,25 @@ def position_of(state: State, k: int, position: Position) -> None:
 
 
 @kernel
-def observe_games(held: Held[Batch], first: int, end: int) -> None:
-    """Observe the games [first, end) as they stand."""
+def observe_game(held: Held[Batch], k: int) -> None:
+    """Observe game ``k`` as it stands."""
     batch = arguments_of(held)
-    for k in range(first, end):
-        observe_anew(game_of(batch.state, k), batch.params, batch.work, batch.buffers, k)
+    observe_anew(game_of(batch.state, k), batch.params, batch.work, batch.buffers, k)
 
 
 @kernel
-def owner_codes(state: State, codes: Any, first: int, end: int) -> None:
-    """Write the owned cells of the games [first, end) into ``codes``, uint8 (E, H+2, W+2)."""
-    for k in range(first, end):
+def owner_codes(state: State, codes: Any) -> None:
+    """Write the owned cells of all games into ``codes``, uint8 (E, H+2, W+2)."""
+    for k in range(len(codes)):
         write_owner_codes(state.planes[k], state.occupied[k], codes[k])
 
 
 @kernel
-def find_bad_action(actions: Any, num_targets: int) -> int:
-    """Return the flat position (over E * P) of the first action out of range, or -1."""
-    flat = actions.reshape(-1, 2)
+def find_bad_action(actions: Any) -> int:
+    """Return the flat position of the first of ``actions``, (E, P, 2), that is out of range, or -1."""
+    flat, targets = actions.reshape(-1, 2), actions.shape[1] + 2  # see actions.encoding.num_targets
     for i in range(len(flat)):
-        is_what = 0 <= flat[i, WHAT] < num_targets
+        is_what = 0 <= flat[i, WHAT] < targets
         if not (is_what and 0 <= flat[i, HOW_MUCH] < NUM_FRACTIONS):
             return i
     return -1
@@ -475,6 +482,59 @@ def place_position(held: Held[Batch], owner: Any, k: int) -> None:
 
 
 # ---- parts of a step ------------------------------------------------------------------------------
+
+
+@njit
+def ask_game(
+    game: Game,
+    params: Params,
+    work: Work,
+    seating: Seating,
+    custom: CustomTable,
+    networks: NetworkWork,
+    actions: Any,
+    k: int,
+) -> None:
+    """Let the seats of game ``k`` wait for their networks, where it is their turn to decide.
+
+    Where there is no room for more, those that wait decide; ``decide_all`` is left to the caller.
+    """
+    if game.clock[TICK] % params.decision_every != 0:
+        return
+    is_shown = False
+    for word in range(game.active.shape[1]):
+        seats = seats_that_decide(game, seating, word)
+        while seats != ZERO:
+            p = 64 * word + lowest_bit(seats)
+            seats &= seats - ONE
+            if is_network(custom, seating.seats[p]):
+                if not is_shown:
+                    show_game(game, params, networks)
+                    is_shown = True
+                if not has_room(networks.waiting):
+                    decide_all(custom.networks, networks, actions)
+                number = seating.seats[p] - FIRST_CUSTOM_CODE
+                put_down(game, params, work.interest_rate, custom.networks, networks, number, k, p)
+
+
+@njit
+def seats_that_decide(game: Game, seating: Seating, word: int) -> Any:
+    """Return which seats in a word of a set decide in this tick: all agents, and living bots at their turn.
+
+    Without a branch, as most bots wait at most decision points.
+    """
+    seats, first, end = ZERO, max(1, 64 * word), min(64 * word + 64, len(game.alive))
+    for p in range(np.uint64(first), np.uint64(end)):
+        is_agent = seating.seats[p] < FIRST_BOT_CODE
+        is_turn = (game.alive[p] != 0) & (game.clock[TICK] >= seating.wake[p])
+        seats |= np.uint64(is_agent | is_turn) << (p & np.uint64(63))
+    return seats
+
+
+@njit
+def is_network(custom: CustomTable, code: int) -> bool:
+    """Return whether the bot with this seat code is a network."""
+    return code >= FIRST_CUSTOM_CODE and custom.networks[code - FIRST_CUSTOM_CODE, CANDIDATE_WIDTH] > 0
 
 
 @njit
@@ -565,12 +625,11 @@ def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
 
 
 @njit
-def keep_final(batch: Batch, game: Game, seating: Seating, k: int) -> None:
+def keep_final(batch: Batch, game: Game, k: int) -> None:
     """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
     results, players = batch.results, batch.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2
-        results.final_seats[k, p - 1] = seating.seats[p]
     for column in range(players.shape[1]):
         for p in range(players.shape[2]):
             results.final_players[k, column, p] = players[k, column, p]

@@ -7,7 +7,6 @@ parts, the modules of this package: its arrays, its players, its maps, its threa
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
@@ -20,15 +19,18 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import suggests_keywords, whole_number
 from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
+from territorial.engine import step
 from territorial.engine.batch_arrays import (
     BatchArrays,
+    GameArrays,
     allocate_arrays,
     copied,
+    next_seeds,
     views_of,
     with_last_observations,
     writable,
 )
-from territorial.engine.batch_players import BatchPlayers
+from territorial.engine.calls import ONE_DECISION, Calls, exclusive
 from territorial.engine.checks import (
     END_WHEN,
     check_may_play,
@@ -37,19 +39,21 @@ from territorial.engine.checks import (
     checked_launch_table,
     checked_launches,
     checked_options,
+    checked_seeds,
     copy_actions,
 )
-from territorial.engine.decisions import Stepper
-from territorial.engine.episode_seeds import next_seeds, starts_of_reset
-from territorial.engine.exclusive import exclusive
-from territorial.engine.game_arrays import GameArrays, OwnerBoard
-from territorial.engine.last_launches import Launches, forget_launches, launches_of
-from territorial.engine.launch_log import Tape
-from territorial.engine.listeners import NO_WATCHER, Listener, Watcher
 from territorial.engine.map_bank import Atlas, Page, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
-from territorial.engine.positions import checked_position, digest_of, fronts_of, write_numbers, write_peaks
-from territorial.engine.python_bots import PythonTurns
+from territorial.engine.players import BatchPlayers
+from territorial.engine.positions import digest_of, fronts_of, write_position
+from territorial.engine.recording import (
+    NO_WATCHER,
+    Launches,
+    Listener,
+    Tape,
+    Watcher,
+    forget_launches,
+)
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
@@ -58,23 +62,20 @@ from territorial.engine.saved_game import (
     write_game,
 )
 from territorial.engine.seats import Seat
-from territorial.engine.step import AUTORESETS, DISABLED, NO_LIMIT, SAME_STEP, StepResults
-from territorial.engine.workers import Workers
+from territorial.engine.step import AUTORESETS, NO_LIMIT, SAME_STEP, StepResults
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
 from territorial.observation.copies import Copies, allocate_copies
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 from territorial.observation.tables import Observations
+from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-PARTS = ("_lock", "_owners", "_stepper", "_views", "_watcher", "_workers")
-MADE_AGAIN = frozenset((*PARTS, "actions", "blocks", "pair_observer", "state"))
+MADE_AGAIN = frozenset(("_calls", "_views", "_watcher", "actions", "blocks", "pair_observer", "state"))
 """Attributes that no copy has: they follow from others, or belong to a process."""
 MAX_GAMES = 1_000_000
-ONE = 1
-"""The default of ``repeat``: this very object is not checked in every step."""
 
 
 class VecGame(ShownInNotebooks):
@@ -158,7 +159,7 @@ class VecGame(ShownInNotebooks):
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
         self._players.write_next(self.blocks, slice(None), codes, self._players.troops_of(seats))
-        self._has_begun = self._may_be_off_grid = False
+        self._has_begun, self._may_be_off_grid = False, True
         warmup.listen()
 
     def _put_together(self, arrays: BatchArrays) -> None:
@@ -170,28 +171,17 @@ class VecGame(ShownInNotebooks):
         self._views = views_of(arrays, self.layout, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        self._lock, self._watcher = threading.RLock(), NO_WATCHER
-        self._workers = self._hired()
-        self._owners = OwnerBoard(arrays.state, self.config, self._lock, self._workers)
-        self.state = GameArrays(arrays.state, self._owners)
-        self._stepper = self._made_stepper()
-
-    def _hired(self) -> Workers:
-        """Return new threads, which start when they are needed."""
-        return Workers(
+        self._watcher = NO_WATCHER
+        self._calls = Calls(
             self.config,
-            self._arrays,
-            self._atlas.bank,
-            self._players.custom,
+            arrays,
+            self._atlas,
+            self._players,
             self._options,
+            self.pair_observer.see,
             num_threads=self.num_threads,
         )
-
-    def _made_stepper(self) -> Stepper:
-        needs_maps = self._atlas.has_own_maps and self._options.autoreset != DISABLED
-        turns = PythonTurns(self._players.guests, self.config, self._arrays, self.pair_observer.see)
-        next_maps = self._atlas if needs_maps else None
-        return Stepper(self._arrays, self._workers, turns, next_maps, self._owners)
+        self.state = GameArrays(arrays.state, self._calls.owner_codes)
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -202,15 +192,23 @@ class VecGame(ShownInNotebooks):
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
         seed instead; with neither, every game goes on to its next episode.
         """
-        starts = starts_of_reset(self._arrays, seed, seeds, has_begun=self._has_begun)
+        if seed is not None and seeds is not None:
+            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
+        arrays, episodes = self._arrays, np.zeros(self.num_games, np.int64)
+        given = None if seeds is None else checked_seeds(seeds, self.num_games)
+        if seed is not None:  # it says more than what was said of next games
+            arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
+            arrays.slots.has_next_seed[:] = False
+        elif given is None and self._has_begun:
+            episodes = view(self.blocks, "episode") + 1
+        chosen = next_seeds(arrays, episodes) if given is None else given
         games = range(self.num_games)
         if self._has_begun:
             self._watcher.before_reset(games)
-        self._arrays.seed[0] = starts.batch_seed
-        self._owners.is_current = self._may_be_off_grid = False
-        self._atlas.provide(starts.seeds.tolist(), current=())
-        forget_launches(self._arrays.launched, slice(None))
-        self._workers.calls.reset_games(starts.seeds, starts.episodes)
+        self._may_be_off_grid = False
+        self._atlas.provide(chosen.tolist(), current=())
+        forget_launches(arrays.launched, slice(None))
+        self._calls.reset_games(chosen, episodes)
         self._has_begun = True
         self._watcher.after_reset(games)
         return self._views.observations
@@ -219,14 +217,13 @@ class VecGame(ShownInNotebooks):
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Reset game ``k``, with ``seed`` or with that of its next episode, while the others stand."""
         k = self._begun(k)
-        episodes, seeds = view(self.blocks, "episode") + 1, next_seeds(self._arrays)
+        episode, seeds = int(view(self.blocks, "episode")[k]) + 1, next_seeds(self._arrays)
         if seed is not None:
-            seeds[k], episodes[k] = whole_number("seed", seed, 0, LARGEST_SEED), 0
+            seeds[k], episode = whole_number("seed", seed, 0, LARGEST_SEED), 0
         self._watcher.before_reset([k])
         self._atlas.provide(seeds.tolist(), self._current_seeds())
-        self._owners.is_current = False
         forget_launches(self._arrays.launched, k)
-        self._workers.calls.reset_game(k, seeds, episodes)
+        self._calls.one_game(step.reset_game, seeds[k], episode, k)
         self._watcher.after_reset([k])
 
     @exclusive
@@ -236,7 +233,7 @@ class VecGame(ShownInNotebooks):
 
     @exclusive
     def step(
-        self, actions: npt.ArrayLike | None = None, repeat: int = ONE
+        self, actions: npt.ArrayLike | None = None, repeat: int = ONE_DECISION
     ) -> tuple[
         Observations,
         npt.NDArray[np.float32],
@@ -266,25 +263,26 @@ class VecGame(ShownInNotebooks):
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
-        self._need_reset()
+        if actions is not None:
+            copy_actions(actions, self.actions)
+        if self._may_be_off_grid:
+            self._check_may_step(takes_actions=actions is not None)
         if actions is None:
             self.actions.fill(0)
-        else:
-            copy_actions(actions, self.actions)
-            if self._may_be_off_grid:
-                check_on_grid(self.blocks, self.config.decision_every)
-        results = self._play(repeat, None)
+        self._calls.step(repeat, self._watcher)
+        self._may_be_off_grid = False
+        results, views = self._arrays.results, self._views
         return (
-            self._views.observations,
+            views.observations,
             results.rewards,
             results.terminated,
             results.truncated,
-            self._views.info.copy(),
+            views.info.copy(),
         )
 
     @exclusive
     def step_unchecked(
-        self, repeat: int = ONE, listener: Listener | None = None, copies: Copies | None = None
+        self, repeat: int = ONE_DECISION, listener: Listener | None = None, copies: Copies | None = None
     ) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
@@ -293,16 +291,17 @@ class VecGame(ShownInNotebooks):
         ``copies``, of ``new_copies``, hold afterwards what is observed of all games.
         ValueError for a game that stands between two decisions, as ``step`` says.
         """
-        self._need_reset()
         if self._may_be_off_grid:
-            check_on_grid(self.blocks, self.config.decision_every)
-        if copies is None:
-            return self._play(repeat, listener)
-        self._workers.copy_to(copies)
+            self._check_may_step(takes_actions=True)
+        if copies is not None:
+            self._calls.copy_to(copies)
         try:
-            return self._play(repeat, listener)
+            self._calls.step(repeat, self._watcher, listener)
         finally:
-            self._workers.copy_to(None)
+            if copies is not None:
+                self._calls.copy_to(None)
+        self._may_be_off_grid = False
+        return self._arrays.results
 
     def new_copies(self) -> Copies:
         """Return arrays for ``step_unchecked``, in which nothing is defined so far.
@@ -311,13 +310,6 @@ class VecGame(ShownInNotebooks):
         large batches that takes less than half the time of a copy made afterwards.
         """
         return allocate_copies(self._arrays.buffers, self.layout)
-
-    def _play(self, repeat: int, listener: Listener | None) -> StepResults:
-        """Play ``repeat`` decisions of all games with ``actions``, which are in range."""
-        decisions = 1 if repeat is ONE else whole_number("repeat", repeat, 1, NO_LIMIT)
-        self._stepper.play(decisions, self._watcher, listener)
-        self._may_be_off_grid = False
-        return self._arrays.results
 
     @exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:
@@ -346,10 +338,10 @@ class VecGame(ShownInNotebooks):
         rows = checked_launch_table(launches, self.config.num_players, now, until)
         self._play_launches(k, rows, until)
 
-    def _play_launches(self, k: int, rows: npt.NDArray[np.int64], until: int) -> None:
+    def _play_launches(self, k: int, rows: Ints, until: int) -> None:
         """Play game ``k`` up to ``until`` with ``rows``, (N, 4), that have been checked but for the grid."""
         check_may_play(self.blocks, k, rows, self.config.decision_every)
-        self._workers.calls.play_launches(rows, until, k)
+        self._calls.one_game(step.play_launches, rows, until, k)
         self._refresh(k)
         self._watcher.after_play(k, rows)
 
@@ -376,7 +368,7 @@ class VecGame(ShownInNotebooks):
         ``seed``: that of the next game alone; None: the one that it would have had. ``troops_of``: whose
         starting troops ``seats`` get if handicaps are on, as many names; None: their own.
         """
-        k = self._check_game(k)
+        k = checked_game(k, self.num_games)
         checked = None if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
         if seats is not None:
             codes = self._codes_of(seats, self.blocks)
@@ -389,7 +381,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
-        return self._players.names_of(view(self.blocks, "seats")[self._check_game(k), 1:])
+        return self._players.names_of(view(self.blocks, "seats")[checked_game(k, self.num_games), 1:])
 
     @exclusive
     def set_position(
@@ -411,11 +403,8 @@ class VecGame(ShownInNotebooks):
         0, bots decide at the next decision point and remember nothing, and the game goes on from there.
         """
         k = self._begun(k)
-        teams = view(self.blocks, "team")[k]
-        given = checked_position(self.config, owner, tick, troops, pools, peak, next_step, teams)
-        write_numbers(given, self.config, self.blocks, k)
-        self._workers.calls.place_position(given.board, k)
-        write_peaks(given, self.blocks, k)
+        board = write_position(self.config, self.blocks, k, owner, tick, troops, pools, peak, next_step)
+        self._calls.one_game(step.place_position, board, k)
         self._refresh(k)
         self._watcher.after_placing(k)
 
@@ -445,7 +434,7 @@ class VecGame(ShownInNotebooks):
         self._arrays.slots.max_cycles[:] = checked
 
     @property
-    def num_cycles(self) -> npt.NDArray[np.int64]:
+    def num_cycles(self) -> Ints:
         """Decisions that each game has taken, int64 (E,): a view."""
         return self._arrays.slots.num_cycles
 
@@ -475,7 +464,7 @@ class VecGame(ShownInNotebooks):
         seat has launched where the step played nothing, as the game waits for its next one, and after
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
-        return launches_of(self._arrays.launched)
+        return self._arrays.launched
 
     @property
     def final_observations(self) -> Observations:
@@ -519,7 +508,7 @@ class VecGame(ShownInNotebooks):
         return digest_of(self.config, self.blocks, self._begun(k))
 
     @exclusive
-    def fronts(self, k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    def fronts(self, k: int) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
         """Return front sizes, launch needs and legality of all pairs of game ``k``.
 
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool. Between
@@ -557,6 +546,13 @@ class VecGame(ShownInNotebooks):
         return self._page(k).terrain
 
     @exclusive
+    def write_terrain(self, games: Ints, terrain: npt.NDArray[np.uint8]) -> None:
+        """Write the terrain of ``games``, which are in range, into their rows of ``terrain``, (E, ...)."""
+        map_ids, seeds = view(self.blocks, "map_id"), view(self.blocks, "seed")
+        for k in games.tolist():
+            terrain[k] = self._atlas.page(int(map_ids[k]), int(seeds[k])).terrain
+
+    @exclusive
     def terrain_name(self, k: int) -> Terrain:
         """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
         return self._page(k).blocked
@@ -564,12 +560,11 @@ class VecGame(ShownInNotebooks):
     @property
     def bytes_per_game(self) -> float:
         """All memory of this batch over the number of games, the owner board and scratch included."""
-        workers = self._workers
-        groups = self._arrays, *workers.works, *workers.network_works
-        arrays = [*self._atlas.arrays, *workers.launch_log]
+        calls = self._calls
+        groups = self._arrays, *calls.works, *calls.network_works
+        arrays = [*self._atlas.arrays, *calls.launch_log, calls.owners]
         arrays += [array for group in groups for _, array in named_arrays(group)]
-        distinct = {id(array): array.nbytes for array in arrays}
-        return (sum(distinct.values()) + self._owners.num_bytes) / self.num_games
+        return sum({id(array): array.nbytes for array in arrays}.values()) / self.num_games
 
     # ---- saving -----------------------------------------------------------------------------------
 
@@ -577,7 +572,7 @@ class VecGame(ShownInNotebooks):
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
         k, players = self._begun(k), self._players
-        return saved_game(self._arrays, k, self._config_digest, players.guests.names, players.custom.bots)
+        return saved_game(self._arrays, k, self._config_digest, players.guest_names, players.custom.bots)
 
     @exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
@@ -588,10 +583,10 @@ class VecGame(ShownInNotebooks):
         what the slot showed before. Who plays from the slot's next reset on is up to the slot (see
         ``set_seats``), not to the saved game.
         """
-        k, players = self._check_game(k), self._players
-        check_saved(saved, self.config, self._config_digest, self.blocks, players.guests.names)
+        k, players = checked_game(k, self.num_games), self._players
+        check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
         self._need_reset()
-        players.custom.welcome(saved.custom, players.guests.names)
+        players.custom.welcome(saved.custom, players.guest_names)
         write_game(saved, self.config, self._arrays, k, players.custom)
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
@@ -608,7 +603,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
-        self._workers.crew.retire()
+        self._calls.crew.retire()
 
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
@@ -648,15 +643,15 @@ class VecGame(ShownInNotebooks):
         """
         if self._watcher is not NO_WATCHER:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
-        self._workers.record(recorded)
+        self._calls.record(recorded)
         self._watcher = watcher
-        return self._arrays.results, self._workers.launch_log
+        return self._arrays.results, self._calls.launch_log
 
     @exclusive
     def unwatch(self) -> None:
         """Notify no observer any more, and log nothing."""
         self._watcher = NO_WATCHER
-        self._workers.record(np.zeros(self.num_games, np.bool_))
+        self._calls.record(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
 
@@ -664,20 +659,23 @@ class VecGame(ShownInNotebooks):
         if not self._has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
 
+    def _check_may_step(self, *, takes_actions: bool) -> None:
+        """Raise an error before the first reset, and for actions where a game is between two decisions."""
+        self._need_reset()
+        if takes_actions:
+            check_on_grid(self.blocks, self.config.decision_every)
+
     def _begun(self, k: Any) -> int:
         """Return ``k``, a game that has begun."""
         self._need_reset()
-        return self._check_game(k)
-
-    def _check_game(self, k: Any) -> int:
         return checked_game(k, self.num_games)
 
     def _refresh(self, k: int) -> None:
         """Show game ``k``, which was changed between two steps, as it stands."""
-        self._owners.is_current, self._may_be_off_grid = False, True
+        self._calls.has_current_owners, self._may_be_off_grid = False, True
         forget_launches(self._arrays.launched, k)
         if self.observes:
-            self._workers.calls.observe_game(k)
+            self._calls.one_game(step.observe_game, k)
 
     def _page(self, k: int) -> Page:
         k = self._begun(k)
@@ -687,9 +685,28 @@ class VecGame(ShownInNotebooks):
         seeds: list[int] = view(self.blocks, "seed").tolist()
         return seeds
 
-    def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> npt.NDArray[np.int64]:
+    def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
         """Return the codes of ``seats``, whose custom bots have one from now on; ``state``: of the games."""
         codes = self._players.codes_of(seats, state)
         if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
         return codes
+
+
+def compile_steps(config: GameConfig) -> None:
+    """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
+
+    For those who start processes and wait for their first steps no longer than the compiler takes.
+    """
+    game = VecGame(config.replace(map="open", num_maps=1), 2, observe=False, num_threads=2)
+    game.reset()
+    game.step()
+    game.close()
+
+
+def is_compiled(config: GameConfig) -> bool:
+    """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
+    try:
+        return VecGame(config.replace(map="open", num_maps=1), 1, observe=False)._calls.is_step_ready
+    except ValueError:  # a board that has no room for all spawns
+        return False

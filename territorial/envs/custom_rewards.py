@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.rewards import Weights, part_names
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.engine.last_launches import Launches
+from territorial.engine.recording import Launches
 from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import Observation

@@ -23,7 +23,7 @@ from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
-from territorial.jit.block_copies import copy_of
+from territorial.jit.lines import copy_of
 from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns

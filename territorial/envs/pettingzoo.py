@@ -18,7 +18,7 @@ from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.validation import shown
 from territorial.decode import FeatureDecoder
-from territorial.engine.last_launches import Launches
+from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.infos import info_names, listed_info

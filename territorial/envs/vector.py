@@ -16,8 +16,8 @@ from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import holds_whole_numbers, one_of, suggests_keywords
 from territorial.constants import AGENT_CODE
-from territorial.engine.last_launches import Launches
 from territorial.engine.pair_observations import PairCandidates
+from territorial.engine.recording import Launches
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
@@ -440,8 +440,7 @@ class TerritorialVec(WritableArrays):
         """int64 (E, A): the seats, 1..P, of the agents."""
         self._all_agents = self._list_agents()
         terrain = self._terrain.copy()
-        for k in games.tolist():
-            terrain[k] = self.game.terrain(k)
+        self.game.write_terrain(games, terrain)
         terrain.flags.writeable = False  # with zero_copy it is shown itself, until the next game begins
         self._terrain = terrain
 

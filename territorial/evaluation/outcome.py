@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.engine.game_arrays import GameArrays
+from territorial.engine.batch_arrays import GameArrays
 from territorial.typing import Floats, Ints
 
 Teams = tuple[int, ...]

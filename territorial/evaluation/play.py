@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.config import GameConfig
-from territorial.engine.compiling import compile_steps
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Act, Acting, Cast, Player, sendable
 from territorial.evaluation.pool import Play, PlayingError, cause

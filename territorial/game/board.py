@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.alignment import aligned_zeros
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
+from territorial.jit.lines import aligned_zeros
 from territorial.jit.simd import (
     EIGHT,
     at,
@@ -295,7 +295,7 @@ def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> Non
 
 @njit
 def gain_front(cells: CellSet, front: CellSet, listed: BlockList) -> None:
-    """Add ``front``, whose blocks are ``listed``, to ``cells``; its words are zero afterwards."""
+    """Add ``front``, whose blocks are ``listed``, to ``cells``; then its words are zero, its blocks stay."""
     for i in range(listed.length):
         place = listed.places[i]
         put(cells.words, place, eight(cells.words, place) | eight(front.words, place))
@@ -324,22 +324,6 @@ def list_word(cells: CellSet, s: int, group: int, blocks: Any, listed: BlockList
         count += 1
         blocks &= blocks - ONE
     return count
-
-
-@njit
-def move_all(source: CellSet, destination: CellSet) -> None:
-    """Move all cells of ``source`` to ``destination``."""
-    for s in range(len(source.words)):
-        for group in range(source.blocks.shape[1]):
-            blocks = source.blocks[s, group]
-            destination.blocks[s, group] |= blocks
-            source.blocks[s, group] = ZERO
-            while blocks != ZERO:
-                place = place_of(destination.words, s, group, blocks)
-                cells = eight(destination.words, place) | eight(source.words, place)
-                put(destination.words, place, cells)
-                put(source.words, place, no_cells())
-                blocks &= blocks - ONE
 
 
 @njit

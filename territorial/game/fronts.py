@@ -30,8 +30,7 @@ from territorial.game.board import (
     has_common,
     lose_front,
 )
-from territorial.game.change_log import note_changes
-from territorial.game.scratch import Work
+from territorial.game.scratch import Work, note_changes
 from territorial.game.state import Game, cells_of
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 from territorial.jit.simd import EIGHT, at, eight, fill, no_cells, put, put_at, rows_in, total, with_counts

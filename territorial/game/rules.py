@@ -22,14 +22,32 @@ import numpy as np
 
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import NEUTRAL, STREAM_ORDER
-from territorial.game.amounts import amount_sent, tax_on, wanted_of
-from territorial.game.board import CellSet, clear_words, copy_cells, list_blocks, move_all
-from territorial.game.change_log import note_changes
+from territorial.game.board import CellSet, clear_words, copy_cells, empty, gain_front, list_blocks
+from territorial.game.formulas import (
+    amount_sent,
+    draw,
+    is_legal,
+    largest_need,
+    may_donate,
+    need_for,
+    sort_by_key,
+    tax_on,
+    wanted_of,
+)
 from territorial.game.fronts import Attack, follow_death, mark, take_front
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK, LaunchList
-from territorial.game.legality import is_legal, largest_need, may_donate, need_for
-from territorial.game.rng import draw, sort_by_key
-from territorial.game.scratch import GIVEN, LAND_OF_TEAM, LIVING, SHOWN, Work
+from territorial.game.scratch import (
+    GIVEN,
+    LAND_OF_TEAM,
+    LAUNCH_FRACTION,
+    LAUNCH_SEAT,
+    LAUNCH_TARGET,
+    LAUNCH_TICK,
+    LIVING,
+    SHOWN,
+    LaunchList,
+    Work,
+    note_changes,
+)
 from territorial.game.state import (
     CANCELLED,
     CAPPED,
@@ -56,6 +74,7 @@ from territorial.game.teams import (
     place_doubled,
     place_teams_left,
     place_teams_out,
+    rank_doubled,
     sum_teams,
 )
 from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
@@ -432,8 +451,10 @@ def lose_everything(game: Game, work: Work, dead: int) -> None:
     game.troops[dead] = 0
     follow_death(game, dead)
     cells = cells_of(game, dead)
-    note_changes(work, cells, list_blocks(cells, work.listed), dead, NEUTRAL)
-    move_all(cells, cells_of(game, NEUTRAL))
+    blocks = list_blocks(cells, work.listed)
+    note_changes(work, cells, blocks, dead, NEUTRAL)
+    gain_front(cells_of(game, NEUTRAL), cells, blocks)
+    empty(cells.blocks)
     game.land[NEUTRAL] += game.land[dead]
     game.land[dead] = 0
 
@@ -476,7 +497,7 @@ def end_the_game_of_teams(game: Game, params: Params, work: Work) -> None:
     is_won = 100 * largest >= params.win_percent * game.clock[NUM_LAND]
     if (left <= 1) | is_won | (game.clock[TICK] + 1 >= params.max_ticks):
         game.clock[OVER] = 1
-        place_teams_left(game, params, work)
+        place_teams_left(game, work)
 
 
 @njit
@@ -484,19 +505,7 @@ def place_the_living(game: Game) -> None:
     """Living players are placed by land, then by troops; equals share the mean of their places."""
     for p in range(1, len(game.alive)):
         if game.alive[p] != 0:
-            game.place2[p] = rank_doubled(game, p)
-
-
-@njit
-def rank_doubled(game: Game, p: int) -> int:
-    """Return twice the place that ``p`` has among living players by land, then by troops."""
-    better, equal = 0, 0
-    for q in range(np.uint64(1), np.uint64(len(game.alive))):
-        more_land, more_troops = game.land[q] - game.land[p], game.troops[q] - game.troops[p]
-        ahead = more_land if more_land != 0 else more_troops
-        better += (game.alive[q] != 0) & (ahead > 0)
-        equal += (game.alive[q] != 0) & (ahead == 0)
-    return place_doubled(better, equal)
+            game.place2[p] = rank_doubled(game.alive, game.land, game.troops, p)
 
 
 # ---- pools ----------------------------------------------------------------------------------------

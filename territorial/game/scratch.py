@@ -1,4 +1,11 @@
-"""Scratch memory: what the kernels of one thread write to and nothing reads after the call."""
+"""Scratch memory: what the kernels of one thread write to and nothing reads after the call.
+
+In it are tables of launches, which go from deciding to the rules, and to the log of a recorded game. It also
+has a log of the cells that change hands during a step, from which the packed board is brought up to date. A
+step is played and observed within one call, so this log is empty between calls. There is an *entry* for every
+block in which something was noted, in the order in which they came up, so that a step of any board writes to
+the same few lines of the cache. Without boards to observe there is no room.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +28,9 @@ from territorial.game.board import (
     num_strips,
     zeroed_words,
 )
-from territorial.game.launches import NUM_LAUNCH_COLUMNS
-from territorial.jit.alignment import aligned_zeros
-from territorial.jit.simd import EIGHT
+from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
+from territorial.jit.lines import aligned_zeros
+from territorial.jit.simd import EIGHT, at, eight, no_cells, put, put_at
 
 CODE_BITS = 8
 """Bits of the largest owner code."""
@@ -39,13 +46,16 @@ SHOWN, GIVEN = range(2)
 """Rows of ``Work.gifts``: the troops before all launches of a tick, and what allies have given in it."""
 ANCHOR_ROW, ANCHOR_COLUMN, ANCHOR_SEAT = range(3)
 """Columns of ``Work.anchors``: the upper left corner of a spawn, and whose it is."""
+LAUNCH_TICK, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_FRACTION = range(4)
+"""The columns: the tick, the seat 1..P, the owner code of the target 0..P, and 1024ths of the balance."""
+NUM_LAUNCH_COLUMNS = 4
 
 
 class Work(NamedTuple):
     """Scratch memory and tables of one thread; nothing in it outlives a call.
 
     S strips, P seats, R blocks of the map, K words for a set of owners. See territorial.game.board for
-    strips, rows, blocks and groups, territorial.game.change_log for the log.
+    strips, rows, blocks and groups.
     """
 
     own: npt.NDArray[np.uint64]  # (S, rows) cells of a player of many pools as the turn began, else zero
@@ -70,7 +80,7 @@ class Work(NamedTuple):
     sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
     keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
-    launches: npt.NDArray[np.int64]  # (P, 4) those decided on: see territorial.game.launches
+    launches: npt.NDArray[np.int64]  # (P, 4) those decided on: LAUNCH_TICK ...
     before: npt.NDArray[np.int64]  # (5, P+1) as the environment step began: see territorial.game.rewards
     reward_kinds: npt.NDArray[
         np.int64
@@ -145,3 +155,113 @@ def make_work(config: GameConfig, *, logs_changes: bool) -> Work:
         gifts=np.zeros((2, owners), np.int64),
         interest_rate=interest_rates(config),
     )
+
+
+# ---- launches --------------------------------------------------------------------------------------
+
+
+class LaunchList(NamedTuple):
+    """The launches of one tick of a game: the rows [first, end) of a table, made in this order."""
+
+    rows: npt.NDArray[np.int64]  # (N, 4)
+    first: int
+    end: int
+
+
+@njit
+def write_launch(rows: Any, i: int, now: int, p: int, target: int, fraction: int) -> None:
+    """Write row ``i`` of a table of launches, (N, 4)."""
+    rows[i, LAUNCH_TICK] = now
+    rows[i, LAUNCH_SEAT] = p
+    rows[i, LAUNCH_TARGET] = target
+    rows[i, LAUNCH_FRACTION] = fraction
+
+
+# ---- the log of changes ----------------------------------------------------------------------------
+
+
+@njit
+def note_changes(work: Work, cells: CellSet, blocks: BlockList, old: int, new: int) -> None:
+    """Note that ``cells``, which lie in ``blocks``, go from owner ``old`` to ``new``."""
+    if work.log_entries.size == 0:
+        return
+    for i in range(blocks.length):
+        entry = entry_of_block(work, blocks.numbers[i])
+        note_block(work, entry, eight(cells.words, blocks.places[i]), old, new)
+
+
+@njit
+def entry_of_block(work: Work, number: int) -> int:
+    """Return which entry of the log is that of a block; it gets one if it has none yet."""
+    entry = at(work.log_entries, number)
+    if entry == 0:
+        entry = work.log_length[0] + 1
+        work.log_length[0] = entry
+        put_at(work.log_entries, number, entry)
+        groups, word = work.zone.shape[1], number >> 6
+        s = word // groups if groups > 1 else word
+        work.log_blocks[entry - 1, LOG_NUMBER], work.log_blocks[entry - 1, LOG_STRIP] = number, s
+        work.log_blocks[entry - 1, LOG_BLOCK] = STRIP_BITS * (word - s * groups) + (number & 63)
+    return entry - 1
+
+
+@njit
+def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
+    """Turn over the bits in which the codes of ``cells``, eight rows, change, and note who takes them."""
+    difference, bits = np.uint64(old ^ new), at(work.log_bits, entry)
+    put_at(work.log_bits, entry, bits | difference)
+    takers = entry * work.log_takers.shape[1] + (new >> 6)
+    put_at(work.log_takers, takers, at(work.log_takers, takers) | ONE << np.uint64(new & 63))
+    while difference != ZERO:
+        b = lowest_bit(difference)
+        place = place_in_log(entry, b)
+        put(work.log_changes, place, eight(work.log_changes, place) ^ cells)
+        count = work.log_counts[b]
+        put_at(work.log_planes, b * work.log_planes.shape[1] + count, entry)
+        work.log_counts[b] = count + ((bits >> np.uint64(b)) & ONE == ZERO)
+        difference &= difference - ONE
+
+
+@njit
+def note_plane(work: Work, entry: int, b: int, cells: Any) -> None:
+    """Turn over bit ``b`` of ``cells``, eight rows, without a word on who takes them."""
+    bit = ONE << np.uint64(b)
+    if work.log_bits[entry] & bit == ZERO:
+        work.log_bits[entry] |= bit
+        work.log_planes[b, work.log_counts[b]] = entry
+        work.log_counts[b] += 1
+    place = place_in_log(entry, b)
+    put(work.log_changes, place, eight(work.log_changes, place) ^ cells)
+
+
+@njit
+def place_in_log(entry: int, b: int) -> int:
+    """Return where in ``log_changes`` the eight rows of an entry are for bit ``b``."""
+    return (CODE_BITS * entry + b) * EIGHT
+
+
+@njit
+def forget_entries(work: Work) -> None:
+    """Empty the log but for what changed, plane by plane."""
+    for entry in range(work.log_length[0]):
+        put_at(work.log_entries, work.log_blocks[entry, LOG_NUMBER], 0)
+        work.log_bits[entry] = ZERO
+        for word in range(work.log_takers.shape[1]):
+            work.log_takers[entry, word] = ZERO
+    work.log_length[0] = 0
+
+
+@njit
+def forget_plane(work: Work, b: int) -> None:
+    """Empty the log of what changed in plane ``b``."""
+    for i in range(work.log_counts[b]):
+        put(work.log_changes, place_in_log(work.log_planes[b, i], b), no_cells())
+    work.log_counts[b] = 0
+
+
+@njit
+def forget_changes(work: Work) -> None:
+    """Empty the log."""
+    forget_entries(work)
+    for b in range(CODE_BITS):
+        forget_plane(work, b)

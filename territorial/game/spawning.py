@@ -30,7 +30,7 @@ from territorial.game.board import (
     num_strips,
     set_cell,
 )
-from territorial.game.rng import draw, draw_below, sort_by_key
+from territorial.game.formulas import draw, draw_below, sort_by_key
 from territorial.game.rules import NEVER
 from territorial.game.scratch import ANCHOR_COLUMN, ANCHOR_ROW, ANCHOR_SEAT, MEMBERS, PART_END, Work
 from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, cells_of

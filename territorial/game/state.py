@@ -266,37 +266,10 @@ seating_of: Callable[[State, int], Seating] = _views_of(Seating)
 """Makes the views of the seats of game ``k``."""
 
 
-def in_letters(*axes: str) -> str:
-    """Return a shape as documentation has it: (E,) or (E, P+1)."""
-    return f"({', '.join(axes)}{',' if len(axes) == 1 else ''})"
-
-
 def field_line(field: Field, *axes: str) -> str:
     """Return dtype, shape, meaning and unit of a field, the shape with more ``axes`` in front."""
-    return f"{field.dtype} {in_letters(*axes, *field.shape)}: {field.meaning}; {field.unit}"
-
-
-def block_line(name: str, *axes: str) -> str:
-    """Return dtype, shape and fields of a block, the shape with more ``axes`` in front."""
-    block, fields = BLOCKS[name], [field for field in FIELDS if field.block == name]
-    entries = () if block.is_field else (str(len(fields)),)
-    names = ", ".join(field.name for field in fields)
-    return f"{fields[0].dtype} {in_letters(*axes, *entries, *block.axes)}: {names}"
-
-
-def _describe() -> None:
-    """Say at every field of a named tuple, for ``help``, what its array is."""
-    views: Any
-    for views in (Game, Seating):
-        for name in views._fields:
-            is_block = name in BLOCKS and not BLOCKS[name].is_field
-            getattr(views, name).__doc__ = block_line(name) if is_block else field_line(_BY_NAME[name])
-        views.__new__.__annotations__ = {}  # help() would write all of them into one line
-    for name in State._fields:
-        getattr(State, name).__doc__ = block_line(name, "E")
-
-
-_describe()
+    shape = str((*axes, *field.shape)).replace("'", "")
+    return f"{field.dtype} {shape}: {field.meaning}; {field.unit}"
 
 
 @njit

@@ -11,8 +11,7 @@ import numpy as np
 
 from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_TEAM_DEAL
-from territorial.game.legality import are_allies
-from territorial.game.rng import draw, sort_by_key
+from territorial.game.formulas import are_allies, draw, sort_by_key
 from territorial.game.scratch import LAND_OF_TEAM, LIVING, OUT, TROOPS_OF_TEAM, Work
 from territorial.game.state import Game
 from territorial.jit.decorators import ONE, ZERO, njit
@@ -110,24 +109,32 @@ def place_teams_out(game: Game, params: Params, work: Work) -> None:
 
 
 @njit
-def place_teams_left(game: Game, params: Params, work: Work) -> None:
+def place_teams_left(game: Game, work: Work) -> None:
     """Teams with a living member get their places; ``sum_teams`` was called."""
     for p in range(1, len(game.team)):
         if work.teams[LIVING, game.team[p]] > 0:
-            game.place2[p] = rank_of_team_doubled(params, work.teams, game.team[p])
+            game.place2[p] = rank_of_team_doubled(work.teams, game.team[p])
 
 
 @njit
-def rank_of_team_doubled(params: Params, sums: Any, team: int) -> int:
-    """Return twice the place that ``team`` has among teams with a living member by land, then by troops."""
+def rank_doubled(present: Any, land: Any, troops: Any, p: int) -> int:
+    """Return twice the place of ``p`` among players, or teams, that are ``present``: by land, then troops.
+
+    ``present``, ``land`` and ``troops``: int64 (P+1,).
+    """
     better, equal = 0, 0
-    for other in range(1, params.num_teams + 1):
-        more_land = sums[LAND_OF_TEAM, other] - sums[LAND_OF_TEAM, team]
-        more_troops = sums[TROOPS_OF_TEAM, other] - sums[TROOPS_OF_TEAM, team]
+    for q in range(np.uint64(1), np.uint64(len(present))):
+        more_land, more_troops = land[q] - land[p], troops[q] - troops[p]
         ahead = more_land if more_land != 0 else more_troops
-        better += (sums[LIVING, other] > 0) & (ahead > 0)
-        equal += (sums[LIVING, other] > 0) & (ahead == 0)
+        better += (present[q] != 0) & (ahead > 0)
+        equal += (present[q] != 0) & (ahead == 0)
     return place_doubled(better, equal)
+
+
+@njit
+def rank_of_team_doubled(sums: Any, team: int) -> int:
+    """Return twice the place that ``team`` has among teams with a living member; ``sums``: ``sum_teams``."""
+    return rank_doubled(sums[LIVING], sums[LAND_OF_TEAM], sums[TROOPS_OF_TEAM], team)
 
 
 @njit

@@ -17,10 +17,10 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     costs twice as much; without the others, compiling takes twice as long. Public way: none.
 ``pipeline_class`` of ``njit`` and ``overload``, ``numba.core.compiler.Compiler``,
 ``numba.core.compiler_lock.require_global_compiler_lock``, ``numba.core.cpu.CPUContext``,
-``numba._dynfunc`` (``inner_code``)
+``numba._dynfunc`` (``decorators``)
     A compiler that gives inner functions a library of their own kind, and ``subtarget(get_executable=)``.
     Without it: compiling takes twice as long. Public way: none.
-``numba.core.codegen.JITCodeLibrary`` (``inner_code``)
+``numba.core.codegen.JITCodeLibrary`` (``decorators``)
     ``finalize``, ``_get_module_for_linking``, ``_final_module``, ``_shared_module``, ``_linking_libraries``
     of the code of a function. Without it: the same. Public way: none.
 ``overloads``, ``entry_point``, ``targetctx``, ``targetoptions``, ``_cache`` of dispatchers (``decorators``)
@@ -42,7 +42,7 @@ read in numba 0.61.0 and 0.68.1, the two ends of what is tested.
     other roundings where only some processes have the library. Public way: ``numba -s``.
 ``numba.core.serialize.dumps`` (``cache``)
     Pickles machine code as numba's own cache does. Public way: none.
-``numba.core.cgutils`` (``atomics``, ``block_copies``, ``bound_arguments``, ``simd``)
+``numba.core.cgutils`` (``bound_arguments``, ``lines``, ``simd``, ``thread_pool``)
     ``unpack_tuple``, ``for_range``, ``raw_memcpy`` and the like: what numba's
     manual uses in its own examples of extensions. Public way: llvmlite's builder, in more lines.
 ``numba.core.registry.cpu_target`` (``bound_arguments``)

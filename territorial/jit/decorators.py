@@ -10,7 +10,10 @@ the cost of a tick, and whatever would allocate memory does not compile. In retu
 an array to Python, and a kernel must not call code compiled in the ordinary way that keeps arrays.
 
 Inner functions are always inlined: the arrays of a game are some two hundred numbers, and a call that
-hands them over on the stack takes 100 ns, as long as finding a front.
+hands them over on the stack takes 100 ns, as long as finding a front. They are compiled as far as a kernel
+needs them, to the code that LLVM optimises. Numba would optimise each function, with all that it calls in it,
+and make machine code of it: at every level of calls again. But nothing calls these functions except kernels,
+and a kernel is optimised as a whole. So both are left out here, and the engine takes half the time.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -27,10 +30,14 @@ from llvmlite import ir
 from llvmlite.binding.ffi import lib as llvm
 
 try:  # numba does not promise to keep these
+    from llvmlite.binding import Linkage
+    from numba import _dynfunc
     from numba.core import event
-    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+    from numba.core.compiler_lock import global_compiler_lock, require_global_compiler_lock
     from numba.core.registry import CPUDispatcher
-    from numba.extending import intrinsic, overload
+    from numba.extending import lower_builtin, overload, type_callable
 except ImportError as _error:
     raise ImportError(
         f"territorial cannot extend numba {numba.__version__} ({_error}); it is tested with numba 0.61 "
@@ -39,7 +46,6 @@ except ImportError as _error:
 
 from territorial.files.locks import finished_before_forks
 from territorial.jit.cache import cache_of
-from territorial.jit.inner_code import INNER_OPTIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +53,79 @@ JIT_ENABLED: bool = not numba.config.DISABLE_JIT
 
 finished_before_forks(llvm._lock)  # of every call of LLVM's, also by who holds no other lock
 finished_before_forks(global_compiler_lock)  # a fork takes the one first that was named last, as numba does
+
+
+RECURSION = ".numba.unresolved$"
+"""How numba names what leads to the machine code of a function that is not compiled yet."""
+
+
+class _InnerLibrary(JITCodeLibrary):
+    """The code of a function, which is optimised in that of a kernel alone."""
+
+    _shared_module: Any
+
+    def finalize(self) -> None:
+        """Take no more code; what it calls is linked where a kernel needs it."""
+        require_global_compiler_lock()
+        self._raise_if_finalized()
+        if any(variable.name.startswith(RECURSION) for variable in self._final_module.global_variables):
+            raise numba.errors.UnsupportedError(f"{self.name}: functions in kernels cannot call each other")
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code of the function and of all that it calls.
+
+        Callers come first: the linker leaves out a function that nothing calls so far.
+        """
+        if self._shared_module is None:
+            self._ensure_finalized()
+            called: list[Any] = []
+            self._list_called(called, {self})
+            module = self._own_module()
+            for library in reversed(called):
+                is_inner = isinstance(library, _InnerLibrary)
+                module.link_in(
+                    library._own_module() if is_inner else library._get_module_for_linking().clone()
+                )
+            self._shared_module = module
+        return self._shared_module
+
+    def _own_module(self) -> Any:
+        """Return a copy of the code without what it calls, which several kernels may have."""
+        module = self._final_module.clone()
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = Linkage.linkonce_odr
+        return module
+
+    def _list_called(self, called: list[Any], seen: set[Any]) -> None:
+        """Append the libraries of all that it calls and that are not ``seen``, callers last."""
+        for library in self._linking_libraries:
+            if library not in seen:
+                seen.add(library)
+                if isinstance(library, _InnerLibrary):
+                    library._list_called(called, seen)
+                called.append(library)
+
+
+def _entry(library: Any, description: Any, environment: Any) -> Any:
+    """Return what stands for the function in numba's tables; it cannot be called."""
+    library._ensure_finalized()
+    module, name = description.lookup_module(), description.qualname.split(".")[-1]
+    return _dynfunc.make_function(module, name, "", 0, environment, (library,))
+
+
+class _InnerCompiler(Compiler):
+    """Compiles a function for kernels."""
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        if state.library is None:
+            state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            state.targetctx = state.targetctx.subtarget(get_executable=_entry)
+        return super().define_pipelines()
 
 
 class _InnerDispatcher(CPUDispatcher):
@@ -62,7 +141,8 @@ class _InnerDispatcher(CPUDispatcher):
 
 
 _OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
-_INNER: dict[str, Any] = INNER_OPTIONS | {
+_INNER: dict[str, Any] = {
+    "pipeline_class": _InnerCompiler,
     "forceinline": True,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
@@ -214,74 +294,98 @@ def quotient(number: Any, divisor: Any) -> Any:
     return number // divisor
 
 
-if JIT_ENABLED:
+ENTRY = None
+"""To ``machine_code``: a number of the type that entries of the first argument have."""
 
-    @intrinsic
-    def popcount(_context: Any, word: Any) -> Any:
-        """Return the number of ones in a uint64."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.ctpop(args[0])
+class Memory(NamedTuple):
+    """What generators of machine code are given of an array: its type, and where its entries begin."""
 
-        return numba.types.int64(numba.types.uint64), generate
+    kind: Any
+    first: Any
 
-    @intrinsic
-    def lowest_bit(_context: Any, word: Any) -> Any:
-        """Return the index of the lowest one in a uint64, 64 if it is zero."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+def machine_code(function: Any, result: Any, *kinds: Any) -> Callable[[F], F]:
+    """Return a decorator for what writes the machine code of ``function`` in kernels.
 
-        return numba.types.int64(numba.types.uint64), generate
+    That is given numba's builder and the arguments, arrays as ``Memory``, and returns the result. In Python,
+    and with ``NUMBA_DISABLE_JIT=1``, ``function`` does what it says. ``result`` and ``kinds``: the types of
+    what it returns and takes, or ENTRY; ``numba.types.Array`` for any array.
+    """
 
-    @intrinsic
-    def highest_bit(_context: Any, word: Any) -> Any:
-        """Return the index of the highest one in a uint64 that is not zero."""
+    def registered(generate: F) -> F:
+        @type_callable(function)
+        def typer_of(_context: Any) -> Any:
+            @wraps(function)
+            def typer(*given: Any) -> Any:
+                def meant(kind: Any, found: Any) -> Any:
+                    return found if kind is numba.types.Array else given[0].dtype if kind is ENTRY else kind
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
-            return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+                return meant(result, None)(*map(meant, kinds, given))
 
-        return numba.types.int64(numba.types.uint64), generate
+            return typer
 
-    @intrinsic
-    def float_of_bits(_context: Any, bits: Any) -> Any:
-        """Return the float32 whose bits are those of an int32."""
+        @lower_builtin(function, numba.types.VarArg(numba.types.Any))
+        def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [
+                Memory(kind, context.make_array(kind)(context, builder, value).data)
+                if isinstance(kind, numba.types.Array)
+                else value
+                for kind, value in zip(signature.args, args, strict=True)
+            ]
+            found = generate(builder, *given)
+            return context.get_dummy_value() if signature.return_type == numba.types.none else found
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], ir.FloatType())
+        return generate
 
-        return numba.types.float32(numba.types.int32), generate
+    return registered
 
-    @intrinsic
-    def _unsigned_quotient(_context: Any, number: Any, divisor: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.udiv(*args)
 
-        return numba.types.int64(numba.types.int64, numba.types.int64), generate
+def popcount(word: Any) -> int:
+    """Return the number of ones in a uint64."""
+    return int(word).bit_count()
 
-    @overload(quotient, jit_options=_INNER | _OPTIONS, strict=False)
-    def _quotient_in_kernels(number: Any, divisor: Any) -> Any:
-        return lambda number, divisor: _unsigned_quotient(number, divisor)
 
-else:
+def lowest_bit(word: Any) -> int:
+    """Return the index of the lowest one in a uint64, 64 if it is zero."""
+    value = int(word) or 1 << 64
+    return (value & -value).bit_length() - 1
 
-    def popcount(word: Any) -> int:
-        """Return the number of ones in a uint64."""
-        return int(word).bit_count()
 
-    def lowest_bit(word: Any) -> int:
-        """Return the index of the lowest one in a uint64, 64 if it is zero."""
-        value = int(word) or 1 << 64
-        return (value & -value).bit_length() - 1
+def highest_bit(word: Any) -> int:
+    """Return the index of the highest one in a uint64 that is not zero."""
+    return int(word).bit_length() - 1
 
-    def highest_bit(word: Any) -> int:
-        """Return the index of the highest one in a uint64 that is not zero."""
-        return int(word).bit_length() - 1
 
-    def float_of_bits(bits: Any) -> Any:
-        """Return the float32 whose bits are those of an int32."""
-        return np.int32(bits).view(np.float32)
+def float_of_bits(bits: Any) -> Any:
+    """Return the float32 whose bits are those of an int32."""
+    return np.int32(bits).view(np.float32)
+
+
+@machine_code(popcount, numba.types.int64, numba.types.uint64)
+def _popcount(builder: Any, word: Any) -> Any:
+    return builder.ctpop(word)
+
+
+@machine_code(lowest_bit, numba.types.int64, numba.types.uint64)
+def _lowest_bit(builder: Any, word: Any) -> Any:
+    return builder.cttz(word, ir.Constant(ir.IntType(1), 0))
+
+
+@machine_code(highest_bit, numba.types.int64, numba.types.uint64)
+def _highest_bit(builder: Any, word: Any) -> Any:
+    zeros = builder.ctlz(word, ir.Constant(ir.IntType(1), 0))
+    return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
+
+
+@machine_code(float_of_bits, numba.types.float32, numba.types.int32)
+def _float_of_bits(builder: Any, bits: Any) -> Any:
+    return builder.bitcast(bits, ir.FloatType())
+
+
+@machine_code(quotient, numba.types.int64, numba.types.int64, numba.types.int64)
+def _quotient(builder: Any, number: Any, divisor: Any) -> Any:
+    return builder.udiv(number, divisor)
 
 
 ZERO: Any = np.uint64(0)

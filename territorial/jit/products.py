@@ -1,4 +1,6 @@
-"""Sixteen sums at a time: products of pairs of int16, added up as int32, as networks in the engine need them.
+"""Sixteen sums at a time: products of pairs of int16, added up as int32, and products of float32.
+
+Networks in the engine need those of whole numbers, small networks on the processor those of floats.
 
 Weights lie in memory so that one instruction takes 32 of them: for every pair of inputs, the two weights of
 each output side by side, int16[pair][output][2]. Processors have had that instruction since MMX
@@ -8,7 +10,11 @@ Compilers find this for loops over arrays of whole numbers only where they know 
 arrays overlap. Memory is named by address, as weights may lie in a mapped file; nothing is bounds-checked.
 Sums must stay within int32.
 
-With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array.
+Of float32, weights lie input by input, the outputs of each side by side, as ``put_turned`` writes them. A sum
+is that of its products in the order of the inputs, whatever else is computed with it: the same row gives the
+same bits among any others.
+
+With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array, and floats are rounded otherwise.
 """
 
 from __future__ import annotations
@@ -17,275 +23,411 @@ import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic, models, register_model
 
-from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED, Memory, machine_code, njit
+from territorial.jit.simd import fetch_line
 
 SIXTEEN = 16
+FLOAT_BYTES = 4
+LINE = SIXTEEN * FLOAT_BYTES
+"""Bytes of sixteen float32."""
+NONE = np.float32(0)
+"""What stands where there is no float32."""
 
-if JIT_ENABLED:
-    import numba
+HALF, NUMBER = ir.IntType(16), ir.IntType(32)
+SUMS, PRODUCTS, HALVES = (
+    ir.VectorType(NUMBER, SIXTEEN),
+    ir.VectorType(NUMBER, 2 * SIXTEEN),
+    ir.VectorType(HALF, 2 * SIXTEEN),
+)
+FLOAT = ir.FloatType()
+FLOATS = ir.VectorType(FLOAT, SIXTEEN)
 
-    from territorial.jit.simd import fetch_line
 
-    HALF, NUMBER = ir.IntType(16), ir.IntType(32)
-    SUMS, PRODUCTS, HALVES = (
-        ir.VectorType(NUMBER, SIXTEEN),
-        ir.VectorType(NUMBER, 2 * SIXTEEN),
-        ir.VectorType(HALF, 2 * SIXTEEN),
-    )
+class SixteenSums(numba.types.Type):
+    """The numba type of sixteen sums."""
 
-    class SixteenSums(numba.types.Type):
-        """The numba type of sixteen sums."""
+    def __init__(self) -> None:
+        super().__init__(name="SixteenSums")
 
-        def __init__(self) -> None:
-            super().__init__(name="SixteenSums")
 
-    SIXTEEN_SUMS = SixteenSums()
+SIXTEEN_SUMS = SixteenSums()
 
-    @register_model(SixteenSums)
-    class _SixteenSumsModel(models.PrimitiveModel):
-        def __init__(self, manager: Any, of_type: Any) -> None:
-            super().__init__(manager, of_type, SUMS)
 
-    def _same(value: int) -> Any:
-        return ir.Constant(SUMS, [ir.Constant(NUMBER, value)] * SIXTEEN)
+@register_model(SixteenSums)
+class _SixteenSumsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, of_type: Any) -> None:
+        super().__init__(manager, of_type, SUMS)
 
-    def _spread(builder: Any, number: Any) -> Any:
-        """Return ``number`` sixteen times."""
-        none = ir.Constant(SUMS, ir.Undefined)
-        first = builder.insert_element(none, number, ir.Constant(NUMBER, 0))
-        return builder.shuffle_vector(first, none, _same(0))
 
-    def loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
-        """Return what is at ``address``."""
-        return builder.load(pointer_to(builder, address, kind), align=align)
+def _same(value: int) -> Any:
+    return ir.Constant(SUMS, [ir.Constant(NUMBER, value)] * SIXTEEN)
 
-    def pointer_to(builder: Any, address: Any, kind: Any) -> Any:
-        """Return a pointer to ``kind`` at ``address``, of which the compiler must not know how it was found.
 
-        Of ``address + offset`` it may make an offset from the pointer ``offset``. Where that is 0 once a
-        function is inlined, it takes the access for one through a null pointer, and drops it.
-        """
-        number = ir.IntType(64)
-        hidden = builder.asm(ir.FunctionType(number, [number]), "", "=r,0", [address], False)
-        return builder.inttoptr(hidden, kind.as_pointer())
+def _spread(builder: Any, number: Any, kind: Any = SUMS) -> Any:
+    """Return ``number`` sixteen times."""
+    none = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(none, number, ir.Constant(NUMBER, 0))
+    return builder.shuffle_vector(first, none, _same(0))
 
-    def _int(number: int) -> Any:
-        return ir.Constant(ir.IntType(64), number)
 
-    def _moved(builder: Any, pointer: Any, vector: int, kind: Any) -> Any:
-        """Return a pointer to vector number ``vector`` of ``kind``, each of which has 64 bytes."""
-        return builder.bitcast(builder.gep(pointer, [_int(vector * SIXTEEN * 4)]), kind.as_pointer())
+def loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
+    """Return what is at ``address``."""
+    return builder.load(pointer_to(builder, address, kind), align=align)
 
-    def _widened(builder: Any, halves: Any) -> Any:
-        return builder.sext(halves, PRODUCTS)
 
-    def _every_other(builder: Any, products: Any, first: int) -> Any:
-        places = [ir.Constant(NUMBER, i) for i in range(first, 2 * SIXTEEN, 2)]
-        return builder.shuffle_vector(products, products, ir.Constant(SUMS, places))
+def pointer_to(builder: Any, address: Any, kind: Any) -> Any:
+    """Return a pointer to ``kind`` at ``address``, of which the compiler must not know how it was found.
 
-    @intrinsic
-    def address_of(_context: Any, array: Any) -> Any:
-        """Return the address of the first entry of an array, as int64."""
+    Of ``address + offset`` it may make an offset from the pointer ``offset``. Where that is 0 once a
+    function is inlined, it takes the access for one through a null pointer, and drops it.
+    """
+    number = ir.IntType(64)
+    hidden = builder.asm(ir.FunctionType(number, [number]), "", "=r,0", [address], False)
+    return builder.inttoptr(hidden, kind.as_pointer())
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            return builder.ptrtoint(data, ir.IntType(64))
 
-        return numba.types.int64(array), generate
+def _int(number: int) -> Any:
+    return ir.Constant(ir.IntType(64), number)
 
-    @intrinsic
-    def sums_at(_context: Any, address: Any) -> Any:
-        """Return the sixteen int32 from ``address`` on."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return loaded(builder, args[0], SUMS, 4)
+def _moved(builder: Any, pointer: Any, vector: int, kind: Any) -> Any:
+    """Return a pointer to vector number ``vector`` of ``kind``, each of which has 64 bytes."""
+    return builder.bitcast(builder.gep(pointer, [_int(vector * SIXTEEN * 4)]), kind.as_pointer())
 
-        return SIXTEEN_SUMS(numba.types.int64), generate
 
-    @intrinsic
-    def put_sums(_context: Any, address: Any, sums: Any) -> Any:
-        """Write sixteen sums to ``address``, as int32."""
+def memory(address: int, dtype: Any, count: int) -> Any:
+    """Return ``count`` numbers from ``address`` on, as an array in their place."""
+    size = np.dtype(dtype).itemsize
+    return np.frombuffer((ctypes.c_ubyte * (count * size)).from_address(int(address)), dtype)
 
-        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            builder.store(args[1], pointer_to(builder, args[0], SUMS), align=4)
-            return context.get_dummy_value()
 
-        return numba.types.void(numba.types.int64, SIXTEEN_SUMS), generate
+def address_of(array: Any) -> int:
+    """Return the address of the first entry of an array, as int64."""
+    return int(array.ctypes.data)
 
-    @intrinsic
-    def halves_at(_context: Any, address: Any) -> Any:
-        """Return the sixteen int16 from ``address`` on."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.sext(loaded(builder, args[0], ir.VectorType(HALF, SIXTEEN), 2), SUMS)
+def sums_at(address: int) -> Any:
+    """Return the sixteen int32 from ``address`` on."""
+    return memory(address, np.int32, SIXTEEN).copy()
 
-        return SIXTEEN_SUMS(numba.types.int64), generate
 
-    @intrinsic
-    def zeros(_context: Any) -> Any:
-        """Return sixteen zeros."""
+def put_sums(address: int, sums: Any) -> None:
+    """Write sixteen sums to ``address``, as int32."""
+    memory(address, np.int32, SIXTEEN)[:] = sums
 
-        def generate(_context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
-            return _same(0)
 
-        return SIXTEEN_SUMS(), generate
+def halves_at(address: int) -> Any:
+    """Return the sixteen int16 from ``address`` on."""
+    return memory(address, np.int16, SIXTEEN).astype(np.int32)
 
-    @intrinsic
-    def added(_context: Any, sums: Any, others: Any) -> Any:
-        """Return ``sums + others``."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.add(*args)
+def zeros() -> Any:
+    """Return sixteen zeros."""
+    return np.zeros(SIXTEEN, np.int32)
 
-        return SIXTEEN_SUMS(SIXTEEN_SUMS, SIXTEEN_SUMS), generate
 
-    @intrinsic
-    def larger(_context: Any, sums: Any, others: Any) -> Any:
-        """Return the larger ones of ``sums`` and ``others``."""
+def added(sums: Any, others: Any) -> Any:
+    """Return ``sums + others``."""
+    return sums + others
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.select(builder.icmp_signed(">", *args), *args)
 
-        return SIXTEEN_SUMS(SIXTEEN_SUMS, SIXTEEN_SUMS), generate
+def larger(sums: Any, others: Any) -> Any:
+    """Return the larger ones of ``sums`` and ``others``."""
+    return np.maximum(sums, others)
+
+
+def parts_of(sums: Any, number: int, bits: int) -> Any:
+    """Return ``(sums * number) >> bits``, where products may have 64 bits."""
+    return (sums.astype(np.int64) * number) >> bits
+
+
+def half_at(address: int) -> int:
+    """Return the int16 at ``address``."""
+    return int(memory(address, np.int16, 1)[0])
+
+
+def put_half(address: int, number: int) -> None:
+    """Write ``number`` to ``address``, as int16."""
+    memory(address, np.int16, 1)[0] = number
+
+
+def number_at(address: int) -> int:
+    """Return the int64 at ``address``."""
+    return int(memory(address, np.int64, 1)[0])
+
+
+def rounded(sums: Any, shift: int) -> Any:
+    """Return ``(sums + 2 ** (shift - 1)) >> shift``; ``shift`` is 1 to 31."""
+    return (sums + np.int32(1 << (shift - 1))) >> np.int32(shift)
+
+
+def put_between(address: int, sums: Any, least: int, most: int) -> None:
+    """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
+    memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)
+
+
+def float_at(address: int) -> Any:
+    """Return the float32 at ``address``."""
+    return memory(address, np.float32, 1)[0]
+
+
+def put_float(address: int, number: Any) -> None:
+    """Write a float32 to ``address``."""
+    memory(address, np.float32, 1)[0] = number
+
+
+def put_turned(to: int, to_step: int, source: int, source_step: int) -> None:
+    """Write the columns of sixteen rows of sixteen float32 as rows, ``_step`` bytes after each other."""
+    rows = np.array([memory(source + i * source_step, np.float32, SIXTEEN) for i in range(SIXTEEN)])
+    for i in range(SIXTEEN):
+        memory(to + i * to_step, np.float32, SIXTEEN)[:] = rows[:, i]
+
+
+INT64, VOID = numba.types.int64, numba.types.void
+
+
+def _widened(builder: Any, halves: Any) -> Any:
+    return builder.sext(halves, PRODUCTS)
+
+
+def _every_other(builder: Any, products: Any, first: int) -> Any:
+    places = [ir.Constant(NUMBER, i) for i in range(first, 2 * SIXTEEN, 2)]
+    return builder.shuffle_vector(products, products, ir.Constant(SUMS, places))
+
+
+@machine_code(address_of, INT64, numba.types.Array)
+def _address_of(builder: Any, array: Memory) -> Any:
+    return builder.ptrtoint(array.first, ir.IntType(64))
+
+
+@machine_code(sums_at, SIXTEEN_SUMS, INT64)
+def _sums_at(builder: Any, address: Any) -> Any:
+    return loaded(builder, address, SUMS, 4)
+
+
+@machine_code(put_sums, VOID, INT64, SIXTEEN_SUMS)
+def _put_sums(builder: Any, address: Any, sums: Any) -> None:
+    builder.store(sums, pointer_to(builder, address, SUMS), align=4)
+
+
+@machine_code(halves_at, SIXTEEN_SUMS, INT64)
+def _halves_at(builder: Any, address: Any) -> Any:
+    return builder.sext(loaded(builder, address, ir.VectorType(HALF, SIXTEEN), 2), SUMS)
+
+
+@machine_code(zeros, SIXTEEN_SUMS)
+def _zeros(_builder: Any) -> Any:
+    return _same(0)
+
+
+@machine_code(added, SIXTEEN_SUMS, SIXTEEN_SUMS, SIXTEEN_SUMS)
+def _added(builder: Any, sums: Any, others: Any) -> Any:
+    return builder.add(sums, others)
+
+
+@machine_code(larger, SIXTEEN_SUMS, SIXTEEN_SUMS, SIXTEEN_SUMS)
+def _larger(builder: Any, sums: Any, others: Any) -> Any:
+    return builder.select(builder.icmp_signed(">", sums, others), sums, others)
+
+
+@machine_code(parts_of, SIXTEEN_SUMS, SIXTEEN_SUMS, INT64, INT64)
+def _parts_of(builder: Any, sums: Any, number: Any, bits: Any) -> Any:
+    wide = ir.VectorType(ir.IntType(64), SIXTEEN)
+    factor = builder.sext(_spread(builder, builder.trunc(number, NUMBER)), wide)
+    products = builder.mul(builder.sext(sums, wide), factor)
+    return builder.trunc(builder.ashr(products, _spread(builder, bits, wide)), SUMS)
+
+
+@machine_code(half_at, INT64, INT64)
+def _half_at(builder: Any, address: Any) -> Any:
+    return builder.sext(loaded(builder, address, HALF, 2), ir.IntType(64))
+
+
+@machine_code(put_half, VOID, INT64, INT64)
+def _put_half(builder: Any, address: Any, number: Any) -> None:
+    builder.store(builder.trunc(number, HALF), pointer_to(builder, address, HALF), align=2)
+
+
+@machine_code(number_at, INT64, INT64)
+def _number_at(builder: Any, address: Any) -> Any:
+    return loaded(builder, address, ir.IntType(64), 8)
+
+
+@machine_code(rounded, SIXTEEN_SUMS, SIXTEEN_SUMS, INT64)
+def _rounded(builder: Any, sums: Any, shift: Any) -> Any:
+    bits, one = builder.trunc(shift, NUMBER), ir.Constant(NUMBER, 1)
+    half = builder.shl(one, builder.sub(bits, one))
+    return builder.ashr(builder.add(sums, _spread(builder, half)), _spread(builder, bits))
+
+
+@machine_code(put_between, VOID, INT64, SIXTEEN_SUMS, INT64, INT64)
+def _put_between(builder: Any, address: Any, sums: Any, least: Any, most: Any) -> None:
+    low, high = (_spread(builder, builder.trunc(bound, NUMBER)) for bound in (least, most))
+    raised = builder.select(builder.icmp_signed(">", sums, low), sums, low)
+    lowered = builder.select(builder.icmp_signed("<", raised, high), raised, high)
+    halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
+    builder.store(halves, pointer_to(builder, address, halves.type), align=2)
+
+
+@machine_code(float_at, numba.types.float32, INT64)
+def _float_at(builder: Any, address: Any) -> Any:
+    return loaded(builder, address, FLOAT, FLOAT_BYTES)
+
+
+@machine_code(put_float, VOID, INT64, numba.types.float32)
+def _put_float(builder: Any, address: Any, number: Any) -> None:
+    builder.store(number, pointer_to(builder, address, FLOAT), align=FLOAT_BYTES)
+
+
+def _turned(builder: Any, rows: list[Any]) -> list[Any]:
+    """Return the columns of sixteen rows of sixteen."""
+    for bit in (1, 2, 4, 8):
+        low = ir.Constant(SUMS, [i if not i & bit else SIXTEEN + i - bit for i in range(SIXTEEN)])
+        high = ir.Constant(SUMS, [i + bit if not i & bit else SIXTEEN + i for i in range(SIXTEEN)])
+        turned = list(rows)
+        for i in range(SIXTEEN):
+            if not i & bit:
+                turned[i] = builder.shuffle_vector(rows[i], rows[i + bit], low)
+                turned[i + bit] = builder.shuffle_vector(rows[i], rows[i + bit], high)
+        rows = turned
+    return rows
+
+
+@machine_code(put_turned, VOID, INT64, INT64, INT64, INT64)
+def _put_turned(builder: Any, to: Any, to_step: Any, source: Any, source_step: Any) -> None:
+    def at(first: Any, step: Any, i: int) -> Any:
+        return builder.add(first, builder.mul(step, _int(i)))
+
+    rows = [loaded(builder, at(source, source_step, i), FLOATS, FLOAT_BYTES) for i in range(SIXTEEN)]
+    for i, column in enumerate(_turned(builder, rows)):
+        builder.store(column, pointer_to(builder, at(to, to_step, i), FLOATS), align=FLOAT_BYTES)
+
+
+# ---- blocks of sums ------------------------------------------------------------------------------
+
+
+class BlockOfSums(NamedTuple):
+    """How products are added to a block of sums: what is read, and how."""
+
+    sums: Any
+    """The type of sixteen sums."""
+    weights: Callable[[Any, Any], Any]
+    """Reads those of sixteen outputs, by builder and place."""
+    inputs: Callable[[Any, Any], Any]
+    """Reads what these are multiplied with."""
+    added: Callable[[Any, Any, Any, Any], Any]
+    """Returns sums with products of weights and inputs."""
+
+
+def add_to_block(
+    builder: Any, block: BlockOfSums, rows: int, vectors: int, args: Any, *, fetches: bool
+) -> None:
+    """Add the products of inputs and weights to sums, which stay in registers; see ``add_products``."""
+    sums, sums_step, weights, weights_step, inputs, inputs_step, count, ahead = args
+    before, byte = builder.block, ir.IntType(8)
+    sums, weights, inputs = (pointer_to(builder, address, byte) for address in (sums, weights, inputs))
+    row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in range(rows)]
+    places = [_moved(builder, place, v, block.sums) for place in row_places for v in range(vectors)]
+    begun = [builder.load(place, align=4) for place in places]
+    body, after = (builder.append_basic_block(name) for name in ("products", "products.done"))
+    builder.cbranch(builder.icmp_signed(">", count, _int(0)), body, after)
+    builder.position_at_end(body)
+    left, weight, given = (builder.phi(one.type) for one in (count, weights, inputs))
+    now = [builder.phi(block.sums) for _ in places]
+    lines = [_moved(builder, weight, v, byte) for v in range(vectors)]
+    read = [block.weights(builder, line) for line in lines]
+    for line in lines if fetches else ():
+        fetch_line(builder, builder.gep(line, [ahead]))
+    found = []
+    for r in range(rows):
+        both = block.inputs(builder, builder.gep(given, [builder.mul(inputs_step, _int(r))]))
+        row = now[r * vectors : (r + 1) * vectors]
+        found += [block.added(builder, one, of, both) for one, of in zip(row, read, strict=True)]
+    fewer = builder.sub(left, _int(1))
+    later = fewer, builder.gep(weight, [weights_step]), builder.gep(given, [_int(4)]), *found
+    first = count, weights, inputs, *begun
+    for phi, at_first, then in zip((left, weight, given, *now), first, later, strict=True):
+        phi.add_incoming(at_first, before)
+        phi.add_incoming(then, body)
+    builder.cbranch(builder.icmp_signed(">", fewer, _int(0)), body, after)
+    builder.position_at_end(after)
+    ended = [builder.phi(block.sums) for _ in places]
+    for phi, at_first, then in zip(ended, begun, found, strict=True):
+        phi.add_incoming(at_first, before)
+        phi.add_incoming(then, body)
+    for place, value in zip(places, ended, strict=True):
+        builder.store(value, place, align=4)
+
+
+def _read_weights(builder: Any, place: Any) -> Any:
+    return _widened(builder, builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2))
+
+
+def _read_pair(builder: Any, place: Any) -> Any:
+    """Return the two inputs at ``place``, sixteen times."""
+    number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
+    return _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
+
+
+def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
+    products = builder.mul(weights, inputs)
+    both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
+    return builder.add(sums, both)
+
+
+def _read_input(builder: Any, place: Any) -> Any:
+    """Return the float32 at ``place``, sixteen times."""
+    number = builder.load(builder.bitcast(place, FLOAT.as_pointer()), align=FLOAT_BYTES)
+    return _spread(builder, number, FLOATS)
+
+
+def _read_float_weights(builder: Any, place: Any) -> Any:
+    return builder.load(builder.bitcast(place, FLOATS.as_pointer()), align=FLOAT_BYTES)
+
+
+def _with_float_product(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
+    """Return the sums with a product each, rounded once where the processor can."""
+    kind = ir.FunctionType(FLOATS, [FLOATS] * 3)
+    name = "llvm.fmuladd.v16f32"
+    add = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(add, [weights, inputs, sums])
+
+
+def adding(block: BlockOfSums) -> Any:
+    """Return the intrinsic that adds the products of inputs and weights to a block of such sums."""
 
     @intrinsic(prefer_literal=True)
-    def parts_of(_context: Any, sums: Any, number: Any, bits: Any) -> Any:
-        """Return ``(sums * number) >> bits``, where products may have 64 bits; ``bits``: a literal."""
-
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            wide = ir.VectorType(ir.IntType(64), SIXTEEN)
-            number = builder.sext(_spread(builder, builder.trunc(args[1], NUMBER)), wide)
-            products = builder.mul(builder.sext(args[0], wide), number)
-            shift = ir.Constant(wide, [_int(bits.literal_value)] * SIXTEEN)
-            return builder.trunc(builder.ashr(products, shift), SUMS)
-
-        return SIXTEEN_SUMS(SIXTEEN_SUMS, numba.types.int64, bits), generate
-
-    @intrinsic
-    def half_at(_context: Any, address: Any) -> Any:
-        """Return the int16 at ``address``, as int64."""
-
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return builder.sext(loaded(builder, args[0], HALF, 2), ir.IntType(64))
-
-        return numba.types.int64(numba.types.int64), generate
-
-    @intrinsic
-    def put_half(_context: Any, address: Any, number: Any) -> Any:
-        """Write ``number`` to ``address``, as int16."""
+    def add(
+        _context: Any,
+        rows: Any,
+        vectors: Any,
+        sums: Any,
+        sums_step: Any,
+        weights: Any,
+        weights_step: Any,
+        inputs: Any,
+        inputs_step: Any,
+        count: Any,
+        ahead: Any,
+    ) -> Any:
+        fetches = getattr(ahead, "literal_value", None) != 0
 
         def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            half = builder.trunc(args[1], HALF)
-            builder.store(half, pointer_to(builder, args[0], HALF), align=2)
+            size = rows.literal_value, vectors.literal_value
+            add_to_block(builder, block, *size, args[2:], fetches=fetches)
             return context.get_dummy_value()
 
-        return numba.types.void(numba.types.int64, numba.types.int64), generate
+        return numba.types.void(rows, vectors, *[numba.types.int64] * 8), generate
 
-    @intrinsic
-    def number_at(_context: Any, address: Any) -> Any:
-        """Return the int64 at ``address``."""
+    return add
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            return loaded(builder, args[0], ir.IntType(64), 8)
 
-        return numba.types.int64(numba.types.int64), generate
-
-    class BlockOfSums(NamedTuple):
-        """How products are added to a block of sums: what is read, and how."""
-
-        sums: Any
-        """The type of sixteen sums."""
-        weights: Callable[[Any, Any], Any]
-        """Reads those of sixteen outputs, by builder and place."""
-        inputs: Callable[[Any, Any], Any]
-        """Reads what these are multiplied with."""
-        added: Callable[[Any, Any, Any, Any], Any]
-        """Returns sums with products of weights and inputs."""
-
-    def add_to_block(
-        builder: Any, block: BlockOfSums, rows: int, vectors: int, args: Any, *, fetches: bool
-    ) -> None:
-        """Add the products of inputs and weights to sums, which stay in registers; see ``add_products``."""
-        sums, sums_step, weights, weights_step, inputs, inputs_step, count, ahead = args
-        before, byte = builder.block, ir.IntType(8)
-        sums, weights, inputs = (pointer_to(builder, address, byte) for address in (sums, weights, inputs))
-        row_places = [builder.gep(sums, [builder.mul(sums_step, _int(r))]) for r in range(rows)]
-        places = [_moved(builder, place, v, block.sums) for place in row_places for v in range(vectors)]
-        begun = [builder.load(place, align=4) for place in places]
-        body, after = (builder.append_basic_block(name) for name in ("products", "products.done"))
-        builder.cbranch(builder.icmp_signed(">", count, _int(0)), body, after)
-        builder.position_at_end(body)
-        left, weight, given = (builder.phi(one.type) for one in (count, weights, inputs))
-        now = [builder.phi(block.sums) for _ in places]
-        lines = [_moved(builder, weight, v, byte) for v in range(vectors)]
-        read = [block.weights(builder, line) for line in lines]
-        for line in lines if fetches else ():
-            fetch_line(builder, builder.gep(line, [ahead]))
-        found = []
-        for r in range(rows):
-            both = block.inputs(builder, builder.gep(given, [builder.mul(inputs_step, _int(r))]))
-            row = now[r * vectors : (r + 1) * vectors]
-            found += [block.added(builder, one, of, both) for one, of in zip(row, read, strict=True)]
-        fewer = builder.sub(left, _int(1))
-        later = fewer, builder.gep(weight, [weights_step]), builder.gep(given, [_int(4)]), *found
-        first = count, weights, inputs, *begun
-        for phi, at_first, then in zip((left, weight, given, *now), first, later, strict=True):
-            phi.add_incoming(at_first, before)
-            phi.add_incoming(then, body)
-        builder.cbranch(builder.icmp_signed(">", fewer, _int(0)), body, after)
-        builder.position_at_end(after)
-        ended = [builder.phi(block.sums) for _ in places]
-        for phi, at_first, then in zip(ended, begun, found, strict=True):
-            phi.add_incoming(at_first, before)
-            phi.add_incoming(then, body)
-        for place, value in zip(places, ended, strict=True):
-            builder.store(value, place, align=4)
-
-    def _read_weights(builder: Any, place: Any) -> Any:
-        return _widened(builder, builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2))
-
-    def _read_pair(builder: Any, place: Any) -> Any:
-        """Return the two inputs at ``place``, sixteen times."""
-        number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
-        return _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
-
-    def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
-        products = builder.mul(weights, inputs)
-        both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
-        return builder.add(sums, both)
-
-    def adding(block: BlockOfSums) -> Any:
-        """Return the intrinsic that adds the products of inputs and weights to a block of such sums."""
-
-        @intrinsic(prefer_literal=True)
-        def add(
-            _context: Any,
-            rows: Any,
-            vectors: Any,
-            sums: Any,
-            sums_step: Any,
-            weights: Any,
-            weights_step: Any,
-            inputs: Any,
-            inputs_step: Any,
-            count: Any,
-            ahead: Any,
-        ) -> Any:
-            fetches = getattr(ahead, "literal_value", None) != 0
-
-            def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-                size = rows.literal_value, vectors.literal_value
-                add_to_block(builder, block, *size, args[2:], fetches=fetches)
-                return context.get_dummy_value()
-
-            return numba.types.void(rows, vectors, *[numba.types.int64] * 8), generate
-
-        return add
-
+if JIT_ENABLED:
     add_products = adding(BlockOfSums(SUMS, _read_weights, _read_pair, _with_products))
     """Adds the products of inputs and weights to a block of sums, ``rows`` times ``vectors`` of sixteen.
 
@@ -295,84 +437,10 @@ if JIT_ENABLED:
     next, and are fetched meanwhile; the literal 0: there are none.
     """
 
-    @intrinsic
-    def rounded(_context: Any, sums: Any, shift: Any) -> Any:
-        """Return ``(sums + 2 ** (shift - 1)) >> shift``; ``shift`` is 1 to 31."""
-
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            shift = builder.trunc(args[1], NUMBER)
-            one = ir.Constant(NUMBER, 1)
-            half = builder.shl(one, builder.sub(shift, one))
-            return builder.ashr(builder.add(args[0], _spread(builder, half)), _spread(builder, shift))
-
-        return SIXTEEN_SUMS(SIXTEEN_SUMS, numba.types.int64), generate
-
-    @intrinsic
-    def put_between(_context: Any, address: Any, sums: Any, least: Any, most: Any) -> Any:
-        """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
-
-        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            least, most = (_spread(builder, builder.trunc(bound, NUMBER)) for bound in args[2:])
-            raised = builder.select(builder.icmp_signed(">", args[1], least), args[1], least)
-            lowered = builder.select(builder.icmp_signed("<", raised, most), raised, most)
-            halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
-            builder.store(halves, pointer_to(builder, args[0], halves.type), align=2)
-            return context.get_dummy_value()
-
-        return numba.types.void(
-            numba.types.int64, SIXTEEN_SUMS, numba.types.int64, numba.types.int64
-        ), generate
+    add_float_products = adding(BlockOfSums(FLOATS, _read_float_weights, _read_input, _with_float_product))
+    """Adds products to a block of sums as ``add_products`` does, of one input at a time."""
 
 else:
-
-    def memory(address: int, dtype: Any, count: int) -> Any:
-        """Return ``count`` numbers from ``address`` on, as an array in their place."""
-        size = np.dtype(dtype).itemsize
-        return np.frombuffer((ctypes.c_ubyte * (count * size)).from_address(int(address)), dtype)
-
-    def address_of(array: Any) -> int:
-        """Return the address of the first entry of an array, as int64."""
-        return int(array.ctypes.data)
-
-    def sums_at(address: int) -> Any:
-        """Return the sixteen int32 from ``address`` on."""
-        return memory(address, np.int32, SIXTEEN).copy()
-
-    def put_sums(address: int, sums: Any) -> None:
-        """Write sixteen sums to ``address``, as int32."""
-        memory(address, np.int32, SIXTEEN)[:] = sums
-
-    def halves_at(address: int) -> Any:
-        """Return the sixteen int16 from ``address`` on."""
-        return memory(address, np.int16, SIXTEEN).astype(np.int32)
-
-    def zeros() -> Any:
-        """Return sixteen zeros."""
-        return np.zeros(SIXTEEN, np.int32)
-
-    def added(sums: Any, others: Any) -> Any:
-        """Return ``sums + others``."""
-        return sums + others
-
-    def larger(sums: Any, others: Any) -> Any:
-        """Return the larger ones of ``sums`` and ``others``."""
-        return np.maximum(sums, others)
-
-    def parts_of(sums: Any, number: int, bits: int) -> Any:
-        """Return ``(sums * number) >> bits``, where products may have 64 bits."""
-        return (sums.astype(np.int64) * number) >> bits
-
-    def half_at(address: int) -> int:
-        """Return the int16 at ``address``."""
-        return int(memory(address, np.int16, 1)[0])
-
-    def put_half(address: int, number: int) -> None:
-        """Write ``number`` to ``address``, as int16."""
-        memory(address, np.int16, 1)[0] = number
-
-    def number_at(address: int) -> int:
-        """Return the int64 at ``address``."""
-        return int(memory(address, np.int64, 1)[0])
 
     def add_products(
         rows: int,
@@ -394,10 +462,37 @@ else:
             given = memory(inputs + r * inputs_step, np.int16, 2 * num_pairs).reshape(num_pairs, 1, 2)
             memory(sums + r * sums_step, np.int32, outputs)[:] += (paired * given).sum((0, 2), np.int32)
 
-    def rounded(sums: Any, shift: int) -> Any:
-        """Return ``(sums + 2 ** (shift - 1)) >> shift``; ``shift`` is 1 to 31."""
-        return (sums + np.int32(1 << (shift - 1))) >> np.int32(shift)
+    def add_float_products(rows: int, vectors: int, *numbers: int) -> None:
+        """Add products to a block of sums as ``add_products`` does, of one input at a time."""
+        sums, sums_step, weights, weights_step, inputs, inputs_step, count, _ = numbers
+        outputs = vectors * SIXTEEN
+        table = np.array([memory(weights + i * weights_step, np.float32, outputs) for i in range(count)])
+        for r in range(rows):
+            given = memory(inputs + r * inputs_step, np.float32, count)
+            memory(sums + r * sums_step, np.float32, outputs)[:] += given @ table
 
-    def put_between(address: int, sums: Any, least: int, most: int) -> None:
-        """Write sixteen sums to ``address`` as int16, each at least ``least`` and at most ``most``."""
-        memory(address, np.int16, SIXTEEN)[:] = np.clip(sums, least, most)
+
+@njit
+def turn_outputs(weights: int, weights_step: int, outputs: int, inputs: int, to: int, to_step: int) -> None:
+    """Write the weights of the next sixteen outputs input by input; zeros for those that are not there.
+
+    Args:
+        weights: the address of those of the first, one after the other.
+        weights_step: bytes from one output to the next.
+        outputs: how many there are from the first on.
+        inputs: how many weights each has.
+        to: the address of what is written.
+        to_step: bytes from one input to the next there.
+
+    """
+    if outputs >= SIXTEEN and inputs >= SIXTEEN:
+        i = 0
+        while i < inputs:
+            i = min(i, inputs - SIXTEEN)
+            put_turned(to + i * to_step, to_step, weights + i * FLOAT_BYTES, weights_step)
+            i += SIXTEEN
+        return
+    for i in range(inputs):
+        for o in range(SIXTEEN):
+            source = weights + o * weights_step + i * FLOAT_BYTES
+            put_float(to + i * to_step + o * FLOAT_BYTES, float_at(source) if o < outputs else NONE)

@@ -23,262 +23,241 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
-from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+from numba.extending import lower_builtin, models, register_model, type_callable
 
-from territorial.jit.decorators import JIT_ENABLED, njit
+from territorial.jit.decorators import ENTRY, Memory, machine_code, njit
 
 EIGHT = 8
 
-if JIT_ENABLED:
-    WORD = ir.IntType(64)
-    VECTOR = ir.VectorType(WORD, EIGHT)
-
-    class EightWords(numba.types.Type):
-        """The numba type of eight words."""
-
-        def __init__(self) -> None:
-            super().__init__(name="EightWords")
-
-    EIGHT_WORDS = EightWords()
-
-    @register_model(EightWords)
-    class _EightWordsModel(models.PrimitiveModel):
-        def __init__(self, manager: Any, of_type: Any) -> None:
-            super().__init__(manager, of_type, VECTOR)
-
-    def _same(value: int) -> Any:
-        return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
+WORD = ir.IntType(64)
+VECTOR = ir.VectorType(WORD, EIGHT)
 
-    def _spread(builder: Any, word: Any) -> Any:
-        """Return ``word`` eight times."""
-        none = ir.Constant(VECTOR, ir.Undefined)
-        first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
-        return builder.shuffle_vector(first, none, places)
-
-    def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
-        """Let numba compile ``operation`` of eight words with each of the types ``others``."""
-
-        @type_callable(operation)
-        def of_types(_context: Any) -> Any:
-            def result(a: Any, b: Any) -> Any:
-                return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
 
-            return result
+class EightWords(numba.types.Type):
+    """The numba type of eight words."""
 
-        for other in others:
-
-            @lower_builtin(operation, EIGHT_WORDS, other)
-            def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                is_word = signature.args[1] != EIGHT_WORDS
-                second = _spread(builder, args[1]) if is_word else args[1]
-                return getattr(builder, name)(args[0], second)
+    def __init__(self) -> None:
+        super().__init__(name="EightWords")
 
-    for _operators, _instruction in (
-        ((operator.and_, operator.iand), "and_"),
-        ((operator.or_, operator.ior), "or_"),
-        ((operator.xor, operator.ixor), "xor"),
-    ):
-        for _operator in _operators:
-            _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
-    for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
-        _operation(_operator, _instruction, (numba.types.uint64,))
 
-    @type_callable(operator.invert)
-    def _type_of_invert(_context: Any) -> Any:
-        return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
+EIGHT_WORDS = EightWords()
 
-    @lower_builtin(operator.invert, EIGHT_WORDS)
-    def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        return builder.not_(args[0])
 
-    def pointer_in(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
-        """Return the address of entry ``i`` of an array, counted through all its axes, in machine code."""
-        if array_type.layout != "C":
-            raise numba.errors.NumbaTypeError(f"{array_type} is not in C order, in which places are counted")
-        return builder.gep(context.make_array(array_type)(context, builder, array).data, [i])
+@register_model(EightWords)
+class _EightWordsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, of_type: Any) -> None:
+        super().__init__(manager, of_type, VECTOR)
 
-    def fetch_line(builder: Any, pointer: Any) -> None:
-        """Write what has the line at ``pointer`` brought into the second cache while other work goes on."""
-        number, to_read, second_cache, data = ir.IntType(32), 0, 2, 1
-        place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
-        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        builder.call(prefetch, [place, *map(number, (to_read, second_cache, data))])
 
-    @intrinsic
-    def at(_context: Any, array: Any, i: Any) -> Any:
-        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
+def _same(value: int) -> Any:
+    return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.load(pointer_in(context, builder, signature.args[0], *args))
 
-        return array.dtype(array, numba.types.intp), generate
+def _spread(builder: Any, word: Any) -> Any:
+    """Return ``word`` eight times."""
+    none = ir.Constant(VECTOR, ir.Undefined)
+    first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
+    return builder.shuffle_vector(first, none, places)
 
-    @intrinsic
-    def put_at(_context: Any, array: Any, i: Any, value: Any) -> Any:
-        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            builder.store(args[2], pointer_in(context, builder, signature.args[0], *args[:2]))
-            return context.get_dummy_value()
+def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
+    """Let numba compile ``operation`` of eight words with each of the types ``others``."""
 
-        return numba.types.void(array, numba.types.intp, array.dtype), generate
+    @type_callable(operation)
+    def of_types(_context: Any) -> Any:
+        def result(a: Any, b: Any) -> Any:
+            return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
 
-    @intrinsic
-    def eight(_context: Any, words: Any, place: Any) -> Any:
-        """Return the eight words from entry ``place`` on, which must all be within the array."""
+        return result
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = pointer_in(context, builder, signature.args[0], *args)
-            return builder.load(builder.bitcast(pointer, VECTOR.as_pointer()), align=8)
+    for other in others:
 
-        return EIGHT_WORDS(words, numba.types.intp), generate
+        @lower_builtin(operation, EIGHT_WORDS, other)
+        def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            is_word = signature.args[1] != EIGHT_WORDS
+            second = _spread(builder, args[1]) if is_word else args[1]
+            return getattr(builder, name)(args[0], second)
 
-    @intrinsic
-    def fetch(_context: Any, words: Any, place: Any) -> Any:
-        """Have the line with entry ``place`` brought into the caches while other work goes on.
 
-        It may be beyond the end of the array, where nothing happens.
-        """
+for _operators, _instruction in (
+    ((operator.and_, operator.iand), "and_"),
+    ((operator.or_, operator.ior), "or_"),
+    ((operator.xor, operator.ixor), "xor"),
+):
+    for _operator in _operators:
+        _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
+for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
+    _operation(_operator, _instruction, (numba.types.uint64,))
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            fetch_line(builder, pointer_in(context, builder, signature.args[0], *args))
-            return context.get_dummy_value()
 
-        return numba.types.void(words, numba.types.intp), generate
+@type_callable(operator.invert)
+def _type_of_invert(_context: Any) -> Any:
+    return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
 
-    @intrinsic
-    def put(_context: Any, words: Any, place: Any, value: Any) -> Any:
-        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = pointer_in(context, builder, signature.args[0], *args[:2])
-            width = signature.args[0].dtype.bitwidth // 8
-            builder.store(args[2], builder.bitcast(pointer, VECTOR.as_pointer()), align=width)
-            return context.get_dummy_value()
+@lower_builtin(operator.invert, EIGHT_WORDS)
+def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    return builder.not_(args[0])
 
-        return numba.types.void(words, numba.types.intp, EIGHT_WORDS), generate
 
-    def _moved(places: list[int]) -> Any:
-        """Return an intrinsic that makes eight words of eight and one more, which is word 8 of ``places``."""
+def place_in(builder: Any, array: Memory, i: Any) -> Any:
+    """Return the address of entry ``i`` of an array, counted through all its axes, in machine code."""
+    if array.kind.layout != "C":
+        raise numba.errors.NumbaTypeError(f"{array.kind} is not in C order, in which places are counted")
+    return builder.gep(array.first, [i])
 
-        @intrinsic
-        def move(_context: Any, value: Any, word: Any) -> Any:
-            def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-                number = ir.IntType(32)
-                mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
-                return builder.shuffle_vector(args[0], _spread(builder, args[1]), mask)
 
-            return EIGHT_WORDS(EIGHT_WORDS, numba.types.uint64), generate
+def fetch_line(builder: Any, pointer: Any) -> None:
+    """Write what has the line at ``pointer`` brought into the second cache while other work goes on."""
+    number, to_read, second_cache, data = ir.IntType(32), 0, 2, 1
+    place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(prefetch, [place, *map(number, (to_read, second_cache, data))])
 
-        return move
 
-    # The words one row further down, with ``word`` for the first; one row further up, with it for the last.
-    rows_above = _moved([8, 0, 1, 2, 3, 4, 5, 6])
-    rows_below = _moved([1, 2, 3, 4, 5, 6, 7, 8])
+def _reduced(builder: Any, name: str, result: Any, words: Any) -> Any:
+    """Return what LLVM's function ``name`` makes of eight words."""
+    kind = ir.FunctionType(result, [VECTOR])
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{EIGHT}i64"), [words]
+    )
 
-    @intrinsic
-    def no_cells(_context: Any) -> Any:
-        """Return eight zeros."""
 
-        def generate(_context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
-            return _same(0)
+def _moved(builder: Any, words: Any, word: Any, places: list[int]) -> Any:
+    """Return eight words of eight and one more, which is word 8 of ``places``."""
+    number = ir.IntType(32)
+    mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
+    return builder.shuffle_vector(words, _spread(builder, word), mask)
 
-        return EIGHT_WORDS(), generate
 
-    @intrinsic
-    def with_counts(_context: Any, sums: Any, cells: Any) -> Any:
-        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+def at(array: Any, i: int) -> Any:
+    """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
+    return array.reshape(-1)[i]
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(VECTOR, [VECTOR])
-            ones = cgutils.get_or_insert_function(builder.module, kind, f"llvm.ctpop.v{EIGHT}i64")
-            return builder.add(args[0], builder.call(ones, [args[1]]))
 
-        return EIGHT_WORDS(EIGHT_WORDS, EIGHT_WORDS), generate
+def put_at(array: Any, i: int, value: Any) -> None:
+    """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
+    array.reshape(-1)[i] = value
 
-    @intrinsic
-    def total(_context: Any, sums: Any) -> Any:
-        """Return the sum of eight numbers."""
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(WORD, [VECTOR])
-            add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.v{EIGHT}i64")
-            return builder.call(add, [args[0]])
+def eight(words: Any, place: int) -> Any:
+    """Return the eight words from entry ``place`` on, which must all be within the array."""
+    return words.reshape(-1)[place : place + EIGHT].copy()
 
-        return numba.types.int64(EIGHT_WORDS), generate
 
-    @intrinsic
-    def rows_in(_context: Any, cells: Any) -> Any:
-        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+def fetch(words: Any, place: int) -> None:
+    """Have the line with entry ``place`` brought into the caches while other work goes on.
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            used = builder.icmp_unsigned("!=", args[0], _same(0))
-            return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
+    It may be beyond the end of the array, where nothing happens.
+    """
 
-        return numba.types.uint64(EIGHT_WORDS), generate
 
-    @intrinsic
-    def columns_in(_context: Any, cells: Any) -> Any:
-        """Return the columns in which any of the eight words has a cell, as a word."""
+def put(words: Any, place: int, value: Any) -> None:
+    """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
+    entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
+    words.reshape(-1)[place : place + len(entries)] = entries
 
-        def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            kind = ir.FunctionType(WORD, [VECTOR])
-            union = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.or.v{EIGHT}i64")
-            return builder.call(union, [args[0]])
 
-        return numba.types.uint64(EIGHT_WORDS), generate
+def rows_above(value: Any, word: Any) -> Any:
+    """Return the words one row further down, with ``word`` for the first."""
+    return np.concatenate(([word], value[:-1]))
 
-else:
 
-    def at(array: Any, i: int) -> Any:
-        """Return entry ``i`` of an array, counted through all its axes; it must be within the array."""
-        return array.reshape(-1)[i]
+def rows_below(value: Any, word: Any) -> Any:
+    """Return the words one row further up, with ``word`` for the last."""
+    return np.concatenate((value[1:], [word]))
 
-    def put_at(array: Any, i: int, value: Any) -> None:
-        """Write ``value`` into entry ``i`` of an array, counted through all its axes."""
-        array.reshape(-1)[i] = value
 
-    def eight(words: Any, place: int) -> Any:
-        """Return the eight words from entry ``place`` on, which must all be within the array."""
-        return words.reshape(-1)[place : place + EIGHT].copy()
+def no_cells() -> Any:
+    """Return eight zeros."""
+    return np.zeros(EIGHT, np.uint64)
 
-    def fetch(words: Any, place: int) -> None:
-        """There are no caches to bring a line into."""
 
-    def put(words: Any, place: int, value: Any) -> None:
-        """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
-        entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
-        words.reshape(-1)[place : place + len(entries)] = entries
+def with_counts(sums: Any, cells: Any) -> Any:
+    """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
+    return sums + np.bitwise_count(cells)
 
-    def rows_above(value: Any, word: Any) -> Any:
-        """Return the words one row further down, with ``word`` for the first."""
-        return np.concatenate(([word], value[:-1]))
 
-    def rows_below(value: Any, word: Any) -> Any:
-        """Return the words one row further up, with ``word`` for the last."""
-        return np.concatenate((value[1:], [word]))
+def total(sums: Any) -> int:
+    """Return the sum of eight numbers."""
+    return int(sums.sum())
 
-    def no_cells() -> Any:
-        """Return eight zeros."""
-        return np.zeros(EIGHT, np.uint64)
 
-    def with_counts(sums: Any, cells: Any) -> Any:
-        """Return ``sums`` with the number of ones in each of the words ``cells`` added."""
-        return sums + np.bitwise_count(cells)
+def rows_in(cells: Any) -> Any:
+    """Return which of the eight words are not zero: uint64, bit i for row r + i."""
+    return np.uint64(np.packbits(cells != 0, bitorder="little")[0])
 
-    def total(sums: Any) -> int:
-        """Return the sum of eight numbers."""
-        return int(sums.sum())
 
-    def rows_in(cells: Any) -> Any:
-        """Return which of the eight words are not zero: uint64, bit i for row r + i."""
-        return np.uint64(np.packbits(cells != 0, bitorder="little")[0])
+def columns_in(cells: Any) -> Any:
+    """Return the columns in which any of the eight words has a cell, as a word."""
+    return np.bitwise_or.reduce(cells)
 
-    def columns_in(cells: Any) -> Any:
-        """Return the columns in which any of the eight words has a cell, as a word."""
-        return np.bitwise_or.reduce(cells)
+
+ARRAY, NUMBER, WORD_TYPE = numba.types.Array, numba.types.intp, numba.types.uint64
+
+
+@machine_code(at, ENTRY, ARRAY, NUMBER)
+def _at(builder: Any, array: Memory, i: Any) -> Any:
+    return builder.load(place_in(builder, array, i))
+
+
+@machine_code(put_at, numba.types.void, ARRAY, NUMBER, ENTRY)
+def _put_at(builder: Any, array: Memory, i: Any, value: Any) -> None:
+    builder.store(value, place_in(builder, array, i))
+
+
+@machine_code(eight, EIGHT_WORDS, ARRAY, NUMBER)
+def _eight(builder: Any, words: Memory, place: Any) -> Any:
+    return builder.load(builder.bitcast(place_in(builder, words, place), VECTOR.as_pointer()), align=8)
+
+
+@machine_code(fetch, numba.types.void, ARRAY, NUMBER)
+def _fetch(builder: Any, words: Memory, place: Any) -> None:
+    fetch_line(builder, place_in(builder, words, place))
+
+
+@machine_code(put, numba.types.void, ARRAY, NUMBER, EIGHT_WORDS)
+def _put(builder: Any, words: Memory, place: Any, value: Any) -> None:
+    pointer = builder.bitcast(place_in(builder, words, place), VECTOR.as_pointer())
+    builder.store(value, pointer, align=words.kind.dtype.bitwidth // 8)
+
+
+@machine_code(rows_above, EIGHT_WORDS, EIGHT_WORDS, WORD_TYPE)
+def _rows_above(builder: Any, value: Any, word: Any) -> Any:
+    return _moved(builder, value, word, [8, 0, 1, 2, 3, 4, 5, 6])
+
+
+@machine_code(rows_below, EIGHT_WORDS, EIGHT_WORDS, WORD_TYPE)
+def _rows_below(builder: Any, value: Any, word: Any) -> Any:
+    return _moved(builder, value, word, [1, 2, 3, 4, 5, 6, 7, 8])
+
+
+@machine_code(no_cells, EIGHT_WORDS)
+def _no_cells(_builder: Any) -> Any:
+    return _same(0)
+
+
+@machine_code(with_counts, EIGHT_WORDS, EIGHT_WORDS, EIGHT_WORDS)
+def _with_counts(builder: Any, sums: Any, cells: Any) -> Any:
+    return builder.add(sums, _reduced(builder, "ctpop", VECTOR, cells))
+
+
+@machine_code(total, numba.types.int64, EIGHT_WORDS)
+def _total(builder: Any, sums: Any) -> Any:
+    return _reduced(builder, "vector.reduce.add", WORD, sums)
+
+
+@machine_code(rows_in, numba.types.uint64, EIGHT_WORDS)
+def _rows_in(builder: Any, cells: Any) -> Any:
+    used = builder.icmp_unsigned("!=", cells, _same(0))
+    return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
+
+
+@machine_code(columns_in, numba.types.uint64, EIGHT_WORDS)
+def _columns_in(builder: Any, cells: Any) -> Any:
+    return _reduced(builder, "vector.reduce.or", WORD, cells)
 
 
 @njit

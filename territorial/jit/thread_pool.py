@@ -26,6 +26,7 @@ left.
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
 from _thread import start_new_thread  # threading.Thread.start can be interrupted half-way
@@ -34,13 +35,15 @@ from functools import cache, partial
 from queue import SimpleQueue
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba.core.cgutils import get_or_insert_function
 
 from territorial.files.cores import usable_cores
-from territorial.jit.alignment import aligned_zeros
-from territorial.jit.atomics import add, exchange, load, pause, replace
-from territorial.jit.decorators import JIT_ENABLED, kernel, njit
+from territorial.jit.decorators import JIT_ENABLED, Memory, kernel, machine_code, njit
+from territorial.jit.lines import aligned_zeros
 
 NEXT, END, FIRST = range(3)
 """A queue: the next number, and which numbers were in it, [first, end)."""
@@ -58,6 +61,84 @@ LINGER = 100e-6
 
 PATIENCE = 60.0
 """Seconds after which ``retire`` gives up on a thread; a step of one game takes thousandths of a second."""
+
+
+# ---- numbers that several threads change -----------------------------------------------------------
+#
+# No other thread comes between these operations, on the first entry of an int64 array. What a thread wrote
+# before one of them (``load`` apart) is seen by the code that finds its result there.
+
+_one = threading.Lock()
+
+
+def load(array: Any) -> int:
+    """Return the number; what another thread wrote before it can be read from now on."""
+    return int(array[0])
+
+
+def exchange(array: Any, value: int) -> int:
+    """Write ``value`` and return what was there."""
+    with _one:
+        found, array[0] = int(array[0]), value
+        return found
+
+
+def replace(array: Any, old: int, new: int) -> bool:
+    """Write ``new`` where ``old`` is; return whether it was."""
+    with _one:
+        is_there = bool(array[0] == old)
+        if is_there:
+            array[0] = new
+        return is_there
+
+
+def add(array: Any, number: int) -> int:
+    """Add ``number`` and return what was there."""
+    with _one:
+        array[0] += number
+        return int(array[0]) - number
+
+
+def pause() -> None:
+    """Let the other thread of this core have it for a moment, where there is a way to say so."""
+
+
+INT64, ARRAY = numba.types.int64, numba.types.Array
+
+
+@machine_code(load, INT64, ARRAY)
+def _load(builder: Any, array: Memory) -> Any:
+    return builder.load_atomic(array.first, "acquire", 8)
+
+
+@machine_code(exchange, INT64, ARRAY, INT64)
+def _exchange(builder: Any, array: Memory, value: Any) -> Any:
+    return builder.atomic_rmw("xchg", array.first, value, "seq_cst")
+
+
+@machine_code(replace, numba.types.boolean, ARRAY, INT64, INT64)
+def _replace(builder: Any, array: Memory, old: Any, new: Any) -> Any:
+    return builder.extract_value(builder.cmpxchg(array.first, old, new, "seq_cst", "seq_cst"), 1)
+
+
+@machine_code(add, INT64, ARRAY, INT64)
+def _add(builder: Any, array: Memory, number: Any) -> Any:
+    return builder.atomic_rmw("add", array.first, number, "seq_cst")
+
+
+@machine_code(pause, numba.types.void)
+def _pause(builder: Any) -> None:
+    processor = builder.module.triple.partition("-")[0]
+    if processor == "x86_64":
+        kind = ir.FunctionType(ir.VoidType(), [])
+        builder.call(get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
+    elif processor in ("aarch64", "arm64"):
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+        hint = get_or_insert_function(builder.module, kind, "llvm.aarch64.hint")
+        builder.call(hint, [ir.Constant(ir.IntType(32), 1)])  # YIELD
+
+
+# ---- queues and posts ------------------------------------------------------------------------------
 
 
 def queues_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
@@ -131,23 +212,6 @@ class Crew:
         self._threads: Threads | None = None
         self._errors: list[BaseException] = []
 
-    def share(self, call: Callable[[int], None]) -> None:
-        """Call ``call`` with the number of every thread, in that thread; they ``take`` from the queues."""
-        self._begin()
-        done: SimpleQueue[None] = SimpleQueue()
-        try:
-            threads = self._started()
-            for number, jobs in enumerate(threads.jobs, 1):
-                jobs.put(partial(self._run, call, number, done))
-            call(0)
-            for _ in threads.jobs:
-                done.get()
-            self._raise_error()
-        except BaseException:
-            self.retire()
-            raise
-        self.is_interrupted = False
-
     def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
@@ -203,14 +267,6 @@ class Crew:
             self.posts[:, STATE] = ASLEEP
             self._threads = threads = Threads(len(self.posts) - 1)
         return threads
-
-    def _run(self, call: Callable[[int], None], number: int, done: SimpleQueue[None]) -> None:
-        try:
-            call(number)
-        except BaseException as error:
-            self._errors.append(error)
-        finally:
-            done.put(None)
 
     def _attend(self, call: Callable[[Any], None], argument: Any, post: npt.NDArray[np.int64]) -> None:
         try:

@@ -14,14 +14,15 @@ import numpy.typing as npt
 
 from territorial.constants import NUM_FRACTIONS
 from territorial.jit.decorators import formula, kernel, njit, routine
-from territorial.jit.float_products import (
+from territorial.jit.products import (
     FLOAT_BYTES,
+    SIXTEEN,
     add_float_products,
+    address_of,
     float_at,
     put_float,
     turn_outputs,
 )
-from territorial.jit.products import SIXTEEN, address_of
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.typing import Ints
 

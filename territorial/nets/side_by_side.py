@@ -24,15 +24,18 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from territorial.jit.decorators import kernel, njit, routine
-from territorial.jit.float_products import (
+from territorial.jit.products import (
     FLOAT_BYTES,
     LINE,
+    SIXTEEN,
     add_float_products,
+    address_of,
     float_at,
     put_float,
+    put_sums,
+    sums_at,
     turn_outputs,
 )
-from territorial.jit.products import SIXTEEN, address_of, put_sums, sums_at
 
 ZERO = np.float32(0)
 SIX, THREE = 6, 3

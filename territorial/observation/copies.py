@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.alignment import aligned_empty
-from territorial.jit.block_copies import all_is_written, put_past_caches, stream_entry
 from territorial.jit.decorators import ONE, ZERO, njit
+from territorial.jit.lines import aligned_zeros, all_is_written, put_past_caches, stream_entry
 from territorial.jit.simd import EIGHT, at, eight, fetch, no_cells
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Buffers, Observations, planes_of
@@ -31,7 +30,7 @@ class Copies(NamedTuple):
 def allocate_copies(buffers: Buffers, layout: ObsLayout) -> Copies:
     """Return new arrays for copies of ``buffers``; what is in them is not defined."""
     return Copies(
-        planes_of(aligned_empty(buffers.boards.shape, np.uint64), layout),  # written line by line
+        planes_of(aligned_zeros(buffers.boards.shape, np.uint64, allocate=np.empty), layout),
         np.empty_like(buffers.players),
         np.empty_like(buffers.borders),
         np.empty_like(buffers.globals),

@@ -18,7 +18,10 @@ import numpy.typing as npt
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.board import STRIP_BITS, block_of, first_row
-from territorial.game.change_log import (
+from territorial.game.scratch import (
+    LOG_BLOCK,
+    LOG_STRIP,
+    Work,
     entry_of_block,
     forget_entries,
     forget_plane,
@@ -26,7 +29,6 @@ from territorial.game.change_log import (
     note_plane,
     place_in_log,
 )
-from territorial.game.scratch import LOG_BLOCK, LOG_STRIP, Work
 from territorial.game.state import Game
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit, popcount
 from territorial.jit.simd import (

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
-from territorial.game.legality import is_affordable, largest_need, may_donate, need_at_front
+from territorial.game.formulas import is_affordable, largest_need, may_donate, need_at_front
 from territorial.game.rules import attack_cost, opening_rate
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack

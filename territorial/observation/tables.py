@@ -10,23 +10,28 @@ import numpy.typing as npt
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.board import num_blocks, num_groups, num_strips
-from territorial.game.change_log import forget_changes
+from territorial.game.formulas import is_affordable, largest_need, may_donate, need_at_front
 from territorial.game.fronts import mark_all
-from territorial.game.legality import is_affordable, largest_need, may_donate, need_at_front
 from territorial.game.rules import (
     BASIS_POINTS,
     cadence,
     has_pools,
     opening_rate,
-    rank_doubled,
     rate_for_land,
     rate_over_cap,
 )
-from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work
+from territorial.game.scratch import POOLS_IN, POOLS_OUT, Work, forget_changes
 from territorial.game.state import NUM_LAND, TICK, Game
-from territorial.game.teams import are_allies_in, has_allies, list_members, rank_of_team_doubled, sum_teams
-from territorial.jit.alignment import aligned_zeros
+from territorial.game.teams import (
+    are_allies_in,
+    has_allies,
+    list_members,
+    rank_doubled,
+    rank_of_team_doubled,
+    sum_teams,
+)
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
+from territorial.jit.lines import aligned_zeros
 from territorial.jit.simd import EIGHT, at, put_at
 from territorial.observation.layout import (
     GLOBALS,
@@ -347,8 +352,8 @@ def place_now(game: Game, params: Params, work: Work, p: int) -> float:
     if game.place2[p] != 0:
         return game.place2[p] / 2
     if has_allies(params):
-        return rank_of_team_doubled(params, work.teams, game.team[p]) / 2
-    return rank_doubled(game, p) / 2
+        return rank_of_team_doubled(work.teams, game.team[p]) / 2
+    return rank_doubled(game.alive, game.land, game.troops, p) / 2
 
 
 @njit

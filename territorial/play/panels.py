@@ -20,7 +20,7 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Stochastic
-from territorial.game.legality import are_allies
+from territorial.game.formulas import are_allies
 from territorial.game.state import SEATING, State
 from territorial.observation.pair_columns import OWN, pair_columns
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from territorial.constants import FRACTIONS, NEUTRAL
 from territorial.engine.vec_game import VecGame
-from territorial.game.amounts import amount_sent, wanted_of
-from territorial.game.legality import are_allies, largest_need
+from territorial.game.formulas import amount_sent, are_allies, largest_need, wanted_of
 from territorial.typing import Bools
 
 

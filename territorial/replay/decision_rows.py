@@ -17,10 +17,10 @@ from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import FRACTION_UNIT, FRACTIONS, MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
-from territorial.engine.seats import EXTERNAL
-from territorial.engine.step import FIRST_GUEST_CODE, StepResults
+from territorial.engine.seats import EXTERNAL, FIRST_GUEST_CODE
+from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay.file_format import DivergedError, ReplayError

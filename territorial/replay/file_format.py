@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.files.bounded import Bounds, parse_object
-from territorial.game.launches import (
+from territorial.game.scratch import (
     LAUNCH_FRACTION,
     LAUNCH_SEAT,
     LAUNCH_TARGET,

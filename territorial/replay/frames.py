@@ -13,8 +13,7 @@ from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.game.amounts import amount_sent, wanted_of
-from territorial.game.legality import are_allies, may_donate
+from territorial.game.formulas import amount_sent, are_allies, may_donate, wanted_of
 from territorial.typing import Ints
 
 

@@ -16,11 +16,11 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
-from territorial.engine.launch_log import LOG_STEPS, last_position
+from territorial.engine.recording import LOG_STEPS, Watcher, last_position
 from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import check_folder
-from territorial.game.launches import LAUNCH_SEAT, LAUNCH_TICK
+from territorial.game.scratch import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.file_format import Checkpoint, ReplayError
 from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
@@ -53,7 +53,7 @@ class _Reel:
     """Once the game is over."""
 
 
-class Recorder:
+class Recorder(Watcher):
     """Records the games of a batch while they are played, by ``step``, ``tick`` or ``play``.
 
     Every game that is played gives one replay: when it is over, or when it is left before its end, as a new

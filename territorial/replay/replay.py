@@ -23,8 +23,8 @@ from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
-from territorial.game.launches import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
-from territorial.game.legality import are_allies
+from territorial.game.formulas import are_allies
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.file_format import (
     MAX_FILE,

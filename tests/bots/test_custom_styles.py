@@ -13,7 +13,7 @@ from territorial.bots import FreeLand, Move, PythonBot, Style
 from territorial.bots.settings import AS_FREE
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import BY_FORCE, KILLABLE, THIN
-from territorial.engine import custom_bots, step
+from territorial.engine import players, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
 from tests.engine.support import digests
@@ -81,7 +81,7 @@ def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on
     """More than there was room for: the table moves, and nothing is compiled for that."""
     game = played([MINE, "banker", "turtle", "novice"], 3, SMALL)
     signatures = compiled_signatures()
-    population = mutants(3 * custom_bots.ROOM)
+    population = mutants(3 * players.ROOM)
     for first in range(0, len(population), 4):
         game.set_next(0, seats=population[first : first + 4], seed=first)
         game.reset_game(0)

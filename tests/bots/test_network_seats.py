@@ -18,7 +18,8 @@ from territorial.bots import Network, Style
 from territorial.bots.network import MOST_SEATS, Rows
 from territorial.bots.network_file import NetworkError
 from territorial.constants import FRACTIONS
-from territorial.engine.custom_bots import ROOM
+from territorial.engine.players import ROOM
+from territorial.jit.decorators import JIT_ENABLED
 from tests.bots.networks import THERE, named, random_file
 from tests.twin import networks as twin
 
@@ -80,7 +81,7 @@ def test_a_network_decides_once_for_its_seats_in_all_games(path, other):
     for games, networks, seats in ((1, 1, 4), (2, 1, 8), (3, 2, 6), (3, 1, 4), (9, 2, 2)):
         game = batch([*every_step[:networks] * 4][:4], num_games=games)
         digests(game, 2)  # all have had their first turn by now
-        assert game._workers.network_works[0].scratch.num_seats[0] == seats  # of the last that decided
+        assert game._calls.network_works[0].scratch.num_seats[0] == seats  # of the last that decided
 
 
 def test_more_seats_than_wait_at_once_decide_as_in_smaller_batches(path, other):
@@ -112,7 +113,7 @@ def test_a_call_that_was_interrupted_while_networks_decided_leaves_nothing_behin
     assert digests(game, 10) == digests(wanted, 15)
     without = batch(["novice", "banker", "novice", "banker"])
     without._arrays.call.asks[0] = True
-    without._workers.record(np.ones(3, np.bool_))  # makes other compiled calls
+    without._calls.record(np.ones(3, np.bool_))  # makes other compiled calls
     assert digests(without, 10) == digests(batch(["novice", "banker", "novice", "banker"]), 10)
 
 
@@ -165,6 +166,17 @@ def test_a_batch_with_networks_goes_on_in_another_process(path, other, start):
     there = found.get()
     process.join()
     assert there == digests(copy.deepcopy(game)) == digests(game)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled with NUMBA_DISABLE_JIT=1")
+def test_only_a_batch_that_gets_a_network_needs_the_kernel_that_asks_it(path):
+    game = batch(["novice", "banker", "novice", "banker"])
+    game.step()
+    entries = game._calls.batch(0).entries
+    assert (entries != 0).tolist() == [True, False]
+    game.set_seats(0, [f"net:{path}", "banker", "novice", "banker"])
+    game.step()
+    assert (game._calls.batch(0).entries != 0).all()
 
 
 def test_a_pickle_whose_file_has_changed_or_gone_is_refused(path, tmp_path):

@@ -23,7 +23,7 @@ from territorial.bots.network_file import (
 )
 from territorial.config import GameConfig
 from territorial.files import safetensors
-from territorial.game.rng import draw
+from territorial.game.formulas import draw
 from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
 from tests.bots.networks import (
     TRAINED,

@@ -9,7 +9,7 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import HOLD_ALL, PythonBot, settings
-from territorial.game.rng import draw
+from territorial.game.formulas import draw
 from tests.bots.support import FACE_TO_FACE
 from tests.engine.support import ROOT, digests, game_on, seat_values, state_equal
 

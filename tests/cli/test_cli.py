@@ -21,7 +21,7 @@ from territorial.cli import bench, options
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.pictures import round_step
-from territorial.engine import compiled_calls
+from territorial.engine import calls
 from territorial.engine import step as stepping
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup
@@ -220,14 +220,14 @@ def test_info_tells_versions_bots_and_defaults(run):
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
 def test_info_says_whether_the_steps_of_a_config_are_compiled(run, monkeypatch):
     asked = []
-    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: asked.append(types[0]))
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: asked.append(types[0]))
     assert not json.loads(run("info", "--json")[1])["is_compiled"]
     (without_teams,) = asked
-    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: types[0] == without_teams)
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: types[0] == without_teams)
     for size in ([], ["--height", "64"]):
         assert json.loads(run("info", *size, "--json")[1])["is_compiled"]
     assert not json.loads(run("info", "--teams", "2", "--json")[1])["is_compiled"]
-    monkeypatch.setattr(compiled_calls, "is_ready", lambda kernel, types: kernel is not stepping.reset_game)
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: kernel is not stepping.reset_game)
     assert not json.loads(run("info", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
     assert not json.loads(run("info", *crowded, "--json")[1])["is_compiled"]
@@ -256,27 +256,6 @@ assert kernels or not JIT_ENABLED
 print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
 """
     assert fresh_python(program).split() == []
-
-
-def test_the_seconds_of_compiling_are_kept_beside_the_kernels(tmp_path):
-    kernels = tmp_path / "folder"
-    assert warmup.compile_seconds(kernels) is None
-    warmup._record(kernels, "step_games", 20.0)
-    warmup._record(kernels, "reset_game", 2.5)
-    warmup._record(kernels, "step_games", 30.0)  # of other sources
-    assert warmup.compile_seconds(kernels) == 32.5
-    assert [path.name for path in kernels.iterdir()] == [warmup.RECORD]
-
-
-def test_seconds_of_compiling_are_not_told_where_one_kernel_or_all_are_unknown(tmp_path):
-    warmup._record(tmp_path, "step_games", 20.0)
-    warmup._record(tmp_path, "play_launches", 8.0)  # needed by no first step
-    assert warmup.compile_seconds(tmp_path) is None
-    warmup._record(tmp_path, "reset_game", 1.0)
-    assert warmup.compile_seconds(tmp_path) == 21.0
-    (tmp_path / warmup.RECORD).write_text("{")
-    assert warmup.compile_seconds(tmp_path) is None
-    warmup._record(tmp_path / warmup.RECORD / "no folder", "step_games", 1.0)  # lost without a word
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")

@@ -87,6 +87,11 @@ class Planes:
         board.gain_front(self.set_of(taker), self.front, self.front_list)
         assert not self.front.words.any()
 
+    def give_all(self, source, destination):
+        cells = self.set_of(source)
+        board.gain_front(self.set_of(destination), cells, board.list_blocks(cells, self.room))
+        board.empty(cells.blocks)
+
     def check_list(self, listed, blocks):
         """A list has the blocks of a set, by number and by place, each once."""
         flags = np.unpackbits(blocks.view(np.uint8), axis=1, bitorder="little")
@@ -112,14 +117,6 @@ def blocks_of(words):
     padded = np.zeros((len(words), 64 * -(-used.shape[1] // 64)), np.uint8)
     padded[:, : used.shape[1]] = used
     return np.packbits(padded, axis=-1, bitorder="little").view("<u8")
-
-
-def words_in_strips(cells, shape):
-    """Return cells (H, W) as a set, uint64 (strips, rows) of ``shape``."""
-    words = np.zeros(shape, np.uint64)
-    for s in range(len(words)):
-        words[s, 1 : len(cells) + 1] = words_of(cells[:, 64 * s : 64 * s + 64])
-    return words
 
 
 def words_of(cells):
@@ -185,13 +182,6 @@ def test_a_front_is_every_cell_of_the_target_beside_the_owner(boards):
             assert found.sum() == expected.sum(), "and none outside the map"
 
 
-def test_a_front_can_be_measured_without_being_found(boards):
-    for owner, planes, _ in boards:
-        for p, target in PAIRS:
-            expected = (owner == target) & touching(owner, p)
-            assert planes.size_of(p, target) == expected.sum()
-
-
 def test_taking_a_front_moves_its_cells_and_no_others(boards):
     for owner, planes, rng in boards:
         for p, target in rng.permutation(PAIRS):
@@ -202,61 +192,14 @@ def test_taking_a_front_moves_its_cells_and_no_others(boards):
             assert np.array_equal(planes.to_array(), owner)
 
 
-def test_the_zone_of_a_front_is_where_it_has_cells_and_beside_it(boards):
-    for owner, planes, _ in boards:
-        planes.front_of(1, 0)
-        front = (owner == 0) & touching(owner, 1)
-        planes.take_front(1, 0)
-        expected = words_in_strips(front | touching(front, True), planes.planes.shape[1:])
-        planes.check_list(planes.zone_list, blocks_of(expected))
-
-
-def test_the_blocks_of_a_set_are_listed(boards):
-    for _, planes, _ in boards:
-        for code in OWNERS:
-            cells = planes.set_of(code)
-            planes.check_list(board.list_blocks(cells, planes.room), cells.blocks)
-            has_common = bool((cells.blocks & planes.occupied[0]).any())
-            assert board.has_common(cells.blocks, planes.occupied[0]) == has_common
-
-
-def test_blocks_are_put_into_a_set_by_their_numbers_where_they_are_to_be_in_it(boards):
-    for _, planes, rng in boards:
-        listed = board.list_blocks(planes.set_of(0), planes.room)
-        numbers, found = listed.numbers[: listed.length], np.zeros_like(planes.zone)
-        is_in = rng.integers(0, 2, len(numbers), np.bool_)
-        for number, is_one in zip(numbers, is_in, strict=True):
-            board.add_number(found, number, is_one)
-        bits = np.unpackbits(found.view(np.uint8), bitorder="little")
-        assert np.array_equal(np.flatnonzero(bits), np.sort(numbers[is_in]))
-
-
 def test_everything_of_one_owner_can_be_given_to_another(boards):
     for owner, planes, rng in boards:
         source, destination = rng.permutation(NUM_OWNERS)[:2]
-        board.move_all(planes.set_of(source), planes.set_of(destination))
+        planes.give_all(source, destination)
         owner[owner == source] = destination
         planes.check()
         assert not planes.occupied[source].any()
         assert np.array_equal(planes.to_array(), owner)
-
-
-def test_clearing_an_owner_takes_its_cells_off_the_board(boards):
-    for owner, planes, rng in boards:
-        code = int(rng.integers(NUM_OWNERS))
-        board.clear_cells(planes.set_of(code))
-        owner[owner == code] = BLOCKED
-        planes.check()
-        assert np.array_equal(planes.to_array(), owner)
-        assert not planes.occupied[code].any()
-
-
-def test_the_blocks_of_an_owner_are_found_from_its_plane(boards):
-    for _, planes, rng in boards:
-        code = int(rng.integers(NUM_OWNERS))
-        planes.occupied[code] = rubbish(rng, planes.occupied[code].shape)
-        board.find_blocks(planes.set_of(code))
-        assert np.array_equal(planes.occupied[code], planes.exactly_occupied()[code])
 
 
 def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():
@@ -269,21 +212,6 @@ def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():
             planes.front_of(p, target)
             planes.take_front(p, target)
             assert np.array_equal(planes.occupied, planes.exactly_occupied())
-
-
-def test_single_cells_are_set_dropped_and_looked_up(boards):
-    for owner, planes, rng in boards:
-        for _ in range(20):
-            r, c = int(rng.integers(owner.shape[0])), int(rng.integers(owner.shape[1]))
-            old, new = owner[r, c], int(rng.integers(NUM_OWNERS))
-            is_owned = [board.has_cell(planes.set_of(code), r, c) for code in OWNERS]
-            assert is_owned == [code == old for code in OWNERS]
-            if old != BLOCKED:
-                board.drop_cell(planes.set_of(old), r, c)
-            board.set_cell(planes.set_of(new), r, c)
-            owner[r, c] = new
-        planes.check()
-        assert np.array_equal(planes.to_array(), owner)
 
 
 def test_owner_codes_are_written_inside_the_wall_ring_and_blocked_cells_are_left(boards):
@@ -344,7 +272,7 @@ def test_any_sequence_of_operations_plays_the_same_on_planes_and_on_cells(data):
             planes.take_front(p, target)
             owner[(owner == target) & touching(owner, p)] = p
         elif name == "move":
-            board.move_all(planes.set_of(p), planes.set_of(0))
+            planes.give_all(p, 0)
             owner[owner == p] = 0
         else:
             r, c = number % height, number * 7 % width

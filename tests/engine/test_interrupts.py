@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.engine import decisions, exclusive, vec_game, workers
+from territorial.engine import calls as engine_calls
+from territorial.engine import vec_game
 from territorial.jit import thread_pool
 from territorial.jit.thread_pool import TURNS, Crew
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
 STEPS = 3
-FILES = tuple(module.__file__ for module in (exclusive, vec_game, decisions, workers, thread_pool))
+FILES = tuple(module.__file__ for module in (engine_calls, vec_game, thread_pool))
 """Where a KeyboardInterrupt can be raised while a batch is stepped."""
 WATCHDOG_S = 300
 
@@ -107,7 +108,7 @@ def interrupted_at(number):
 @pytest.mark.parametrize("call", ["first step", "step", "reset", "close"])
 def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
     expected, game = played(batch(1)), batch(3)
-    game._workers.crew.posts[1:, TURNS] = turns
+    game._calls.crew.posts[1:, TURNS] = turns
     calls = {"first step": game.step, "step": game.step, "reset": game.reset, "close": game.close}
     number, places = 0, 0
     while True:
@@ -180,7 +181,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
             watch()
             if generator.random() < 0.2:
                 game.close()  # threads are started while the signal comes
-            game._workers.crew.posts[1:, TURNS] = generator.choice((0, 2000))
+            game._calls.crew.posts[1:, TURNS] = generator.choice((0, 2000))
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
                 for _ in range(1000):

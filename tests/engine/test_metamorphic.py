@@ -7,14 +7,12 @@ import copy
 import pickle
 import subprocess
 import sys
-from collections import Counter
 
 import numba
 import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, VecGame
-from territorial.config import Params
 from territorial.engine import step as stepping
 from territorial.game.scratch import named_arrays
 from territorial.jit.decorators import JIT_ENABLED
@@ -140,27 +138,6 @@ def test_observing_or_not_changes_nothing():
 # ---- saving ---------------------------------------------------------------------------------------
 
 
-def test_a_restored_game_goes_on_as_it_would_have_over_the_next_reset_too():
-    game = bot_game()
-    for _ in range(20):
-        game.step()
-    saved = [game.save(k) for k in range(3)]
-    first = continued(game, 60)
-    for k in range(3):
-        game.restore(k, saved[k])
-    assert continued(game, 60) == first
-    assert game.state.episode.sum() > 0
-
-
-def continued(game, steps):
-    history = []
-    for _ in range(steps):
-        _, rewards, terminated, _, info = game.step()
-        final = [info["final_place"][k].tolist() for k in range(3) if info["was_reset"][k]]
-        history.append((digests(game), rewards.tolist(), terminated.tolist(), final))
-    return history
-
-
 @both_rules
 def test_a_game_goes_on_in_another_slot_of_another_batch(config):
     game, other = bot_game(config, autoreset="disabled"), bot_game(config, 2, seed=99, autoreset="disabled")
@@ -247,7 +224,7 @@ TABLES = ("all_blocks", "dealt_teams", "interest_rate", "longest", "reward_kinds
 
 def poison(game, rng):
     """Fill all scratch memory with rubbish, but for tables and for what every kernel leaves at zero."""
-    for work in game._workers.works:
+    for work in game._calls.works:
         for name, array in named_arrays(work):
             if name in KEPT_AT_ZERO:
                 assert not array.any()
@@ -295,76 +272,69 @@ compiled_only = pytest.mark.skipif(not JIT_ENABLED, reason="NUMBA_DISABLE_JIT=1 
 
 @compiled_only
 def test_each_kernel_is_compiled_for_one_signature_only():
-    """A second one would be a dtype or a layout that slipped in, a minute to compile on first use.
-
-    Games with allies have machine code of their own, which tests in the same process may have made.
-    """
+    """A second one would be a dtype or a layout that slipped in, a minute to compile on first use."""
     land = LandMask.from_text("\n".join(["." * 30] * 20))
-    for config, games, threads in (
-        (GameConfig(height=16, width=16, num_players=2, map="open"), 1, 1),
-        (CONFIG, 4, 2),
-        (GameConfig.for_map(land, num_players=3, deaths=False, decision_every=1), 2, 1),
-    ):
-        game = VecGame(config, games, num_threads=threads, seats=None)
-        game.reset()
-        game.reset(seeds=range(games))
-        game.reset(seed=np.uint64(3))
-        seats = config.num_players
-        for dtype in (np.int64, np.int32, np.uint8, np.uint64):
-            game.step(np.zeros((games, seats, 2), dtype))
-        game.step(np.zeros((games, 2, seats), np.int64).swapaxes(1, 2))
-        game.step()
-        game.set_position(0, board(game))
-        game.set_position(0, board(game).astype(np.int64)[:, ::1])
-        game.set_position(0, np.frombuffer(board(game).tobytes(), np.uint8).reshape(config.height, -1))
-        game.tick(np.int32(0))
-        game.tick(0, [] if game.state.tick[0] % config.decision_every else [(1, 0, 5)])
-        game.fronts(0)
-        game.digest(0)
-        game.restore(0, game.save(0))
-        duplicate = over_read_only_buffers(game.clone())
-        duplicate.reset()
-        duplicate.step()
-        duplicate.digest(0)
-        networks = VecGame(config, games, observe=False, seats=["champion-1"] * seats)
-        networks.reset()
-        networks.step()
-    assert set(signature_counts().values()) == {1}
+    configs = (
+        GameConfig(height=16, width=16, num_players=2, map="open"),
+        CONFIG,
+        GameConfig.for_map(land, num_players=3, deaths=False, decision_every=1),
+    )
+    for config in configs:
+        use_kernels(config, 1)
+    counts = signature_counts()
+    for config, threads in zip(configs, (1, 2, 1), strict=True):
+        use_with_odd_arrays(config, use_kernels(config, 2, num_threads=threads))
+    assert signature_counts() == counts
+
+
+def use_kernels(config, games, **options):
+    """Return a batch of which every kernel was called."""
+    networks = VecGame(config, games, observe=False, seats=["champion-1"] * config.num_players)
+    networks.reset()
+    networks.step()
+    game = VecGame(config, games, **options)
+    game.reset()
+    game.step(np.zeros((games, config.num_players, 2), np.int64))
+    game.set_position(0, board(game))
+    game.tick(0)
+    game.digest(0)
+    game.restore(0, game.save(0))
+    game.reset_game(0)
+    return game
+
+
+def use_with_odd_arrays(config, game):
+    """Give a batch arrays of many dtypes and layouts."""
+    games, seats = game.num_games, config.num_players
+    game.reset(seeds=range(games))
+    game.reset_game(0, seed=np.uint64(3))
+    for dtype in (np.int64, np.int32, np.uint8, np.uint64):
+        game.step(np.zeros((games, seats, 2), dtype))
+    game.step(np.zeros((games, 2, seats), np.int64).swapaxes(1, 2))
+    game.set_position(0, board(game).astype(np.int64)[:, ::1])
+    game.set_position(0, np.frombuffer(board(game).tobytes(), np.uint8).reshape(config.height, -1))
+    game.tick(np.int32(0), [(1, 0, 5)])
+    duplicate = over_read_only_buffers(game.clone())
+    duplicate.reset()
+    duplicate.step()
+    duplicate.digest(0)
 
 
 def signature_counts():
-    """Return for how many signatures each kernel that Python calls is compiled.
-
-    It is the larger of two counts: of games with allies, and of others.
-    """
-    kernels = {
-        name: function
+    """Return for how many signatures each kernel that Python calls is compiled."""
+    return {
+        name: len(function.signatures)
         for name, function in vars(stepping).items()
         if isinstance(function, numba.core.dispatcher.Dispatcher) and function.targetoptions.get("nogil")
     }
-    assert len(kernels) >= 8
-    return {
-        name: max(Counter(map(has_allies, kernel.signatures)).values(), default=0)
-        for name, kernel in kernels.items()
-    }
-
-
-def has_allies(kind):
-    """Return whether a type, or one of a tuple of types, is of games with allies."""
-    if isinstance(kind, numba.types.BaseNamedTuple) and kind.instance_class is Params:
-        return len(kind.types[Params._fields.index("allied")]) > 0
-    parts = kind if isinstance(kind, tuple) else getattr(kind, "types", ())
-    if hasattr(kind, "arguments"):
-        parts = (kind.arguments,)
-    return any(map(has_allies, parts))
 
 
 COMPILE_AND_STEP = """
 import numpy as np
 from territorial import GameConfig, VecGame
-from territorial.engine import compiling, step
+from territorial.engine import step, vec_game
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
-compiling.compile_steps(config)
+vec_game.compile_steps(config)
 compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_game.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)

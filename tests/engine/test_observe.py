@@ -200,18 +200,6 @@ def test_every_column_is_current_after_tick_restore_and_set_position():
     assert_tables(game)
 
 
-def test_the_dead_keep_their_place_and_may_only_hold():
-    game = game_on(rows_of(*["1123"] * 16), (500, 500, 500), peak=(32, 64, 16))
-    game.tick(0)
-    assert game.state.alive[0].tolist() == [0, 1, 0, 1]
-    assert_tables(game)
-    assert game.observations.masks[0, 1].tolist() == [1]
-    shown = [
-        column(game.observations, "players", name)[0, 1] for name in ("alive", "rank", "land", "interest")
-    ]
-    assert shown == [0, 3, 0, 0]
-
-
 def test_a_player_that_never_owned_land_again_is_observed_with_numbers():
     """With deaths off, a peak sinks to the land: to 0, where a ratio of both says nothing."""
     drawing = rows_of("." * 16, *["2" * 16] * 15)
@@ -220,13 +208,6 @@ def test_a_player_that_never_owned_land_again_is_observed_with_numbers():
         game.tick(0)
     assert game.state.peak[0, 1] == 0
     assert np.isfinite(game.observations.players).all()
-
-
-def test_large_amounts_do_not_overflow_and_small_ones_are_exact():
-    game = game_on(rows_of(*["1..2"] * 16), (LARGEST_TROOPS, 3))
-    tables = game.observations
-    log_troops = tables.players[0, :, index(PLAYERS, "log_troops")]
-    assert log_troops.tolist() == [36.0, 2.0]
 
 
 @pytest.mark.parametrize("tick", [0, 9, 100_000])

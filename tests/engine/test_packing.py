@@ -7,7 +7,7 @@ from territorial import GameConfig, VecGame
 from territorial.bots import NAMES
 from territorial.constants import BLOCKED, SPAWN_CELLS
 from territorial.game.board import CellSet, list_blocks
-from territorial.game.change_log import note_changes
+from territorial.game.scratch import note_changes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED
 from tests.engine.support import board, game_on, rows_of
 from tests.twin import pack_delta, pack_planes, pack_terrain
@@ -95,7 +95,7 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     """It takes three players and luck, so the log is written by hand."""
     game = VecGame(GameConfig(height=24, width=70, num_players=4), 1, frames=2)
     game.reset()
-    work, blocks = game._workers.works[0], game.blocks
+    work, blocks = game._calls.works[0], game.blocks
     planes, occupied = blocks.planes[0], blocks.occupied[0]
     before, first, second = game.observations.planes.copy(), *(planes[seat].copy() for seat in (1, 2))
 

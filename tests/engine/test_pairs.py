@@ -131,13 +131,6 @@ def test_floats_are_the_whole_numbers_over_4096():
     assert np.array_equal(whole.targets, floats.targets)
 
 
-def test_observing_changes_nothing():
-    game, other = played(), played()
-    all_seats(game)
-    for one, same in zip(game.blocks, other.blocks, strict=True):
-        assert np.array_equal(one, same)
-
-
 def test_of_equal_fronts_and_troops_more_land_comes_first_and_then_the_next_seat_in_the_circle():
     drawing = rows_of("22.44444.66", "22.44444.66", "33.55555.11")
     same = [100] * 6

@@ -8,8 +8,8 @@ import pytest
 from territorial import GameConfig, Recorder, VecGame
 from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
-from territorial.engine.compiled_calls import CompiledCalls
 from territorial.engine.step import WHOLE
+from territorial.jit.thread_pool import Crew
 from tests.engine.support import board, digests, random_actions, state_equal
 
 CONFIG = GameConfig(
@@ -24,7 +24,7 @@ SEATS = ("agent", "agent", "opportunist", "agent", "random")
 GAMES, CALLS, FRAMES = 3, 26, 3
 SUMMED = ("rewards", "reward_parts")
 ANY = ("terminated", "truncated", "ended", "is_over", "is_cut", "was_reset")
-FINAL = ("final_place", "final_players", "final_seats", "final_length")
+FINAL = ("final_place", "final_players", "final_length")
 
 
 class Neighbour(PythonBot):
@@ -62,13 +62,13 @@ def batch(games, seats=SEATS, **options):
 @pytest.fixture
 def compiled_steps(monkeypatch):
     """Return a list that has an entry for each compiled step of any batch."""
-    steps, step_games = [], CompiledCalls.step_games
+    steps, share_again = [], Crew.share_again
 
-    def counted(calls):
-        steps.append(calls)
-        step_games(calls)
+    def counted(*call):
+        steps.append(call)
+        share_again(*call)
 
-    monkeypatch.setattr(CompiledCalls, "step_games", counted)
+    monkeypatch.setattr(Crew, "share_again", counted)
     return steps
 
 
@@ -211,6 +211,7 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
 def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(how, number, compiled_steps):
     game = batch(2, SEATS_OF.get(how, SEATS))
     game.reset()
+    compiled_steps.clear()
     listeners = listening(game, how)
     game.step_unchecked(5, **listeners)
     assert len(compiled_steps) == number  # one a decision, and one that observes
@@ -223,6 +224,7 @@ def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
     game = batch(1, SEATS_OF["bot in Python"])
     game.set_seats(0, SEATS)
     game.reset()
+    compiled_steps.clear()
     game.step(repeat=5)
     assert len(compiled_steps) == 1
 
@@ -233,16 +235,6 @@ def test_no_decision_is_asked_for_once_all_games_have_ended():
     game.step_unchecked(10**9, listener)
     assert listener.after == 3
     assert game.results.is_cut.all()
-
-
-def test_rewards_are_the_same_without_observations():
-    games = [batch(2, observe=observe, max_cycles=9) for observe in (True, False)]
-    for game, how in product(games, ("compiled", "listener")):
-        game.reset(seed=3)
-        for _ in range(6):
-            game.step_unchecked(4, **listening(game, how))
-    assert digests(games[0]) == digests(games[1])
-    np.testing.assert_array_equal(games[0].results.rewards, games[1].results.rewards)
 
 
 def test_a_game_between_two_decisions_is_played_to_the_next_one_first():
@@ -299,7 +291,7 @@ def test_a_failure_inside_leaves_the_decisions_played_before_it_observed_and_sum
 def test_a_bot_that_fails_at_once_changes_nothing():
     game = batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2)
     game.reset(seed=4)
-    while game._players.guests.bots[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
+    while game._players.guests[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
         game.step()
     before, seen = game.clone(), [array.copy() for array in game.observations]
     with pytest.raises(OSError, match="the bot has failed"):
@@ -313,14 +305,14 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     game, alone = (batch(1, max_cycles=max_cycles) for _ in range(2))
     for one in (game, alone):
         one.reset(seed=6)
-    steps, step_games = iter(range(100)), CompiledCalls.step_games
+    steps, share_again = iter(range(100)), Crew.share_again
 
-    def interrupted(calls):
+    def interrupted(*call):
         if next(steps) >= 2:
             raise KeyboardInterrupt
-        step_games(calls)
+        share_again(*call)
 
-    monkeypatch.setattr(CompiledCalls, "step_games", interrupted)
+    monkeypatch.setattr(Crew, "share_again", interrupted)
     with pytest.raises(KeyboardInterrupt):  # in the third decision, and in observing what there was so far
         game.step_unchecked(5, Silent())
     monkeypatch.undo()

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
+from territorial.actions.encoding import target_of_owner
 from territorial.actions.masks import target_masks
 from territorial.bots import NAMES, PythonBot
-from territorial.constants import FRACTIONS
 from territorial.game.state import FIELDS
 from territorial.observation.layout import BORDERS, PLAYERS
 from territorial.replay import Recorder, Replay
@@ -253,11 +252,3 @@ def test_a_replay_of_a_game_of_teams_verifies(name, tmp_path):
         loaded = Replay.load(tmp_path / "game.replay")
         loaded.verify()
         assert loaded.config.replace(map="lakes") == config
-
-
-def test_an_action_that_names_an_ally_is_a_donation():
-    game = begun(num_games=1)
-    actions = np.zeros((1, 9, 2), np.int64)
-    actions[0, 0, WHAT], actions[0, 0, HOW_MUCH] = target_of_owner(2, 1, 9), FRACTIONS.index(256)
-    game.step(actions)
-    assert game.state.donated[0, 1] == 128

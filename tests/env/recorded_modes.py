@@ -18,7 +18,7 @@ import territorial
 from territorial import GameConfig, VecGame
 from territorial.bots import PythonBot
 from territorial.constants import NUM_FRACTIONS
-from territorial.engine.saved_game import NEXT_ONES
+from territorial.engine.players import NEXT_ONES
 from territorial.game.state import FIELDS
 from tests.recordings import Recording, main
 

@@ -9,7 +9,7 @@ import pytest
 import territorial
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.envs import observation_modes
-from territorial.jit import block_copies
+from territorial.jit import lines
 from territorial.observation import copies
 
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
@@ -99,13 +99,13 @@ def test_a_step_that_fails_leaves_no_address_behind():
     vec.step(hold)
     with pytest.raises(ZeroDivisionError):
         vec.step(hold)
-    assert not vec.game._workers._addresses.any()
+    assert not vec.game._calls._addresses.any()
 
 
 def test_nothing_is_kept_of_copies_that_nobody_holds():
     def count():
         gc.collect()
-        return sum(isinstance(one, copies.Copies) for one in gc.get_objects())
+        return sum(type(one) is copies.Copies for one in gc.get_objects())
 
     vec, _ = pair_of(SHAPES[0])
     before = count()
@@ -116,9 +116,9 @@ def test_nothing_is_kept_of_copies_that_nobody_holds():
 @pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200, 4097])
 @pytest.mark.parametrize("starts_at", [0, 1, 40])
 def test_a_copy_past_the_caches_is_the_array(monkeypatch, size, starts_at):
-    monkeypatch.setattr(block_copies, "LARGE", 0)
+    monkeypatch.setattr(lines, "LARGE", 0)
     array = np.arange(size + starts_at, dtype=np.int64).astype(np.int8)[starts_at:]
-    copy = block_copies.copy_of(array)
+    copy = lines.copy_of(array)
     assert np.array_equal(copy, array)
     assert not np.shares_memory(copy, array)
 

@@ -240,7 +240,7 @@ def test_every_game_may_have_a_map_of_its_own():
         ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
         ({"obs": "raw"}, "obs is 'raw'"),
         ({"num_envs": 0}, "num_games is 0"),
-        ({"seats": "agent"}, "seats is the string 'agent'"),
+        ({"seats": "agent"}, "seats is 'agent'; it must be a sequence"),
         ({"num_allies": 2, "obs": "pairs"}, "num_allies is 2; it must be 0 or None, as these games have no"),
         (
             {"teams": 2, "num_allies": 2},

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from territorial.constants import BLOCKED, FRACTIONS
+from territorial.constants import BLOCKED
 from tests.reference.drawings import game_of, game_on, rows_of
 from tests.twin.pairs import (
     OWN_COLUMNS,
@@ -553,13 +553,6 @@ def test_every_number_is_a_whole_one_that_fits_16_bits(state, num_candidates):
 
 
 @fewer
-@given(states())
-def test_every_seat_sees_what_it_sees_alone(state):
-    game = game_in(state)
-    assert observe_all(game, 3) == [observe(game, p, 3) for p in game.seats]
-
-
-@fewer
 @given(states(), st.integers(1, 24))
 def test_fronts_and_legal_launches_are_those_of_the_game(state, seat):
     """The rows that are legal, all candidates shown, are the launches that the rules allow."""
@@ -581,18 +574,6 @@ def owner_of(what, p, num_players):
 
 
 @fewer
-@given(states())
-def test_a_seat_that_does_not_live_is_all_zeros(state):
-    game = game_in(state)
-    for p, seen in zip(game.seats, observe_all(game), strict=True):
-        if not game.alive[p]:
-            assert not any(seen.own)
-            assert not any(any(row) for row in seen.pairs)
-            assert not any(seen.targets)
-            assert sum(seen.mask) == 1
-
-
-@fewer
 @given(states(), st.integers(1, 30), st.integers(1, 9))
 def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, by, num_candidates):
     num_players = state["rules"]["num_players"]
@@ -600,39 +581,6 @@ def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, b
     before = observe_all(game_in(state), num_candidates)
     after = observe_all(game_in(renamed(state, code_of)), num_candidates)
     assert [after[code_of[p] - 1] for p in range(1, num_players + 1)] == before
-
-
-@fewer
-@given(states(), st.integers(0, 2**32), st.integers(1, 9))
-def test_renaming_the_seats_renames_the_targets_and_keeps_the_rows(state, seed, num_candidates):
-    """Only rows of candidates with equal fronts, troops and land may change places."""
-    num_players = state["rules"]["num_players"]
-    names = Random(seed).sample(range(1, num_players + 1), num_players)
-    code_of = {0: 0} | dict(enumerate(names, start=1))
-    game, other = game_in(state), game_in(renamed(state, code_of))
-    w, all_rows, few_rows = Quantities(game), observe_all(other, 30), observe_all(other, num_candidates)
-    for p, few in zip(game.seats, observe_all(game, num_candidates), strict=True):
-        if not has_ties(w, p):
-            assert few.pairs == few_rows[code_of[p] - 1].pairs
-    for p, before in zip(game.seats, observe_all(game, 30), strict=True):
-        after = all_rows[code_of[p] - 1]
-        assert before.own == after.own
-        assert rows_by_owner(before, p, code_of) == rows_by_owner(after, code_of[p], range(num_players + 1))
-
-
-def rows_by_owner(seen, p, code_of):
-    """Return the rows by the owner that they are about, under its new name."""
-    return {
-        code_of[owner_of(what, p, len(code_of) - 1)]: row
-        for what, row in zip(seen.targets, seen.pairs, strict=True)
-        if what
-    }
-
-
-def has_ties(w, p):
-    """Return whether rows of p may change places when seats are renamed."""
-    keys = [(w.n[p][q], w.T[q], w.L[q]) for q in candidates(w, p) if q]
-    return len(set(keys)) < len(keys)
 
 
 @fewer
@@ -647,19 +595,3 @@ def test_turning_or_mirroring_the_board_changes_nothing(state, is_mirrored, quar
 
 
 # ---------------------------------------------------------------------------- in play
-
-
-def test_a_game_is_played_by_rows_and_every_launch_of_the_mask_is_legal():
-    """Seats that choose at random among the actions of their masks conquer land and never act illegally."""
-    random = Random(4)
-    game = game_on(rows_of(*["11..22..33"] * 2, *["." * 10] * 12, *["44..55..66"] * 2), troops=[512] * 6)
-    while not game.over and game.tick < 600:
-        launches = []
-        for p, seen in zip(game.seats, observe_all(game, 3), strict=True):
-            legal = [action for action, is_legal in enumerate(seen.mask) if is_legal]
-            what, fraction = choice(random.choice(legal), seen.targets)
-            if what > 0:
-                launches.append((p, owner_of(what, p, 6), FRACTIONS[fraction]))
-        game.environment_step(launches)
-    assert sum(game.illegal) == 0
-    assert sum(map(sum, game.taken)) > 300

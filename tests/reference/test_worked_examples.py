@@ -273,12 +273,12 @@ def test_steps_are_4_ticks_apart_and_more_frequent_from_1000_10000_and_60000_cel
 
 
 @pytest.mark.parametrize("target", [4, 255, -1])
-def test_other_codes_are_no_targets(target):
+def test_launches_at_other_codes_are_refused(target):
     game = game_on(rows_of(*["1..2.3"] * 16), troops=(1024, 1024, 1024))
     before = game.digest()
-    game.launch(1, target, 512)
+    with pytest.raises(ValueError, match=f"target is {target}; it must be from 0 to 3"):
+        game.step_tick([(1, target, 512)])
     assert game.digest() == before
-    assert game.illegal == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("layer", "cost"), [(5, 22_000), (10, 22_002), (20, 22_010), (40, 22_032)])

@@ -7,8 +7,7 @@ import pytest
 
 from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, parallel_env
 from territorial.constants import STREAM_EPISODE
-from territorial.engine.launch_log import LOG_STEPS
-from territorial.engine.listeners import NO_WATCHER
+from territorial.engine.recording import LOG_STEPS, NO_WATCHER
 from territorial.replay import Checkpoint, ReplayError
 from tests.engine.support import random_actions as legal_actions
 from tests.replay.support import (
@@ -90,13 +89,13 @@ def test_every_launch_is_recorded_those_that_are_not_legal_too():
 
 def test_a_batch_without_a_recorder_logs_nothing():
     game = VecGame(SMALL, 3, seats=BOTS)
-    assert sum(array.nbytes for array in game._workers.launch_log) == game._workers.launch_log.slots.nbytes
+    assert sum(array.nbytes for array in game._calls.launch_log) == game._calls.launch_log.slots.nbytes
     recorder = Recorder(game)
-    assert sum(array.nbytes for array in game._workers.launch_log) > 3 * LOG_STEPS * 4 * 16
+    assert sum(array.nbytes for array in game._calls.launch_log) > 3 * LOG_STEPS * 4 * 16
     recorder.close()
     game.reset()
     game.step()
-    assert sum(array.nbytes for array in game._workers.launch_log) == game._workers.launch_log.slots.nbytes
+    assert sum(array.nbytes for array in game._calls.launch_log) == game._calls.launch_log.slots.nbytes
 
 
 # ---- batches ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
 from territorial.bots.network_file import assembled
-from territorial.engine.custom_bots import ROOM
+from territorial.engine.players import ROOM
 from territorial.league import SnapshotStore
 from territorial.nets import PairPolicy
 from tests.bots.networks import description, random_layers

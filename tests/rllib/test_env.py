@@ -10,7 +10,7 @@ from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name, en
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial import VecGame, parallel_env
-from territorial.engine.episode_seeds import seed_of_episode
+from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LeagueTable, Outcome
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases

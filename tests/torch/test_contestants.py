@@ -14,7 +14,7 @@ from territorial.evaluation.match import MAPS
 from territorial.evaluation.players import Entrants
 from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
-from territorial.game.rng import draw
+from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies

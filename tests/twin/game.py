@@ -471,9 +471,11 @@ class ReferenceGame:
         checked = [(operator.index(p), operator.index(t), operator.index(f)) for p, t, f in launches]
         if checked and self.tick % self.config.decision_every != 0:
             raise ValueError(f"tick is {self.tick}; launches come at multiples of {self._every()}")
-        for p, _, fraction in checked:
+        for p, t, fraction in checked:
             if p not in self.seats:
                 raise ValueError(f"seat is {p}; it must be from 1 to {self.config.num_players}")
+            if t != NEUTRAL and t not in self.seats:
+                raise ValueError(f"target is {t}; it must be from 0 to {self.config.num_players}")
             if not 1 <= fraction <= FRACTION_UNIT:
                 raise ValueError(f"fraction is {fraction}; it must be from 1 to {FRACTION_UNIT}")
         return checked

@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from territorial.config import GameConfig, Params, make_params
-from territorial.engine import workers
+from territorial.engine import calls
 from territorial.engine.vec_game import VecGame
 from tests.episodes import random_actions
 
@@ -51,7 +51,7 @@ def code_of_teams() -> Iterator[None]:
     def with_teams(config: GameConfig) -> Params:
         return make_params(config)._replace(allied=(1,), starts_together=0)
 
-    with mock.patch.object(workers, "make_params", with_teams):
+    with mock.patch.object(calls, "make_params", with_teams):
         yield
 
 

@@ -1,0 +1,369 @@
+"""The compiled calls of a batch: what kernels are given, and the threads that share a call.
+
+An action walks from ``VecGame.step`` through ``Calls.step`` to the thread pool, and from there into the
+kernel ``step_games``. Arguments are unboxed once: that takes 2 microseconds, and a step of one game takes 10.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import NO_TARGET
+from territorial.bots.network import NetworkWork, make_network_work
+from territorial.bots.python import SeePairs
+from territorial.config import GameConfig, make_params
+from territorial.config.validation import whole_number
+from territorial.constants import BLOCKED
+from territorial.engine import step
+from territorial.engine.batch_arrays import BatchArrays, next_seeds
+from territorial.engine.map_bank import Atlas
+from territorial.engine.players import BatchPlayers, CustomTable, ask_python_bots, have_python_bots
+from territorial.engine.recording import (
+    NO_WATCHER,
+    Launches,
+    Listener,
+    Tape,
+    Watcher,
+    allocate_launches,
+    make_tape,
+)
+from territorial.engine.step import (
+    CATCH_UP,
+    DECISIONS,
+    DISABLED,
+    NO_LIMIT,
+    ONLY_ENDS,
+    SHOWS,
+    WHOLE,
+    Batch,
+    Options,
+    StepResults,
+)
+from territorial.game.scratch import Work, make_work
+from territorial.game.state import view
+from territorial.jit.bound_arguments import Held, type_of
+from territorial.jit.decorators import ZERO, address_of, entry_for, is_ready, types_of
+from territorial.jit.thread_pool import Crew
+from territorial.observation.copies import Copies, no_addresses, write_addresses
+from territorial.typing import Bools, Ints
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+_DOING = {
+    "__getstate__": "copying",
+    "owner_codes": "state.owner",
+    "maps": "maps",
+    "max_cycles": "max_cycles",
+}
+"""What methods are called in errors that are not called by their names."""
+ONE_DECISION = 1
+"""The default of ``repeat``: this very object is not checked in every step."""
+ADDED = ("rewards", "reward_parts")
+"""What a step gives is the sum over its decisions."""
+JOINED = ("terminated", "truncated", "ended", "is_over", "is_cut", "was_reset")
+"""What a step gives is whether it happened in any of its decisions."""
+
+
+def exclusive(method: Method) -> Method:
+    """Refuse the call while another thread is within one: they would share buffers and scratch memory.
+
+    For methods of ``Calls``, and of what has one as ``_calls``. After an interrupted call it waits until the
+    other threads have left the games.
+    """
+
+    @wraps(method)
+    def locked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        calls: Calls = getattr(self, "_calls", self)
+        is_refused = False
+        try:  # a KeyboardInterrupt that comes as soon as the lock is taken must give it back
+            is_refused = not calls.lock.acquire(blocking=False)
+            if is_refused:
+                doing = _DOING.get(method.__name__, f"{method.__name__}()")
+                raise RuntimeError(
+                    f"{doing} was refused, because another thread is using this VecGame; each "
+                    "thread needs its own VecGame"
+                )
+            if calls.crew.is_interrupted:
+                calls.crew.retire()
+            return method(self, *args, **kwargs)
+        finally:
+            if not is_refused:
+                calls.lock.release()
+
+    return cast(Method, locked)
+
+
+class Together:
+    """What the decisions of one step give together.
+
+    Args:
+        results: the arrays that every decision overwrites.
+        launched: the same of what the seats launched.
+
+    """
+
+    def __init__(self, results: StepResults, launched: Launches) -> None:
+        self._results, self._launched = results, launched
+        self._last = allocate_launches(*launched.target.shape)
+        self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
+
+    def add(self) -> None:
+        """Add the decision just played: rewards in float32, as who steps decision by decision would."""
+        for name, array in self._sums.items():
+            combine = np.add if name in ADDED else np.logical_or
+            combine(array, getattr(self._results, name), out=array)
+        has_launched = self._launched.target != NO_TARGET
+        for kept, array in zip(self._last, self._launched, strict=True):
+            kept[has_launched] = array[has_launched]
+
+    def give_back(self) -> None:
+        """Write what there is together over the results of the last decision."""
+        for name, array in self._sums.items():
+            getattr(self._results, name)[...] = array
+        for array, kept in zip(self._launched, self._last, strict=True):
+            array[...] = kept
+
+
+class Calls:
+    """The compiled calls for the arrays of a batch. They belong to a process, and are in no copy.
+
+    Args:
+        config: rules and size of the games.
+        arrays: what calls write to; the actions in it are in range.
+        atlas: the maps of the games.
+        players: the bots of the batch; more may come.
+        options: how the batch runs.
+        see_pairs: for ``View.pairs`` of bots in Python.
+        num_threads: the most threads that share the games.
+
+    Attributes:
+        lock: of who uses the batch. Reentrant: what a watcher calls may look at the batch.
+        crew: the thread pool.
+        works: scratch memory, for each thread.
+        network_works: the same for networks, which are given some when the first one comes.
+        launch_log: what steps note of the games that are recorded.
+        owners: the owner codes of all cells, or nothing before anybody has asked for them.
+        has_current_owners: False once a game has changed since its owner codes were made.
+
+    """
+
+    def __init__(
+        self,
+        config: GameConfig,
+        arrays: BatchArrays,
+        atlas: Atlas,
+        players: BatchPlayers,
+        options: Options,
+        see_pairs: SeePairs,
+        *,
+        num_threads: int,
+    ) -> None:
+        self._config, self._arrays, self._atlas, self._players = config, arrays, atlas, players
+        self._options, self._see_pairs = options, see_pairs
+        self._needs_maps = atlas.has_own_maps and options.autoreset != DISABLED
+        self._params = make_params(config)
+        num_games, shows_boards = len(arrays.actions), arrays.buffers.boards.size > 0
+        self.lock = threading.RLock()
+        self.crew = Crew(num_games, min(num_threads, num_games))
+        self.works: list[Work] = [make_work(config, logs_changes=shows_boards) for _ in self.crew.posts]
+        self.network_works = self._make_network_works()
+        self.owners = np.zeros(0, np.uint8)
+        self.has_current_owners = self._is_behind = False
+        self._addresses, self._entries = no_addresses(), np.zeros(2, np.int64)
+        self._held: list[Held[Batch]] = []
+        self._loaded: dict[Any, Callable[..., None]] = {}
+        self.record(np.zeros(num_games, np.bool_))
+
+    # ---- steps ------------------------------------------------------------------------------------
+
+    def step(
+        self,
+        repeat: int,
+        watcher: Watcher = NO_WATCHER,
+        listener: Listener | None = None,
+        together: Together | None = None,
+    ) -> None:
+        """Play ``repeat`` decisions of all games in one compiled call, and notify of them.
+
+        Where Python takes part in between, it is one call a decision. ``together``: what those give to which
+        this one belongs.
+        """
+        decisions = 1 if repeat is ONE_DECISION else whole_number("repeat", repeat, 1, NO_LIMIT)
+        arrays, players = self._arrays, self._players
+        if self._is_behind and together is None:  # a call was interrupted twice
+            self._catch_up()
+        is_watched = listener is not None or watcher is not NO_WATCHER
+        if decisions > 1 and (is_watched or have_python_bots(arrays.state)):
+            self._step_by_decision(decisions, watcher, listener)
+            return
+        if listener is not None or players.guests or self._needs_maps:
+            self._prepare(listener)
+        self.has_current_owners = False
+        if self._table is not players.custom.table or step.step_games not in self._loaded:
+            self._load(step.step_games)
+        step_games = self._loaded[step.step_games]
+        arrays.call.numbers[DECISIONS], self._is_behind = decisions, together is not None
+        if self._has_networks:
+            arrays.call.asks[0] = True
+            self.crew.share_again(step_games, self._held)
+            arrays.call.asks[0] = False
+        self.crew.share_again(step_games, self._held)
+        if together is not None:
+            together.add()
+        if is_watched:
+            watcher.after_step()
+        if listener is not None:
+            listener.after_decision()
+
+    def _prepare(self, listener: Listener | None) -> None:
+        """Have ready what a compiled call needs: launches of bots in Python, and maps of the next games."""
+        arrays, guests = self._arrays, self._players.guests
+        if listener is not None:
+            listener.before_decision()
+        if guests:
+            stands, actions = arrays.stands, arrays.actions
+            ask_python_bots(guests, self._config, arrays.state, stands, actions, self._see_pairs)
+        if self._needs_maps:
+            self._atlas.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
+
+    def _step_by_decision(self, decisions: int, watcher: Watcher, listener: Listener | None) -> None:
+        """Play what one compiled call of so many decisions would, with Python taking part between them.
+
+        Where Python fails, what was played stays played: observations and results are those up to there.
+        """
+        arrays, call = self._arrays, self._arrays.call
+        together = Together(arrays.results, arrays.launched)
+        call.numbers[SHOWS] = ONLY_ENDS
+        try:
+            for i in range(decisions):
+                if i > 0:
+                    arrays.actions.fill(0)
+                self.step(ONE_DECISION, watcher, listener, together)
+                if call.waits.all():
+                    break
+        finally:
+            if self._is_behind:
+                self._catch_up()
+                together.give_back()
+            call.numbers[:] = 1, WHOLE
+
+    def _catch_up(self) -> None:
+        """Observe the games that decisions were played of since they were observed last."""
+        call = self._arrays.call
+        if self._options.is_observed:
+            call.numbers[:], call.asks[0] = (0, CATCH_UP), False
+            self.crew.share_again(self._load(step.step_games), self._held)
+        call.numbers[:], call.waits[:] = (1, WHOLE), False
+        self._is_behind = False
+
+    # ---- other calls ------------------------------------------------------------------------------
+
+    def reset_games(self, seeds: npt.NDArray[np.uint64], episodes: Ints) -> None:
+        """Reset all games; see ``step.reset_games``."""
+        reset, call = self._load(step.reset_games), self._arrays.call
+        call.seeds[:], call.episodes[:], self.has_current_owners = seeds, episodes, False
+        are_many = len(self._held) > 1
+        if are_many:  # threads may watch for the next step
+            self.crew.retire()
+        self.crew.share_again(reset, self._held)
+        if are_many:
+            self.crew.retire()
+
+    def one_game(self, compiled: Any, *arguments: Any) -> None:
+        """Call a kernel for one game, in this thread; ``arguments`` are of the same types in all calls."""
+        self.has_current_owners = False
+        self._load(compiled, *arguments)(self._held[0], *arguments)
+
+    @exclusive
+    def owner_codes(self) -> npt.NDArray[np.uint8]:
+        """Return the board with a wall ring of 255, uint8 (E, H+2, W+2), read-only."""
+        if not self.has_current_owners:
+            config, num_games = self._config, len(self._arrays.actions)
+            if self.owners.size == 0:
+                self.owners = np.empty((num_games, config.height + 2, config.width + 2), np.uint8)
+            self.owners.flags.writeable = True
+            self.owners.fill(BLOCKED)
+            step.owner_codes(self._arrays.state, self.owners)
+            self.owners.flags.writeable = False
+            self.has_current_owners = True
+        return self.owners
+
+    def copy_to(self, copies: Copies | None) -> None:
+        """Let steps copy what is observed into ``copies``, which the caller keeps; None: nowhere."""
+        write_addresses(copies, self._addresses)
+
+    def record(self, recorded: Bools) -> None:
+        """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
+        config = self._config
+        self.launch_log: Tape = make_tape(recorded, config.num_players, config.height, config.width)
+        self._table: CustomTable | None = None
+
+    # ---- what kernels are given -------------------------------------------------------------------
+
+    @property
+    def is_step_ready(self) -> bool:
+        """Whether a step need not wait for the compiler."""
+        called = [(step.step_games, (type_of(self.batch(0)),)), *self._called_by_address()]
+        return all(is_ready(compiled, types) for compiled, types in called)
+
+    def batch(self, thread: int) -> Batch:
+        """Return what a thread has to know to step the games."""
+        arrays = self._arrays
+        return Batch(
+            state=arrays.state,
+            params=self._params,
+            work=self.works[thread],
+            bank=self._atlas.bank,
+            custom=self._players.custom.table,
+            networks=self.network_works[thread],
+            seed=arrays.seed,
+            actions=arrays.actions,
+            buffers=arrays.buffers,
+            final_buffers=arrays.final_buffers,
+            results=arrays.results,
+            slots=arrays.slots,
+            tape=self.launch_log,
+            call=arrays.call,
+            copies=self._addresses,
+            launched=arrays.launched,
+            options=self._options,
+            thread=thread,
+            entries=self._entries,
+            queues=self.crew.queues,
+            post=self.crew.posts[thread],
+        )
+
+    def _load(self, compiled: Any, *arguments: Any) -> Callable[..., None]:
+        """Return the entry of a kernel that takes a ``Held`` batch, and ``arguments`` of these types.
+
+        Arguments are held anew if the table of custom bots or the launch log is another than before.
+        """
+        custom = self._players.custom
+        if self._table is not custom.table:
+            self.crew.retire()  # no thread is to watch for calls with what it was given before
+            self._table, self._has_networks = custom.table, custom.has_networks
+            self.network_works = self._make_network_works()
+            self._held = [Held(self.batch(thread), step.hold_batch) for thread in range(len(self.works))]
+            self._loaded = {}
+            self._arrays.call.asks[0] = False  # a call for another table may have been interrupted
+        if compiled not in self._loaded:
+            for i, (called, types) in enumerate(self._called_by_address() if not arguments else ()):
+                self._entries[i] = address_of(called, *types)
+            self._loaded[compiled] = entry_for(compiled, self._held[0], *arguments)
+        return self._loaded[compiled]
+
+    def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Return the kernels that steps and resets call, with their types, as ``Batch.entries`` has them."""
+        held, has_networks = type_of(self.batch(0)), self._players.custom.has_networks
+        called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
+        return called + [(step.ask_networks, (held, *types_of(0)))] * has_networks
+
+    def _make_network_works(self) -> list[NetworkWork]:
+        custom = self._players.custom
+        networks = len(custom.table.networks) if custom.has_networks else 0
+        return [make_network_work(self._config.num_players, networks) for _ in self.works]

@@ -1,0 +1,294 @@
+"""The bots of a batch: their seat codes, the table that kernels read, and asking those that are in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from territorial.actions.encoding import HOW_MUCH, WHAT
+from territorial.bots.network_bot import Network
+from territorial.bots.network_layers import NUM_NUMBERS
+from territorial.bots.python import PythonBot, SeePairs, View
+from territorial.bots.settings import NUM_SETTINGS
+from territorial.bots.style import Style
+from territorial.bots.targets import HOLD_ALL
+from territorial.config import GameConfig
+from territorial.config.validation import holds_whole_numbers
+from territorial.constants import FRACTION_UNIT
+from territorial.engine.seats import (
+    AGENT,
+    FIRST_CUSTOM_CODE,
+    FIRST_GUEST_CODE,
+    SEAT_NAMES,
+    CompiledBot,
+    Seat,
+    check_custom,
+    is_built_in,
+    seat_codes,
+    starting_troops,
+    with_bots_of_files,
+)
+from territorial.game.state import State, view
+from territorial.typing import Bools, Ints
+
+NEXT_ONES = ("next_seats", "next_troops", "next_interval")
+"""Fields that say how a game begins next time: they belong to the slot, and no saved game changes them."""
+ROOM = 16
+"""Rows of the smallest table of custom bots; it doubles when it is full."""
+
+
+class BatchPlayers:
+    """The players that the games of a batch of ``config`` have had, and may have.
+
+    Attributes:
+        guests: the bots in Python; their codes follow those of all names, in the order they came.
+        custom: the custom bots that compiled code plays.
+
+    """
+
+    def __init__(self, config: GameConfig) -> None:
+        self._config = config
+        self.guests: list[PythonBot] = []
+        self.custom = CustomBots()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BatchPlayers:
+        """Return the players of a copied batch: the same bots in Python, as their memory is in the games."""
+        copied = BatchPlayers(self._config)
+        copied.guests, copied.custom = self.guests.copy(), CustomBots(self.custom.bots)
+        return copied
+
+    @property
+    def guest_names(self) -> tuple[str, ...]:
+        """What the bots in Python are called, in the order of their codes."""
+        return tuple([bot.name for bot in self.guests])
+
+    def codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
+        """Return the codes of ``seats``, whose custom bots have one from now on; None: all are agents.
+
+        ``state``: of the games, which say who has a seat; None: there are none yet.
+        """
+        seats = self.custom.with_bots_of_files(seats)
+        in_use = None if state is None else partial(_codes_in_use, state)
+        self.custom.welcome(seats, self.guest_names, in_use)
+        for seat in seats if isinstance(seats, Iterable) else ():
+            if isinstance(seat, PythonBot) and not any(seat is bot for bot in self.guests):
+                check_custom(seat, (*self.guest_names, *self.custom.names))
+                self.guests.append(seat)
+        return seat_codes(seats, self._config.num_players, self.guest_names, self.custom.names)
+
+    def troops_of(self, seats: Sequence[Seat] | None) -> Ints:
+        """Return what ``seats`` begin with; None: all are agents."""
+        players = self._config.num_players
+        names: Sequence[Seat] = [AGENT] * players if seats is None else seats
+        if len(names) != players:
+            raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
+        return starting_troops(self.custom.named(names), self._config)
+
+    def write_next(self, state: State, games: Any, codes: Ints, troops: Ints) -> None:
+        """Write who plays ``games``, and what they start with, from the next reset on."""
+        intervals = np.zeros_like(codes)
+        for code, bot in enumerate(self.guests, start=FIRST_GUEST_CODE):
+            intervals[codes == code] = bot.interval
+        for name, values in zip(NEXT_ONES, (codes, troops, intervals), strict=True):
+            view(state, name)[games, 1:] = values
+
+    def names_of(self, codes: Ints) -> tuple[str, ...]:
+        """Return the names of players by their codes."""
+        names = dict(enumerate(SEAT_NAMES + self.guest_names))
+        names |= dict(enumerate(self.custom.names, start=FIRST_CUSTOM_CODE))
+        return tuple(names[code] for code in codes.tolist())
+
+
+def _codes_in_use(state: State) -> Ints:
+    """Return the codes of all who play a game now or will play the next one."""
+    return np.unique([view(state, "seats")[:, 1:], view(state, "next_seats")[:, 1:]])
+
+
+# ---- custom bots that compiled code plays ----------------------------------------------------------
+
+
+class CustomTable(NamedTuple):
+    """What kernels know of the custom bots of a batch: row i is the seat code FIRST_CUSTOM_CODE + i."""
+
+    lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
+    highs: npt.NDArray[np.int64]  # (N, S) the most
+    networks: npt.NDArray[np.int64]  # (N, K) of a network: territorial.bots.network; of a style zeros
+
+
+class CustomBots:
+    """The compiled custom bots of one batch, each with a row of the table.
+
+    The table grows while the batch lives, and no kernel is compiled again for that. Where it is full,
+    networks that have no seat give up their rows first: hundreds of them may come and go.
+    """
+
+    def __init__(self, bots: Iterable[CompiledBot] = ()) -> None:
+        self._rows: dict[str, int] = {}
+        self.bots: tuple[CompiledBot, ...] = ()
+        """All of them, in the order of their codes."""
+        self.table = _table(ROOM)
+        """What kernels read; another one when it has grown, and when the first network has come.
+
+        Compiled calls are for one table: those for another have scratch memory for networks, too.
+        """
+        self.welcome(tuple(bots))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called, in the order of their codes."""
+        return tuple(bot.name for bot in self.bots)
+
+    @property
+    def has_networks(self) -> bool:
+        """Whether any of them is a network."""
+        return any(isinstance(bot, Network) for bot in self.bots)
+
+    def __reduce__(self) -> Any:
+        return CustomBots, (self.bots,)
+
+    def named(self, seats: Sequence[Any]) -> list[Any]:
+        """Return ``seats`` with the bots themselves instead of their names."""
+        rows, bots = self._rows, self.bots
+        return [bots[rows[seat]] if isinstance(seat, str) and seat in rows else seat for seat in seats]
+
+    def with_bots_of_files(self, seats: Any) -> Any:
+        """Return ``seats`` with bots instead of texts that name files; names of bots here are left."""
+        return with_bots_of_files(seats, self._rows)
+
+    def welcome(
+        self, seats: Any, others: Collection[str] = (), in_use: Callable[[], Ints] | None = None
+    ) -> None:
+        """Give every custom bot among ``seats`` a code and a row.
+
+        Equal ones are one. ``others``: names that other bots of the batch have. ``in_use`` returns the codes
+        of all seats: in a full table, networks with other codes are forgotten; None: none is. ValueError for
+        a name that another bot has; then nothing has changed.
+        """
+        newcomers: dict[str, CompiledBot] = {}
+        for seat in seats if isinstance(seats, Iterable) else ():
+            if isinstance(seat, CompiledBot) and not self._knows(seat) and newcomers.get(seat.name) != seat:
+                check_custom(seat, (*self.names, *newcomers, *others))
+                newcomers[seat.name] = seat
+        if in_use is not None and len(self.bots) + len(newcomers) > len(self.table.lows):
+            names = {seat.name if isinstance(seat, CompiledBot) else seat for seat in seats}
+            self._replace(newcomers, names, {int(code) - FIRST_CUSTOM_CODE for code in in_use()})
+        self._append(newcomers)
+
+    def _knows(self, bot: CompiledBot) -> bool:
+        """Return whether ``bot`` has a code already, here or in the library."""
+        row = self._rows.get(bot.name)
+        is_here = row is not None and self.bots[row] == bot
+        return is_here or (isinstance(bot, Style) and is_built_in(bot))
+
+    def _replace(self, newcomers: dict[str, CompiledBot], named: set[Any], in_use: set[int]) -> None:
+        """Give the first ``newcomers`` the rows of networks not in use, and take them out.
+
+        Styles keep theirs: only their names may be given later, and those of networks name their files.
+        """
+        bots = list(self.bots)
+        free = [
+            row
+            for row, bot in enumerate(bots)
+            if row not in in_use and isinstance(bot, Network) and bot.name not in named
+        ]
+        for row, name in zip(free, list(newcomers), strict=False):
+            del self._rows[bots[row].name]
+            bots[row] = newcomers.pop(name)
+            self._write(row, bots[row])
+        self.bots = tuple(bots)
+
+    def _append(self, newcomers: dict[str, CompiledBot]) -> None:
+        """Give bots with new names the next rows."""
+        first, old, had_networks = len(self.bots), self.table, self.has_networks
+        self.bots += tuple(newcomers.values())
+        if len(self.bots) > len(old.lows) or self.has_networks != had_networks:
+            self.table = _table(max(ROOM, 1 << (len(self.bots) - 1).bit_length()))
+            for copied, rows in zip(self.table, old, strict=True):
+                copied[: len(rows)] = rows
+        for row, bot in enumerate(newcomers.values(), start=first):
+            self._write(row, bot)
+
+    def _write(self, row: int, bot: CompiledBot) -> None:
+        """Write what kernels know of a bot."""
+        self._rows[bot.name] = row
+        settings = bot.settings()
+        self.table.lows[row] = [setting.low for setting in settings]
+        self.table.highs[row] = [setting.high for setting in settings]
+        self.table.networks[row] = bot.row() if isinstance(bot, Network) else 0
+
+    def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[CompiledBot]) -> npt.NDArray[np.int64]:
+        """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
+        names = self.names
+        numbers = np.array([names.index(bot.name) for bot in bots], np.int64)
+        is_custom = codes >= FIRST_CUSTOM_CODE
+        translated = codes.copy()
+        translated[is_custom] = FIRST_CUSTOM_CODE + numbers[codes[is_custom] - FIRST_CUSTOM_CODE]
+        return translated
+
+
+def _table(rows: int) -> CustomTable:
+    columns = NUM_SETTINGS, NUM_SETTINGS, NUM_NUMBERS
+    return CustomTable(*(np.zeros((rows, number), np.int64) for number in columns))
+
+
+# ---- bots in Python --------------------------------------------------------------------------------
+
+
+def have_python_bots(state: State) -> bool:
+    """Return whether any seat has a bot in Python."""
+    codes = view(state, "seats")
+    return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
+
+
+def ask_python_bots(
+    guests: Sequence[PythonBot],
+    config: GameConfig,
+    state: State,
+    stands: Bools,
+    actions: Ints,
+    see_pairs: SeePairs,
+) -> None:
+    """Ask all ``guests`` whose turn it is, and write targets and 1024ths into ``actions``.
+
+    ``stands``: which games take no step. ``see_pairs`` is for ``View.pairs``.
+    """
+    tick = view(state, "tick")
+    decides = ~stands & (tick % config.decision_every == 0)
+    is_turn = (view(state, "wake") <= tick[:, None]) & (view(state, "alive") != 0) & decides[:, None]
+    for code, bot in enumerate(guests, start=FIRST_GUEST_CODE):
+        games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
+        if len(games):
+            seen = View(state, config, games, seats, see_pairs)
+            actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
+            seen.keep_memory()
+
+
+def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
+    """Return (N, 2) targets and 1024ths; ValueError names the bot and the seat for what cannot be."""
+    what = f"decide() of {bot.name} returned"
+    if not isinstance(decision, tuple) or len(decision) != 2:
+        raise ValueError(f"{what} {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
+    table = np.zeros((len(seen.rows), 2), np.int64)
+    for column, (name, values) in enumerate(zip(("targets", "1024ths"), decision, strict=True)):
+        array = np.asarray(values)
+        if not holds_whole_numbers(array) or array.shape not in ((), (len(table),)):
+            raise ValueError(
+                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
+                f"({len(table)},)"
+            )
+        table[:, column] = array
+    targets, fractions = table[:, WHAT], table[:, HOW_MUCH]
+    players = seen.config.num_players
+    is_wrong = (targets < HOLD_ALL) | (targets > players)
+    is_wrong |= (targets != HOLD_ALL) & ((fractions < 1) | (fractions > FRACTION_UNIT))
+    if is_wrong.any():
+        i = int(is_wrong.argmax())
+        raise ValueError(
+            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be "
+            f"from {HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
+        )
+    return table
