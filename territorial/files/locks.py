@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from typing import Any
 from territorial.files.atomic import MISSING, naming, own_file
 
 PATIENCE_S = 60.0
-"""How long to wait for a process that has such a file, before an error names the file."""
+"""How long to wait for a process that cannot be looked for, before an error names its file."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -136,26 +138,32 @@ def _has_locked(file: int, path: Path, *, wait: bool, needs_locks: bool) -> bool
 
 @contextmanager
 def _held(path: Path, *, wait: bool) -> Iterator[None]:
-    """Keep all others out by a file of this process, which it removes; of one that was killed it stays."""
+    """Keep all others out by a file of this process, which it removes."""
+    own = f"{_this_process()}\n{_namespace()} {_beginning(os.getpid())}"
     holder, since = "", time.monotonic()
-    while not _is_made(path):
+    while not _is_made(path, own):
         last, holder = holder, _text(path)
         since = since if last == holder else time.monotonic()
-        if not wait or time.monotonic() - since >= PATIENCE_S:
-            why = f"another process has it ({holder or 'it has just begun'}); if it is gone, remove this file"
+        process = _process_here(holder)
+        if process is not None and _has_ended(*process):
+            _remove(path, holder)
+        elif not wait or (process is None and time.monotonic() - since >= PATIENCE_S):
+            who = holder.partition("\n")[0] or "it has just begun"
+            why = f"another process has it ({who}); if it is gone, remove this file"
             raise BlockingIOError(errno.EAGAIN, why, str(path))
-        time.sleep(0.01)
+        else:
+            time.sleep(0.01)
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)
+        _remove(path, own)
 
 
-def _is_made(path: Path) -> bool:
-    """Make a file that names this process, and return whether that was possible; not if it is there."""
+def _is_made(path: Path, text: str) -> bool:
+    """Make a file with this text, and return whether that was possible; not if it is there."""
     try:
         with naming(path), open(path, "x", encoding="utf-8") as file:
-            file.write(_this_process())
+            file.write(text)
     except FileExistsError:
         return False
     except BaseException:  # such as of a full disk: an empty file would keep all out
@@ -164,12 +172,62 @@ def _is_made(path: Path) -> bool:
     return True
 
 
+def _remove(path: Path, text: str) -> None:
+    """Remove a file if it has this text: meanwhile, another process may have removed it and made its own."""
+    aside = path.with_name(f"{path.name}-{os.getpid()}-{threading.get_ident()}")
+    with suppress(FileNotFoundError):
+        path.rename(aside)
+        if _text(aside) != text:
+            aside.rename(path)
+        else:
+            aside.unlink()
+
+
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")[:1000]
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1000)
     except FileNotFoundError:
         return ""
 
 
 def _this_process() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _process_here(holder: str) -> tuple[int, str] | None:
+    """Return the number of a process and its beginning; None if it is one that cannot be looked for here."""
+    found = re.fullmatch(r"process (\d+) on (.*)\n(.*) (\w*)", holder)
+    is_here = found is not None and (found[2], found[3]) == (socket.gethostname(), _namespace())
+    return (int(found[1]), found[4]) if found is not None and is_here and sys.platform != "win32" else None
+
+
+def _has_ended(process: int, beginning: str) -> bool:
+    """Return whether there is no such process, or one that began at another time."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it is another user's
+        pass
+    return _beginning(process) not in ("", beginning)
+
+
+def _namespace() -> str:
+    """Return which processes are to be seen: containers on one host may have their own, under its name."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:  # not Linux
+        return ""
+
+
+def _beginning(process: int) -> str:
+    """Return when a process began, in units of the system's; "" where it does not say so."""
+    try:
+        fields = (
+            Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
+        )
+    except OSError:
+        return ""
+    state, *others = fields.split()
+    return "ended" if state in "ZX" else others[18]

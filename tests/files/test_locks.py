@@ -4,7 +4,9 @@ import errno
 import os
 import pickle
 import runpy
+import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -117,7 +119,7 @@ def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
     file = tmp_path / "lock.held"
     for _ in range(2):
         with one_writer(tmp_path / "lock"):
-            assert file.read_text() == f"process {os.getpid()} on {socket.gethostname()}"
+            assert file.read_text().startswith(f"process {os.getpid()} on {socket.gethostname()}\n")
             with pytest.raises(InUseError) as caught:
                 one_writer(tmp_path / "lock").__enter__()
         assert not file.exists()
@@ -136,15 +138,64 @@ def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
         match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)
 
 
-def test_what_a_killed_process_left_is_named(without_locks, tmp_path, monkeypatch):
+HOLDER = """
+import fcntl, sys, time
+from pathlib import Path
+from territorial.files.locks import one_writer
+
+def refuse(*_):
+    raise OSError(int(sys.argv[2]), "no locks")
+
+fcntl.flock = refuse
+with one_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_what_a_killed_process_left_is_taken_over(without_locks, tmp_path):
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock"), str(errno.ENOLCK)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    with pytest.raises(InUseError, match=f"process {process.pid} on "):
+        one_writer(tmp_path / "lock").__enter__()
+    process.send_signal(signal.SIGKILL)
+    with locked(tmp_path / "lock"):  # waits until it has ended
+        pass
+    process.communicate()
+
+
+@pytest.fixture
+def held(without_locks, tmp_path):
+    """Return a function that writes what a process may have left, with changes."""
+
+    def write(old, new):
+        file = tmp_path / "lock.held"
+        with locked(tmp_path / "lock"):
+            text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+        return file
+
+    return write
+
+
+def test_another_process_with_the_number_of_one_that_has_ended_is_not_it(held, tmp_path):
+    if not (began := locks._beginning(os.getpid())):
+        pytest.skip("this system does not say when a process began")
+    held(began, "1")
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+@pytest.mark.parametrize("old", [f" on {socket.gethostname()}", "\n"], ids=["a host", "nothing yet"])
+def test_a_process_that_cannot_be_looked_for_keeps_it(held, tmp_path, monkeypatch, old):
     monkeypatch.setattr(locks, "PATIENCE_S", 0)
-    file = tmp_path / "lock.held"
-    file.write_text("process 7 on another")
+    file = held(old, " on another")
     with pytest.raises(InUseError, match=r"remove '.*lock\.held'"):
         one_writer(tmp_path / "lock").__enter__()
-    with pytest.raises(
-        BlockingIOError, match=r"process 7 on another.*if it is gone, remove this file: '.*lock\.held'"
-    ):
+    with pytest.raises(BlockingIOError, match=r"if it is gone, remove this file: '.*lock\.held'"):
         locked(tmp_path / "lock").__enter__()
     file.unlink()
     with locked(tmp_path / "lock"):

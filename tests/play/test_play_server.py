@@ -67,6 +67,11 @@ def test_what_lies_under_the_token(game):
         get(game, "film")
 
 
+def test_every_game_has_another_token(game, tmp_path):
+    with playing(tmp_path / "other.replay", has_page=False) as other:
+        assert other.server.token != game.server.token
+
+
 def test_the_player_reads_the_newest_situation_line_by_line(game):
     connection = http.client.HTTPConnection(*game.address, timeout=SECONDS)
     connection.request("GET", f"{game.path}seat")
