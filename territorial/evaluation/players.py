@@ -147,15 +147,19 @@ class Entrants:
             raise ValueError(f"{asked}: a bot of the library has the name {name!r}; it must be another")
         if self.players.setdefault(name, player) != player:
             raise ValueError(f"{asked}: another player also has the name {name!r}")
-        if (code := self._code(player)) is not None:
+        if (code := self._code(player)) != name:
             self.code[name] = code
         return name
 
-    def _code(self, player: Player) -> str | None:
+    def _code(self, player: Player) -> str:
+        """Return what tells a player from others of its name; of a bot of the library that is its name."""
+        if isinstance(player, str) and is_bot_file(player):
+            player = self._bot(player)
         if isinstance(player, CustomBot):
             return code_of(player)
         if isinstance(player, str):
-            return code_digest(player, type(self._bot(player))) if ":" in player else None
+            is_class = ":" in player
+            return code_digest(player, type(self._bot(player))) if is_class else bots.canonical(player)
         return player.identity()
 
     def _bot(self, text: str) -> CustomBot:
