@@ -9,12 +9,13 @@ Exit code 1 if the memory in use grew by more than LIMIT allows after the first 
 
 from __future__ import annotations
 
+import os
 import sys
 
 import territorial
 from benchmarks import harness
 from territorial.cli import options
-from territorial.cli.machine import resident_memory
+from territorial.memory.measure import measure
 
 NUM_GAMES = 16
 WARM_UP = 0.1
@@ -39,9 +40,6 @@ def main(argv: list[str] | None = None) -> int:
     )
     options.add_seed_option(parser, "seed of the batch")
     parsed = parser.parse_args(argv)
-    if resident_memory()[0] is None:
-        print("the memory of this process cannot be read here: install psutil", file=sys.stderr)
-        return 1
     readings = play(CONFIGS[parsed.size], parsed.steps // NUM_GAMES, parsed.seed)
     warm = list(readings.values())[int(WARM_UP * REPORTS) - 1 :]
     growth = max(warm) / warm[0]
@@ -51,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def play(config: territorial.GameConfig, steps: int, seed: int) -> dict[int, int]:
-    """Play with observations, as a trainer would, and return resident bytes by step."""
+    """Play with observations, as a trainer would, and return the bytes that the process holds, by step."""
     lineup = territorial.LINEUPS["mixed-1"].seats
     seats = lineup[:: len(lineup) // config.num_players]
     game = territorial.VecGame(config, NUM_GAMES, seed=seed, seats=seats)
@@ -62,7 +60,7 @@ def play(config: territorial.GameConfig, steps: int, seed: int) -> dict[int, int
         ended += int(game.step()[-1]["ended"].sum())
         if step in marks:
             _ = game.state.owner  # a lazily made buffer is part of the memory
-            readings[step] = resident_memory()[0] or 0
+            readings[step] = measure([os.getpid()]).total
             print(f"{step / steps:4.0%}  {ended:6,} games over  {readings[step] / 1e6:8.2f} MB", flush=True)
     return readings
 
