@@ -62,9 +62,7 @@ def one_process(pairs_ppo, monkeypatch):
             order, *self.orders = self.orders
             self.games = self.games or pairs_ppo.AllGames(self.settings, order, 0)
             policy = pairs_ppo.PairPolicy(self.settings.size)
-            rows, played = self.games.rollout(policy, order)
-            ended = [one for kind in self.games.kinds for one in kind.ended]
-            return pairs_ppo.PlayedRows(rows, played, ended, 0.001)
+            return self.games.rollout(policy, order)._replace(seconds=0.001)
 
     @contextmanager
     def player(settings, seed):
@@ -266,7 +264,7 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
     found = [(config.height, config.num_players, config.decision_every) for config in configs]
     assert found == [(16, 4, 10), (16, 4, 50), (256, 32, 10), (256, 32, 50)]
     assert [kind.env.num_envs for kind in games.kinds] == [2, 2, 1, 1]
-    rows, played = games.rollout(pairs_ppo.PairPolicy("small"), order)
+    rows, played, *_ = games.rollout(pairs_ppo.PairPolicy("small"), order)
     assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
     ticks = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
     assert ticks == [50 * TINY["rollout"]] * 4, "a decision holds for 50 ticks in all"
