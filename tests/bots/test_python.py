@@ -1,6 +1,5 @@
 """Bots in Python: the same idea plays the same game as in the engine, whatever happens to the batch."""
 
-import pickle
 import runpy
 
 import numpy as np
@@ -11,7 +10,7 @@ from territorial import GameConfig, VecGame, bots
 from territorial.bots import HOLD_ALL, PythonBot, settings
 from territorial.game.formulas import draw
 from tests.bots.support import FACE_TO_FACE
-from tests.engine.support import ROOT, digests, game_on, seat_values, state_equal
+from tests.engine.support import ROOT, digests, game_on, seat_values
 
 CONFIG = GameConfig(height=72, width=70, num_players=8, map="lakes", max_ticks=3000)
 
@@ -111,20 +110,6 @@ def test_its_games_are_the_same_alone_and_on_threads():
     batch, threaded, alone = (play(seats, num_games=n, num_threads=t) for n, t in ((3, 1), (3, 2), (1, 1)))
     assert digests(batch) == digests(threaded)
     assert batch.digest(0) == alone.digest(0)
-
-
-def test_a_saved_game_goes_on_as_it_would_have():
-    seats = [Wildcard(), Turtle(), *["turtle"] * 6]
-    game = play(seats, steps=100)
-    saved, twin, thawed = game.save(1), game.clone(), pickle.loads(pickle.dumps(game))
-    for batch in (game, twin, thawed):
-        for _ in range(50):
-            batch.step()
-    assert digests(game) == digests(twin) == digests(thawed)
-    game.restore(3, saved)
-    for _ in range(50):
-        game.step()
-    assert state_equal(game, twin, 3, 1)
 
 
 def test_a_saved_game_needs_the_same_bots():

@@ -3,7 +3,6 @@
 Here the engine is compared with itself, so these tests see what it and the twin might both get wrong.
 """
 
-import copy
 import pickle
 import subprocess
 import sys
@@ -161,24 +160,6 @@ def over_read_only_buffers(game):
     buffers = []
     data = pickle.dumps(game, protocol=5, buffer_callback=buffers.append)
     return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
-
-
-@pytest.mark.parametrize("copied", [VecGame.clone, copy.deepcopy, over_read_only_buffers])
-@pytest.mark.parametrize("num_threads", [1, 2])
-def test_a_copy_of_a_batch_goes_on_identically_and_independently(copied, num_threads):
-    game = bot_game(TEAMS, num_threads=num_threads, max_cycles=33)
-    for _ in range(30):
-        game.step()
-    duplicate, before = copied(game), digests(game)
-    assert all(map(np.array_equal, game.launches(), duplicate.launches()))
-    for _ in range(5):
-        duplicate.step()
-    assert digests(game) == before
-    for _ in range(5):
-        game.step()
-    assert digests(game) == digests(duplicate)
-    step_both(game, duplicate, 40)
-    assert np.array_equal(duplicate.state.troops, game.state.troops)
 
 
 # ---- how the code is run --------------------------------------------------------------------------

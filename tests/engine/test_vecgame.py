@@ -775,21 +775,8 @@ def test_nothing_can_be_played_before_the_first_reset(call):
         call(VecGame(CONFIG))
 
 
-def test_a_second_thread_is_refused_instead_of_corrupting_the_games():
-    game = new_game()
-    before = game.state.tick.copy()
-    with ThreadPoolExecutor(1) as other:
-        other.submit(game._calls.lock.acquire).result()  # as another thread's step would hold it
-        with pytest.raises(
-            RuntimeError, match=r"step\(\) was refused, because another thread is using this VecGame"
-        ):
-            game.step()
-        other.submit(game._calls.lock.release).result()
-    game.step()
-    assert (game.state.tick == before + 10).all()
-
-
 SHARED = {
+    "step()": lambda game: game.step(),
     "set_next()": lambda game: game.set_next(0, seed=3),
     "set_seats()": lambda game: game.set_seats(0, BOTS),
     "seats_of()": lambda game: game.seats_of(0),
@@ -801,7 +788,7 @@ SHARED = {
     "terrain()": lambda game: game.terrain(0),
     "terrain_name()": lambda game: game.terrain_name(0),
 }
-"""What changes the games, or looks at more of them than one view, besides steps."""
+"""What changes the games, or looks at more of them than one view."""
 
 
 @pytest.mark.parametrize("name", SHARED)

@@ -170,16 +170,6 @@ def test_infos_tell_how_the_game_stands():
         assert infos[agent] == expected | told | {"reward_land": rewards[agent]}
 
 
-def test_bots_play_the_seats_that_are_theirs():
-    env = small_env(seats=("metronome", "agent", "banker", "agent"))
-    observations, _ = env.reset(seed=0)
-    assert env.possible_agents == env.agents == list(observations) == ["player_1", "player_3"]
-    for _ in range(30):
-        *_, infos = env.step({"player_1": 0, "player_3": 0})
-    assert [infos[agent]["land"] for agent in env.agents] == [12, 12]
-    assert (env.game.state.land[0, [1, 3]] > 12).all()
-
-
 def test_text_shows_board_and_standings():
     env = small_env(render_mode="ansi", seats=("agent", "banker", "agent", "turtle"))
     env.reset(seed=0)

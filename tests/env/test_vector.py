@@ -92,11 +92,14 @@ def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
             seen, returned, terminated, _, info = row.step(actions)
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-def test_final_observations_are_those_that_the_other_ways_show(obs):
+@pytest.mark.parametrize(
+    ("obs", "action_format"), [*((obs, "discrete") for obs in CHOICES["obs"]), ("features", "pairs")]
+)
+def test_final_observations_are_those_that_the_other_ways_show(obs, action_format):
     last, first_of_next = {}, {}
+    options = {"obs": obs, "action_format": action_format, "max_ticks": 250, "map": "lakes"}
     for autoreset in AUTORESETS:
-        vec = small_vec(obs=obs, autoreset=autoreset, max_ticks=250, map="lakes", decision_every=25)
+        vec = small_vec(**options, autoreset=autoreset, decision_every=25)
         vec.reset(seed=9)
         for _ in range(10):
             seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
