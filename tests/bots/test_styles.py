@@ -24,11 +24,6 @@ def told(game, p, column):
     return int(game.state.memory[0, p, column])
 
 
-def shares(game, p, troops):
-    """Return {target: thousandths of ``troops``} of what ``p`` has sent, the rounding taken off."""
-    return {t: round(1000 * n / troops) for t, n in launches_of(game, p).items()}
-
-
 # ---- levels ---------------------------------------------------------------------------------------
 
 
@@ -56,7 +51,7 @@ def test_what_a_level_sends_falls_with_every_launch_alike_at_free_land_and_at_pl
         game.set_position(0, owner, tick=LATER, troops=(1000, 2000, 1000), next_step=[NEVER] * 3)
         game.state.memory[0, 2, settings.LAUNCHES] = launches
         game.step()
-        found += shares(game, 2, 2000).values()
+        found += [round(sent / 2) for sent in launches_of(game, 2).values()]  # of 2000, in thousandths
         assert told(game, 2, settings.LAUNCHES) == launches + 1
     drawn, lowest = told(game, 2, settings.FREE), told(game, 2, settings.FREE_LATER)
     assert first[0] <= drawn <= first[1]

@@ -140,9 +140,8 @@ def test_after_restore_actions_name_candidates_of_the_restored_game():
 
 
 def test_the_width_of_actions_and_the_names_of_columns_follow_from_candidates_and_allies():
-    assert pairs_vec(**TEAMS).format.width == 1 + NUM_FRACTIONS * (8 + 4)
-    assert pairs_vec(num_allies=0, **TEAMS).format.width == 1 + NUM_FRACTIONS * 8
-    assert pairs_vec(obs="features", num_candidates=4).format.width == 41
+    made = pairs_vec(**TEAMS), pairs_vec(num_allies=0, **TEAMS), pairs_vec(obs="features", num_candidates=4)
+    assert [vec.format.width for vec in made] == [1 + NUM_FRACTIONS * rows for rows in (8 + 4, 8, 4)]
     names = pair_names()
     assert {array: len(columns) for array, columns in names.items()} == {"own": 35, "pairs": 26}
     assert (names["own"][0], names["pairs"][LEGAL]) == ("land", "legal")

@@ -278,8 +278,7 @@ def test_an_eliminated_seat_is_all_zeros_and_counts_for_no_other():
     game.taken[3][1] = 50
     seen = observe(game, 3)
     assert seen == PairsObservation([0] * 35, [[0] * 26] * 8, [0] * 8)
-    assert seen.mask == [1] + [0] * 80
-    assert seen.masks_of_parts == ([1] + [0] * 8, [1] * 10)
+    assert (seen.mask, seen.masks_of_parts) == ([1] + [0] * 80, ([1] + [0] * 8, [1] * 10))
     after = own_of(game, 1)
     assert {name for name in after if after[name] != before[name]} == {
         "alive_share",
@@ -339,8 +338,10 @@ def test_a_need_above_a_quarter_of_the_balance_is_not_legal():
         game = game_on(STRIP, troops=(troops, 500))
         assert pair_of(game, 1, 0)["legal"] == 4096 * legal
         seen = observe(game, 1)
-        assert seen.mask == [1] + [legal] * 10 + [0] * 70
-        assert seen.masks_of_parts == ([1, legal] + [0] * 7, [1] * 10)
+        assert (seen.mask, seen.masks_of_parts) == (
+            [1] + [legal] * 10 + [0] * 70,
+            ([1, legal] + [0] * 7, [1] * 10),
+        )
 
 
 # ---------------------------------------------------------------------------- candidates
@@ -421,10 +422,8 @@ def test_the_largest_troops_and_pools_stay_within_16_bits():
     game = at_war()
     game.troops[1], game.troops[2] = 0, 2**41
     game.pools[2][1] = 2**60
-    row = pair_of(game, 1, 2)
     assert own_of(game, 2)["troops"] == 10240, "2**41 counts as 2**40"
-    assert (row["attack"], row["price"]) == (4095, 4095)
-    assert (row["troops_ratio"], row["force"]) == (16384, 16384)
+    assert_has(pair_of(game, 1, 2), attack=4095, price=4095, troops_ratio=16384, force=16384)
     assert own_of(game, 1)["density_to_mean"] == -16384
 
 
