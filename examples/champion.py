@@ -14,8 +14,6 @@ In the folder are ``style/``, ``games/``, ``clone/`` and ``pairs/``, one of each
 the processor time that each took.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -29,11 +27,9 @@ from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
 
 HERE = Path(__file__).parent
-BOUNDS = Bounds(nbytes=2**16, values=100)
-"""Of road.json."""
+BOUNDS = Bounds(nbytes=2**16, values=100)  # of road.json
 MAPS = "6*lakes + open + mountains + islands + continents + maze + archipelago"
-INTERVAL = 20
-"""Ticks from one decision to the next."""
+INTERVAL = 20  # ticks from one decision to the next
 TRAINING: dict[str, object] = {
     "interval": INTERVAL,
     "map": MAPS,
@@ -46,10 +42,7 @@ TRAINING: dict[str, object] = {
     "smoothing": 0.02,
 }
 """Options of pairs_ppo.py."""
-QUICK = TRAINING | {"num-games": 16, "full-games": 4, "rollout": 8}
-"""Those of a short look."""
-SHOWN = 100
-"""Characters of a command that are printed."""
+QUICK = TRAINING | {"num-games": 16, "full-games": 4, "rollout": 8}  # those of a short look
 OWN = 9
 """Seats of the style in a game of the data set; every bot of the library has one of the others."""
 SPARE = 2.0
@@ -128,7 +121,7 @@ class Road:
 
     def _run(self, name: str, command: list[str]) -> None:
         """Run a command of Python, and add the processor time that it took; SystemExit where it fails."""
-        print(f"== {name}: {textwrap.shorten(' '.join(command), SHOWN)}", flush=True)
+        print(f"== {name}: {textwrap.shorten(' '.join(command), 100)}", flush=True)
         before = _of_children()
         try:
             code = subprocess.run([sys.executable, *command], check=False).returncode

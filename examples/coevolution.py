@@ -111,44 +111,22 @@ def improve(args: argparse.Namespace, pairs: list, rng: np.random.Generator, rou
 def main(argv: list[str] | None = None) -> list[tuple[TunedBot, Niche]]:
     """Evolve, print what there is after every round, and return the last pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for name, default, meaning in (
+        ("generations", 5, "generations of the search"),
+        ("pairs", 5, "pairs that are kept"),
+        ("children", 4, "new settings tried in each generation"),
+        ("offspring", 3, "children of each player in a generation"),
+        ("episodes", 16, "episodes of each pair in an evaluation"),
+        ("too-hard", 0.25, "score of the best player below which a setting is too hard"),
+        ("too-easy", 0.97, "score of the best player above which a setting is too easy"),
+        ("seed", 0, "random seed"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=type(default), default=default, help=f"{meaning} (default %(default)s)"
+        )
     parser.add_argument(
-        "--generations", type=int, default=5, help="generations of the search (default %(default)s)"
+        "--processes", type=int, help="worker processes that play the games (default one per usable core)"
     )
-    parser.add_argument("--pairs", type=int, default=5, help="pairs that are kept (default %(default)s)")
-    parser.add_argument(
-        "--children", type=int, default=4, help="new settings tried in each generation (default %(default)s)"
-    )
-    parser.add_argument(
-        "--offspring",
-        type=int,
-        default=3,
-        help="children of each player in a generation (default %(default)s)",
-    )
-    parser.add_argument(
-        "--episodes",
-        type=int,
-        default=16,
-        help="episodes of each pair in an evaluation (default %(default)s)",
-    )
-    parser.add_argument(
-        "--too-hard",
-        type=float,
-        default=0.25,
-        help="score of the best player below which a setting is too hard (default %(default)s)",
-    )
-    parser.add_argument(
-        "--too-easy",
-        type=float,
-        default=0.97,
-        help="score of the best player above which a setting is too easy (default %(default)s)",
-    )
-    parser.add_argument(
-        "--processes",
-        type=int,
-        default=None,
-        help="worker processes that play the games (default one per usable core)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
     args = parser.parse_args(argv)
     rng = np.random.default_rng(args.seed)
     pairs = [(TunedBot("first"), Niche())]

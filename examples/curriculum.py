@@ -9,8 +9,6 @@ at the end, in the same table, so that what was forgotten on the way shows.
     python examples/curriculum.py --mark 0.7 --generations 40
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np
@@ -40,34 +38,19 @@ def settings() -> dict[str, Setting]:
 def main(argv: list[str] | None = None) -> Evaluation:
     """Climb, and return the player's evaluation on all steps that it has reached."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for name, default, meaning in (
+        ("generations", 12, "generations of the search"),
+        ("offspring", 5, "children of each player in a generation"),
+        ("episodes", 32, "episodes of each pair in an evaluation"),
+        ("mark", 0.55, "score that the interval must lie above"),
+        ("seed", 0, "random seed"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=type(default), default=default, help=f"{meaning} (default %(default)s)"
+        )
     parser.add_argument(
-        "--generations", type=int, default=12, help="generations of the search (default %(default)s)"
+        "--processes", type=int, help="worker processes that play the games (default one per usable core)"
     )
-    parser.add_argument(
-        "--offspring",
-        type=int,
-        default=5,
-        help="children of each player in a generation (default %(default)s)",
-    )
-    parser.add_argument(
-        "--episodes",
-        type=int,
-        default=32,
-        help="episodes of each pair in an evaluation (default %(default)s)",
-    )
-    parser.add_argument(
-        "--mark",
-        type=float,
-        default=0.55,
-        help="score that the interval must lie above (default %(default)s)",
-    )
-    parser.add_argument(
-        "--processes",
-        type=int,
-        default=None,
-        help="worker processes that play the games (default one per usable core)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
     args = parser.parse_args(argv)
     ladder, rng, step, best = settings(), np.random.default_rng(args.seed), 0, TunedBot("first")
     names = list(ladder)

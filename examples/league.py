@@ -7,8 +7,6 @@ and joins the opponents. At the end the network plays a few games against the un
     python examples/league.py --iterations 5 --env-runners 2 --store snapshots/
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -134,48 +132,20 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add(
-        "--iterations",
-        type=int,
-        default=3,
-        help="training iterations of the run (default %(default)s)",
-    )
-    add(
-        "--agent-seats",
-        type=int,
-        default=8,
-        help="seats of a game that learning agents control (default %(default)s)",
-    )
-    add("--bot-seats", type=int, default=12, help="seats of bots (default %(default)s)")
-    add("--snapshot-seats", type=int, default=12, help="seats of snapshots (default %(default)s)")
-    add(
-        "--side",
-        type=int,
-        default=256,
-        help="rows and columns of a square map, in cells (default %(default)s)",
-    )
-    add(
-        "--iteration-steps",
-        type=int,
-        default=64,
-        help="environment steps of a training iteration, over all games and env runners "
-        "(default %(default)s)",
-    )
-    add("--env-runners", type=int, default=1, help="processes that collect samples (default %(default)s)")
-    add("--eval-games", type=int, default=2, help="games of each evaluation (default %(default)s)")
-    add(
-        "--eval-steps",
-        type=int,
-        default=40,
-        help="decisions after which a game of an evaluation is cut (default %(default)s)",
-    )
-    add("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    add(
-        "--store",
-        default=None,
-        help="folder of the SnapshotStore; a new one (default: a temporary one)",
-    )
+    for name, default, meaning in (
+        ("iterations", 3, "training iterations of the run"),
+        ("agent-seats", 8, "seats of a game that learning agents control"),
+        ("bot-seats", 12, "seats of bots"),
+        ("snapshot-seats", 12, "seats of snapshots"),
+        ("side", 256, "rows and columns of a square map, in cells"),
+        ("iteration-steps", 64, "environment steps of a training iteration, over all games and env runners"),
+        ("env-runners", 1, "processes that collect samples"),
+        ("eval-games", 2, "games of each evaluation"),
+        ("eval-steps", 40, "decisions after which a game of an evaluation is cut"),
+        ("seed", 0, "random seed"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{meaning} (default %(default)s)")
+    parser.add_argument("--store", help="folder of the SnapshotStore; a new one (default: a temporary one)")
     options = parser.parse_args(arguments)
     if options.store and SnapshotStore(options.store).names():
         parser.error(f"argument --store: {options.store!r} has snapshots; choose another folder")

@@ -8,8 +8,6 @@ copies share one memory-mapped copy of each snapshot. docs/old_api_stack.md expl
     python examples/legacy_league.py --iterations 2 --policy-map-capacity 32
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import tempfile
@@ -102,30 +100,14 @@ def memory_of_all() -> float:
 def main() -> None:
     """Build, train, and say what it took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--iterations",
-        type=int,
-        default=2,
-        help="training iterations of the run (default %(default)s)",
-    )
-    parser.add_argument(
-        "--policy-map-capacity",
-        type=int,
-        default=100,
-        help="RLlib's policy_map_capacity, policies kept in memory (default %(default)s)",
-    )
-    parser.add_argument(
-        "--env-runners", type=int, default=2, help="processes that collect samples (default %(default)s)"
-    )
-    parser.add_argument(
-        "--side",
-        type=int,
-        default=256,
-        help="rows and columns of a square map, in cells (default %(default)s)",
-    )
-    parser.add_argument(
-        "--num-players", type=int, default=32, help="seats of the game, P (default %(default)s)"
-    )
+    for name, default, meaning in (
+        ("iterations", 2, "training iterations of the run"),
+        ("policy-map-capacity", 100, "RLlib's policy_map_capacity, policies kept in memory"),
+        ("env-runners", 2, "processes that collect samples"),
+        ("side", 256, "rows and columns of a square map, in cells"),
+        ("num-players", 32, "seats of the game, P"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{meaning} (default %(default)s)")
     options = parser.parse_args()
     game = GameConfig(height=options.side, width=options.side, num_players=options.num_players)
     ray.init(num_cpus=options.env_runners + 1, object_store_memory=400_000_000, include_dashboard=False)

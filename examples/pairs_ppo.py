@@ -15,8 +15,6 @@ bots decide as seldom as it does. All that is needed to resume is in one folder:
     territorial league show runs/pairs/league.npz                   the standings
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import dataclasses
@@ -48,16 +46,11 @@ from territorial.nets.pair_export import calibration_rows
 from territorial.snapshots.checkpoints import Checkpoints
 
 MAIN = "trainable:main"
-BOUNDS = Bounds(nbytes=2**16, values=1000)
-"""Of the file of a run's settings."""
-FULL_PLAYERS = 32
-"""Seats of a game of full size."""
-FAST, SLOW = 10, 50
-"""Ticks of a step of the environment, at which bots may decide."""
-FLOOR = 0.1
-"""The part of the rows that are kept which is drawn whatever their weight."""
-ROUNDS = 8
-"""In which the chances of rows are brought to the share that is asked for."""
+BOUNDS = Bounds(nbytes=2**16, values=1000)  # of the file of a run's settings
+FULL_PLAYERS = 32  # seats of a game of full size
+FAST, SLOW = 10, 50  # ticks of a step of the environment, at which bots may decide
+FLOOR = 0.1  # the part of the rows that are kept which is drawn whatever their weight
+ROUNDS = 8  # in which the chances of rows are brought to the share that is asked for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +131,7 @@ MADE = (
     *("league.npz", "weights.safetensors", "network.safetensors"),
 )
 """What else a run makes in its folder."""
+COLUMNS = ("update", "processor_seconds", "agent_steps", "games", "rows", "loss", "above")
 LENGTH = ("save", "minutes", "updates", "checkpoint_every", "history_every")
 """Settings that may be others when a run is resumed."""
 
@@ -148,11 +142,9 @@ class GameKind(NamedTuple):
     height: int
     width: int
     num_players: int
-    seats: int
-    """Those that learn."""
+    seats: int  # those that learn
     num_games: int
-    ticks: int
-    """From one step to the next."""
+    ticks: int  # from one step to the next
 
 
 def learning_seats(settings: Settings, name: str, num_players: int) -> list[int]:
@@ -168,28 +160,22 @@ def learning_seats(settings: Settings, name: str, num_players: int) -> list[int]
 
 def kinds_of(settings: Settings) -> list[GameKind]:
     """Return the kinds of games that a run plays."""
-    small = settings.height, settings.width, settings.num_players
-    full = 256, 256, FULL_PLAYERS
-    return [
-        *_kinds_of_size(
-            small, learning_seats(settings, "seats", small[2]), settings.num_games, settings.slow
-        ),
-        *_kinds_of_size(
-            full, learning_seats(settings, "full_seats", full[2]), settings.full_games, settings.slow
-        ),
-    ]
-
-
-def _kinds_of_size(
-    size: tuple[int, int, int], learning: list[int], num_games: int, slow_share: float
-) -> Iterator[GameKind]:
-    """Yield the kinds of games of a size, as even in number as can be."""
-    for place, seats in enumerate(learning):
-        count = num_games * (place + 1) // len(learning) - num_games * place // len(learning)
-        slow = round(count * slow_share)
-        for ticks, games in ((FAST, count - slow), (SLOW, slow)):
-            if games:
-                yield GameKind(*size, seats, games, ticks)
+    small, full = (settings.height, settings.width, settings.num_players), (256, 256, FULL_PLAYERS)
+    kinds = []
+    for size, name, num_games in (
+        (small, "seats", settings.num_games),
+        (full, "full_seats", settings.full_games),
+    ):
+        learning = learning_seats(settings, name, size[2])
+        for place, seats in enumerate(learning):  # as even in number as can be
+            count = num_games * (place + 1) // len(learning) - num_games * place // len(learning)
+            slow = round(count * settings.slow)
+            kinds += [
+                GameKind(*size, seats, games, ticks)
+                for ticks, games in ((FAST, count - slow), (SLOW, slow))
+                if games
+            ]
+    return kinds
 
 
 def decision_ticks(settings: Settings, kind: GameKind) -> int:
@@ -215,22 +201,18 @@ class Order(NamedTuple):
     """What the process that plays is to play with."""
 
     weights: dict[str, np.ndarray]
+    # Of bots, and of snapshots: the share of the games against one of them alone that are against it.
     chances: tuple[dict[str, float], ...]
-    """Of bots, and of snapshots: the share of the games against one of them alone that are against it."""
-    custom: dict[str, PythonBot | Style | Network]
-    """By player: the snapshots, and bots that are in files."""
+    custom: dict[str, PythonBot | Style | Network]  # by player: the snapshots, and bots that are in files
 
 
 class PlayedRows(NamedTuple):
     """What there is to learn from, N rows that were kept, and how games ended."""
 
     rows: dict[str, np.ndarray]
-    played: int
-    """Agent steps of which these rows were drawn."""
-    ended: list[tuple[list[str], np.ndarray]]
-    """Of each game that ended: its players, and their places, NaN where not known."""
-    seconds: float
-    """Of the processor, since the rollout before."""
+    played: int  # agent steps of which these rows were drawn
+    ended: list[tuple[list[str], np.ndarray]]  # games: their players and places, NaN where not known
+    seconds: float = 0.0  # of the processor, since the rollout before
 
 
 # ---- the process that plays ----------------------------------------------------------------------------
@@ -245,10 +227,9 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
     while (order := pipe.recv()) is not None:
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
         games = games or AllGames(settings, order, seed)
-        rows, played = games.rollout(policy, order)
-        ended = [one for kind in games.kinds for one in kind.ended]
+        found = games.rollout(policy, order)
         told, before = time.process_time(), told
-        pipe.send(PlayedRows(rows, played, ended, told - before))
+        pipe.send(found._replace(seconds=told - before))
 
 
 class AllGames:
@@ -261,12 +242,13 @@ class AllGames:
             for place, kind in enumerate(kinds_of(settings))
         ]
 
-    def rollout(self, policy: PairPolicy, order: Order) -> tuple[dict[str, np.ndarray], int]:
-        """Play, and return the rows that are kept, and of how many they were drawn."""
+    def rollout(self, policy: PairPolicy, order: Order) -> PlayedRows:
+        """Play, and return the rows that are kept."""
         parts = [games.rollout(policy, order) for games in self.kinds]
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         rows["gain"] = (rows["gain"] - rows["gain"].mean()) / (rows["gain"].std() + 1e-8)
-        return kept(rows, self.settings.share, self.rng), len(rows["action"])
+        ended = [one for games in self.kinds for one in games.ended]
+        return PlayedRows(kept(rows, self.settings.share, self.rng), len(rows["action"]), ended)
 
 
 class KindGames:
@@ -315,7 +297,10 @@ class KindGames:
             seen, rewards, ends, cuts, info = self.env.step(actions)
             steps.append({"rows": rows | chosen, "alive": alive, "reward": rewards, "end": ends | cuts})
             for k in np.flatnonzero(info["ended"]).tolist():
-                self._end(k, order)
+                places = self.env.game.state.place2[k, 1:] / 2
+                self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
+                self.players[k] = self._deal(k, order)
+                self.env.reset_game(k)
             if info["ended"].any():
                 seen = self.env.observe()
             alive = self._alive()
@@ -325,13 +310,6 @@ class KindGames:
 
     def _alive(self) -> np.ndarray:
         return self.env.game.state.alive[:, 1 : 1 + self.kind.seats] != 0
-
-    def _end(self, k: int, order: Order) -> None:
-        """Note how game ``k`` ended, and begin the next."""
-        places = self.env.game.state.place2[k, 1:] / 2
-        self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
-        self.players[k] = self._deal(k, order)
-        self.env.reset_game(k)
 
     def _with_advantages(self, steps: list[dict[str, Any]], last: np.ndarray) -> dict[str, np.ndarray]:
         """Return the rows of all steps, with generalised advantage estimates and what values should be."""
@@ -390,6 +368,7 @@ class Trainee:
         self.policy, self.average = (PairPolicy(settings.size) for _ in range(2))
         self.begin_with(self.policy)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), fused=True)
+        self.parts = {"policy": self.policy, "average": self.average, "optimizer": self.optimizer}
 
     def begin_with(self, policy: PairPolicy) -> None:
         """Take over the weights of a policy, before anything is learned."""
@@ -415,7 +394,9 @@ class Trainee:
                 loss.backward()
                 nn.utils.clip_grad_norm_(self.policy.parameters(), settings.max_norm)
                 self.optimizer.step()
-                self._follow()
+                parameters = self.average.parameters(), self.policy.parameters()
+                for mean, part in zip(*parameters, strict=True):
+                    mean.data.lerp_(part.data, 1 - settings.average)
                 losses.append(loss.item())
         return float(np.mean(losses))
 
@@ -431,25 +412,6 @@ class Trainee:
             sought = sought - settings.smoothing * unevenness(logits, rows["action_mask"])
         each = 0.5 * (values - rows["target"]).square() - gained - falling * sought
         return (rows["weight"] * each).sum() / rows["weight"].sum()
-
-    @torch.no_grad()
-    def _follow(self) -> None:
-        """Move the average towards the weights."""
-        parameters = self.average.parameters(), self.policy.parameters()
-        for mean, part in zip(*parameters, strict=True):
-            mean.lerp_(part, 1 - self.settings.average)
-
-    def state(self) -> dict[str, Any]:
-        """Return all of it, as ``torch.load(weights_only=True)`` reads it."""
-        return {name: part.state_dict() for name, part in self._parts().items()}
-
-    def load(self, state: dict[str, Any]) -> None:
-        """Take over a ``state``."""
-        for name, part in self._parts().items():
-            part.load_state_dict(state[name])
-
-    def _parts(self) -> dict[str, Any]:
-        return {"policy": self.policy, "average": self.average, "optimizer": self.optimizer}
 
 
 def unevenness(logits: Tensor, action_mask: Tensor) -> Tensor:
@@ -489,11 +451,11 @@ class PairRun:
         self.settings, self.folder = settings, Path(settings.save).absolute()
         self.trainee, self.league = Trainee(settings), new_league(settings)
         self.seconds, self.played = 0.0, 0
-        self._states: Any = None
         if settings.start and not (self.folder / SETTINGS).exists():
             self.trainee.begin_with(started(settings))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_settings()
+        self._states = calibration_rows()
         self.checkpoints = Checkpoints(self.folder / "checkpoints")
         latest = self.checkpoints.latest()
         if latest is None:
@@ -502,8 +464,9 @@ class PairRun:
             self.league = League.load(latest / "league.npz", self.league.config.python_bots)
             state = torch.load(latest / "state.pt", weights_only=True)
             self.seconds, self.played = state.pop("seconds"), state.pop("played")
-            self.trainee.load(state)
-        self.log = Curve(self.folder / PROGRESS, self.updates)
+            for name, part in self.trainee.parts.items():
+                part.load_state_dict(state[name])
+        cut_curve(self.folder / PROGRESS, self.updates)
 
     @property
     def updates(self) -> int:
@@ -553,7 +516,6 @@ class PairRun:
 
     def export(self, path: Path, **options: Any) -> object:
         """Write the averaged network as the engine plays it, and return how it was changed."""
-        self._states = self._states or calibration_rows()
         interval = self.settings.interval
         return self.trainee.average.export(path, interval=interval, rows=self._states, **options)
 
@@ -566,11 +528,9 @@ class PairRun:
         if self.updates in self.checkpoints.steps():
             return
         self.checkpoints.write(self.updates, self._fill)
+        files = [self.checkpoints.at(step) / "league.npz" for step in self.checkpoints.steps()]
         own = self.league.config.python_bots
-        leagues = [
-            League.load(self.checkpoints.at(step) / "league.npz", own) for step in self.checkpoints.steps()
-        ]
-        needed = {name for league in leagues for name in league.snapshots}
+        needed = {name for file in files for name in League.load(file, own).snapshots}
         for path in self.file_of("any").parent.glob("main-*.safetensors"):
             if path.stem not in needed:
                 path.unlink()
@@ -595,8 +555,8 @@ class PairRun:
 
     def _fill(self, folder: Path) -> None:
         self.league.save(folder / "league.npz")
-        done = {"seconds": self.seconds, "played": self.played}
-        torch.save(self.trainee.state() | done, folder / "state.pt")
+        state = {name: part.state_dict() for name, part in self.trainee.parts.items()}
+        torch.save(state | {"seconds": self.seconds, "played": self.played}, folder / "state.pt")
 
     def _check_settings(self) -> None:
         """Write the settings of a new run; ValueError for one that is resumed with others."""
@@ -667,9 +627,7 @@ def train(run: PairRun) -> None:
             before, last = last, time.process_time()
             used = last - before + found.seconds  # with the files that were written after the update before
             run.seconds, run.played = run.seconds + used, run.played + found.played
-            above = share_above(found)
-            run.log.add(run, found, loss, above)
-            print(progress(run, found, used, loss, above) + f", frozen {frozen}" * bool(frozen), flush=True)
+            report(run, found, used, loss, frozen)
             run.keep_history(used)
             if run.updates % run.settings.checkpoint_every == 0:
                 run.keep()
@@ -687,44 +645,38 @@ def share_above(found: PlayedRows) -> float:
     return float(np.mean(above)) if above else float("nan")
 
 
-def progress(run: PairRun, found: PlayedRows, used: float, loss: float, above: float) -> str:
-    """Return a line about an update; ``used``: seconds of the processor, in both processes."""
+def report(run: PairRun, found: PlayedRows, used: float, loss: float, frozen: str) -> None:
+    """Add an update to the curve, and print a line; ``used``: seconds of the processor, in both processes."""
+    above, rows, games = share_above(found), len(found.rows["action"]), run.league.num_games
+    counts = f"{run.updates},{run.seconds:.1f},{run.played},{games},{rows}"
+    with open(run.folder / PROGRESS, "a", encoding="utf-8") as file:
+        file.write(f"{counts},{loss:.4f},{above:.4f}\n")
     beaten = f"{above:.0%}" if np.isfinite(above) else "-"
-    return (
+    print(
         f"update {run.updates}, {run.seconds / 60:.1f} min: {found.played:,} agent steps, "
-        f"{found.played / used:,.0f} a second of processor; {len(found.rows['action']):,} rows learned from, "
-        f"loss {loss:.3f}; {run.league.num_games:,} games, above {beaten} of the other seats"
+        f"{found.played / used:,.0f} a second of processor; {rows:,} rows learned from, "
+        f"loss {loss:.3f}; {games:,} games, above {beaten} of the other seats"
+        + f", frozen {frozen}"
+        * bool(frozen),
+        flush=True,
     )
 
 
-class Curve:
-    """The curve of a run in a file, a line for each update; lines after update ``last`` are dropped."""
-
-    COLUMNS = ("update", "processor_seconds", "agent_steps", "games", "rows", "loss", "above")
-
-    def __init__(self, path: Path, last: int) -> None:
-        self._path = path
-        lines = path.read_text().splitlines(keepends=True)[1:] if path.exists() else []
-        whole = [line for line in lines if line.endswith("\n") and line.count(",") == len(self.COLUMNS) - 1]
-        kept = [line for line in whole if int(line.partition(",")[0]) <= last]
-        write_file(path, "".join([f"{','.join(self.COLUMNS)}\n", *kept]).encode())
-
-    def add(self, run: PairRun, found: PlayedRows, loss: float, above: float) -> None:
-        """Add the line of an update."""
-        rows = len(found.rows["action"])
-        counts = f"{run.updates},{run.seconds:.1f},{run.played},{run.league.num_games},{rows}"
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(f"{counts},{loss:.4f},{above:.4f}\n")
+def cut_curve(path: Path, last: int) -> None:
+    """Begin the curve of a run, a line for each update, or drop the lines after update ``last``."""
+    lines = path.read_text().splitlines(keepends=True)[1:] if path.exists() else []
+    whole = [line for line in lines if line.endswith("\n") and line.count(",") == len(COLUMNS) - 1]
+    kept = [line for line in whole if int(line.partition(",")[0]) <= last]
+    write_file(path, "".join([f"{','.join(COLUMNS)}\n", *kept]).encode())
 
 
 def main(argv: list[str] | None = None) -> PairRun:
     """Train a new run or resume one, and return it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    kinds = {"str": str, "int": int, "float": float}
     for spec in dataclasses.fields(Settings):
         parser.add_argument(
             "--" + spec.name.replace("_", "-"),
-            type=kinds[str(spec.type)],
+            type=type(spec.default),
             default=spec.default,
             help=spec.metadata["help"] + " (default %(default)s)" * bool(spec.default != ""),
         )

@@ -14,8 +14,6 @@ Needs PyTorch.
     python examples/ppo.py --num-games 32 --height 64 --width 64 --total-steps 100000
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import time

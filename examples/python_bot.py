@@ -7,8 +7,6 @@
 arrays: a row a seat, a column an owner. What it may look at is in ``territorial.bots.View``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import territorial

@@ -10,8 +10,6 @@ It plays the same games on its own for comparison: places of 1 to 4 among bots, 
 code 1 if the search is not better with disjoint intervals; with fewer than 20 games nothing is judged.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable
@@ -41,17 +39,14 @@ Act = Callable[[territorial.TerritorialVec], np.ndarray]
 def main(argv: list[str] | None = None) -> int:
     """Play, print places, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--games", type=int, default=60, help="games to play (default %(default)s)")
-    parser.add_argument(
-        "--candidates", type=int, default=12, help="moves that are tried (default %(default)s)"
-    )
-    parser.add_argument(
-        "--rollouts", type=int, default=4, help="rollouts of each move that is tried (default %(default)s)"
-    )
-    parser.add_argument(
-        "--horizon", type=int, default=12, help="steps of a rollout of the search (default %(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    for name, default, meaning in (
+        ("games", 60, "games to play"),
+        ("candidates", 12, "moves that are tried"),
+        ("rollouts", 4, "rollouts of each move that is tried"),
+        ("horizon", 12, "steps of a rollout of the search"),
+        ("seed", 0, "random seed"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{meaning} (default %(default)s)")
     args = parser.parse_args(argv)
     rng = np.random.default_rng(args.seed)
     search = Search(args.candidates, args.rollouts, args.horizon, rng)

@@ -7,8 +7,6 @@ A style is a bot as data (``territorial.bots.Style``), so a population needs nei
 nor a compiler: its settings stand in a table of the batch.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 
@@ -67,17 +65,13 @@ def evaluate(population: list[Style], config: territorial.GameConfig, rounds: in
 def main() -> None:
     """Evaluate a population, and print those that did best."""
     parser = argparse.ArgumentParser(description="Evaluate a population of mutated styles.")
-    parser.add_argument("--styles", type=int, default=64, help="a multiple of 8 (default %(default)s)")
-    parser.add_argument(
-        "--games-per-style", type=int, default=16, help="games that each style plays (default %(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
-    parser.add_argument(
-        "--max-ticks",
-        type=int,
-        default=5000,
-        help="the game ends after this many ticks (default %(default)s)",
-    )
+    for name, default, meaning in (
+        ("styles", 64, "a multiple of 8"),
+        ("games-per-style", 16, "games that each style plays"),
+        ("seed", 0, "random seed"),
+        ("max-ticks", 5000, "the game ends after this many ticks"),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{meaning} (default %(default)s)")
     parsed = parser.parse_args()
     rng = np.random.default_rng(parsed.seed)
     population = [PARENT, *(mutant(f"mutant-{i}", rng) for i in range(1, parsed.styles))]

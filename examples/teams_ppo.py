@@ -12,8 +12,6 @@ After training the same network plays games with gifts, and games in which it ca
     python examples/teams_ppo.py --critic own --total-steps 20000    a shorter look at the other critic
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import time
@@ -90,8 +88,7 @@ class BoardCritic(nn.Module):
 
     def forward(self, looked: Tensor) -> Tensor:
         """Return float32 (E,)."""
-        values: Tensor = self.layers(looked)[:, 0]
-        return values
+        return torch.flatten(self.layers(looked))
 
 
 class Team(nn.Module):
@@ -108,10 +105,9 @@ class Team(nn.Module):
         logits, values = self.policy(*(rows[name].flatten(0, 1) for name in ("own", "pairs", "mask")))
         gifts = logits[:, FIRST_GIFT:] + GIFT_BIAS
         logits = torch.cat([logits[:, :FIRST_GIFT], gifts], dim=1).log_softmax(1)
-        if self.critic is None:
-            return logits.unflatten(0, (games, agents)), values.view(games, agents)
-        of_teams = self.critic(rows["board"])
-        return logits.unflatten(0, (games, agents)), of_teams[:, None].expand(games, agents)
+        if self.critic is not None:
+            values = self.critic(rows["board"]).repeat_interleave(agents)
+        return logits.unflatten(0, (games, agents)), values.view(games, agents)
 
 
 def make(args: TeamArgs, num_games: int, **options: Any) -> territorial.TerritorialVec:
@@ -145,8 +141,8 @@ def rows_of(
     shape = env.num_envs, args.allies
     games = np.repeat(np.arange(env.num_envs), args.allies)
     found = env.game.pairs(games, env.agent_seats.ravel(), num_allies=args.allies - 1)
-    rows = {"own": torch.from_numpy(found.own), "pairs": torch.from_numpy(found.pairs)}
-    rows = {name: tensor.unflatten(0, shape) for name, tensor in rows.items()}
+    numbers = {"own": found.own, "pairs": found.pairs}
+    rows = {name: torch.from_numpy(array).unflatten(0, shape) for name, array in numbers.items()}
     rows["mask"] = torch.from_numpy(seen["action_mask"])
     return rows if team.critic is None else rows | {"board": team.critic.look(seen)}
 

@@ -9,8 +9,6 @@ again with the same ``--run`` and it goes on where it was. Needs PyTorch, and op
     territorial league show runs/small/league.npz                         the standings
 """
 
-from __future__ import annotations
-
 import argparse
 from importlib.util import find_spec
 from pathlib import Path
@@ -126,19 +124,13 @@ def main(argv: list[str] | None = None) -> League:
     """Train, and return the league."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--run", type=Path, required=True, help="folder of the run")
-    parser.add_argument(
-        "--iterations",
-        type=int,
-        default=20,
-        help="training iterations of the run; those before a stop count (default %(default)s)",
-    )
-    parser.add_argument(
-        "--num-games", type=int, default=16, help="games that run side by side (default %(default)s)"
-    )
-    parser.add_argument(
-        "--rollout", type=int, default=64, help="steps of each game in a rollout (default %(default)s)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="random seed (default %(default)s)")
+    for option, default, meaning in (
+        ("iterations", 20, "training iterations of the run; those before a stop count"),
+        ("num-games", 16, "games that run side by side"),
+        ("rollout", 64, "steps of each game in a rollout"),
+        ("seed", 0, "random seed"),
+    ):
+        parser.add_argument(f"--{option}", type=int, default=default, help=f"{meaning} (default %(default)s)")
     given = parser.parse_args(argv)
     args = Args(seed=given.seed, num_games=given.num_games, rollout=given.rollout)
     try:

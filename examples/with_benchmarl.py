@@ -51,8 +51,7 @@ class TerritorialTask(TaskClass):
 
     def group_map(self, env: EnvBase) -> dict[str, list[str]]:
         """Return who shares a network: all players."""
-        groups: dict[str, list[str]] = env.group_map
-        return groups
+        return dict(env.group_map)
 
     def observation_spec(self, env: EnvBase) -> Composite:
         """Return what networks see: the observation alone, without masks and infos."""

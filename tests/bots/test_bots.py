@@ -11,8 +11,8 @@ from territorial import GameConfig, VecGame, bots
 from territorial.bots import settings
 from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.seats import seat_codes
-from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, decisions, launches_of
-from tests.engine.support import board, digests, game_on, interpreted, rows_of
+from tests.bots.support import FACE_TO_FACE, after_a_decision, decisions, launches_of
+from tests.engine.support import digests, interpreted, rows_of
 from tests.twin.differential import random_config
 
 # ---- all of them ----------------------------------------------------------------------------------
@@ -71,17 +71,6 @@ def test_a_bot_decides_once_an_interval_and_begins_at_a_phase_of_its_own(name):
         game.step()
         wake = np.where(is_due, np.maximum(wake + interval, now + 1), wake)
         assert np.array_equal(game.state.wake[:, 1:], wake)
-
-
-def test_bots_decide_only_at_decision_points():
-    config = GameConfig(height=24, width=24, num_players=4, map="open", decision_every=50)
-    game = VecGame(config, 4, seats=["novice", "turtle", "banker", "random"], observe=False)
-    game.reset()
-    for _ in range(20):
-        tax = game.state.tax.copy()
-        game.tick(0)
-        assert np.array_equal(game.state.tax, tax)
-        game.step()
 
 
 INTERPRETED = """
@@ -202,22 +191,3 @@ def test_settings_are_drawn_for_every_seat_from_the_seed_and_lie_in_their_ranges
     assert (drawn.min(axis=0) < drawn.max(axis=0))[wide].all()
     if style.jitter:
         assert wide.any()
-
-
-def test_a_position_of_ones_own_has_bots_that_know_their_settings_and_remember_nothing():
-    game = game_on(FREE_LAND, (500, 500), seats=["avenger", "turtle"])
-    row = game.state.memory[0, 1]
-    assert row[settings.INTERVAL] == 50
-    assert not row[settings.NUM_SETTINGS :].any()
-    game.state.memory[0, 1, settings.LAUNCHES] = 9
-    game.set_position(0, board(game))
-    assert not game.state.memory[0, 1, settings.NUM_SETTINGS :].any()
-
-
-def test_a_seat_without_a_bot_is_told_nothing():
-    game = VecGame(GameConfig(height=32, width=32, num_players=2), 1, seats=["drip", "drip"], observe=False)
-    game.reset()
-    game.set_seats(0, ["agent", "drip"])
-    game.reset()
-    assert not game.state.memory[0, 1].any()
-    assert game.state.memory[0, 2].any()

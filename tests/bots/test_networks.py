@@ -92,8 +92,7 @@ def test_all_logits_are_those_of_the_reference_implementation(tmp_path):
     of_twin = twin.parse(file.path.read_bytes())
     for b, count in enumerate(rows.counts.tolist()):
         wanted = twin.logits(of_twin, *named(rows, b))
-        assert found[b, 0, 0] == wanted.hold
-        assert found[b, 1 : 1 + count, 1:].tolist() == wanted.fractions
+        assert (found[b, 0, 0], found[b, 1 : 1 + count, 1:].tolist()) == (wanted.hold, wanted.fractions)
         legal = rows.pairs[b, :count, network.LEGAL] > 0
         assert found[b, 1 : 1 + count, 0][legal].tolist() == np.array(wanted.candidates)[legal].tolist()
 

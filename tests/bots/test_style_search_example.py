@@ -31,6 +31,5 @@ def test_a_population_of_64_plays_in_one_batch_and_places_add_up():
     population = [example["mutant"](f"mutant-{i}", rng) for i in range(64)]
     config = GameConfig(height=32, width=32, num_players=8, max_ticks=300)
     places = example["evaluate"](population, config, 2, 0)
-    assert places.shape == (64,)
-    assert places.mean() == 4.5
+    assert (places.shape, places.mean()) == ((64,), 4.5)
     np.testing.assert_array_equal(example["evaluate"](population, config, 2, 0), places)

@@ -9,7 +9,6 @@ from tests.bots.support import (
     CALM,
     FACE_TO_FACE,
     LATER,
-    after_a_decision,
     decisions,
     launches_of,
 )
@@ -23,18 +22,6 @@ BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
 def told(game, p, column):
     """Return a setting of the bot on seat ``p``."""
     return int(game.state.memory[0, p, column])
-
-
-def shares(game, p, troops):
-    """Return {target: thousandths of ``troops``} of what ``p`` has sent, the rounding taken off."""
-    return {t: round(1000 * n / troops) for t, n in launches_of(game, p).items()}
-
-
-def sends(name, drawing, troops, p=2, **fields):
-    """Return what a bot on seat ``p`` sends, and the game."""
-    seats = ["external"] * (p - 1) + [name]
-    game = after_a_decision(drawing, troops, seats, **fields)
-    return launches_of(game, p, fields.get("pools")), game
 
 
 # ---- levels ---------------------------------------------------------------------------------------
@@ -64,7 +51,7 @@ def test_what_a_level_sends_falls_with_every_launch_alike_at_free_land_and_at_pl
         game.set_position(0, owner, tick=LATER, troops=(1000, 2000, 1000), next_step=[NEVER] * 3)
         game.state.memory[0, 2, settings.LAUNCHES] = launches
         game.step()
-        found += shares(game, 2, 2000).values()
+        found += [round(sent / 2) for sent in launches_of(game, 2).values()]  # of 2000, in thousandths
         assert told(game, 2, settings.LAUNCHES) == launches + 1
     drawn, lowest = told(game, 2, settings.FREE), told(game, 2, settings.FREE_LATER)
     assert first[0] <= drawn <= first[1]
@@ -109,62 +96,6 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
 
 
 # ---- styles ---------------------------------------------------------------------------------------
-
-
-CROWD = rows_of(
-    *["222222" + "#" * 30] * 3,
-    "222222" + "#" * 15 + "55555" + "#" * 10,
-    "222222#########444444" + "55555" + "#" * 10,
-    "222222333333###444444" + "55555" + "#" * 10,
-    "222222333333###444444" + "55555" + "8" * 10,
-    *["1" * 36] * 4,
-    *["A" * 10 + "66666" + "#" * 7 + "77777" + "9999" + "#" * 5] * 2,
-    *["A" * 10 + "66666" + "#" * 7 + "77777" + "#" * 9] * 2,
-    *["A" * 10 + "#" * 26] * 2,
-)
-"""1 borders all others, of whom each is first by one measure."""
-LAND = (144, 42, 12, 18, 20, 20, 20, 10, 8, 60)
-THINNEST, WEAKEST, NEAREST, ATTACKER, DECLINED, TAKER, FLAT, SMALLEST, LARGEST = range(2, 11)
-DENSITIES = (145, 85, 90, 120, 120, 120, 120, 120, 150, 100)
-
-
-CHOICES = [
-    ("sprinter", {}, THINNEST),
-    ("finisher", {}, WEAKEST),
-    ("full_sender", {}, LARGEST),
-    ("avenger", {}, WEAKEST),
-    ("geographer", {}, FLAT),
-    ("bully", {}, SMALLEST),
-    ("leader_hunter", {}, THINNEST),
-    ("drip", {}, THINNEST),
-    ("settler", {}, THINNEST),
-    ("besieger", {}, WEAKEST),
-    ("opportunist", {}, THINNEST),
-    ("vulture", {}, None),
-    ("vulture", {"divisor": 5}, THINNEST),
-    ("vulture", {"divisor": 2, "swarmed": True}, THINNEST),
-    ("opportunist", {"divisor": 5}, SMALLEST),
-    ("finisher", {"shrunk": True}, DECLINED),
-    ("avenger", {"taken": 20}, TAKER),
-]
-
-
-@pytest.mark.parametrize(("name", "change", "expected"), CHOICES)
-def test_styles_choose_by_their_own_measure(name, change, expected):
-    """``divisor`` makes all others thin, or less dense; they attack each other, have shrunk, or are hated."""
-    others = range(2, 11)
-    troops = [n * d for n, d in zip(LAND, DENSITIES, strict=True)]
-    troops[1:] = [n // change.get("divisor", 1) for n in troops[1:]]
-    peak = [LAND[0], *(n * 3 if change.get("shrunk") else n for n in LAND[1:])]
-    peak[DECLINED - 1] = peak[DECLINED - 1] * 7 // 6 if change.get("shrunk") else 33
-    pools = {(ATTACKER, 1): 500}
-    if change.get("swarmed"):
-        beside = {2: 3, 3: 2, 4: 5, 5: 4, 6: 10, 7: 9, 8: 5, 9: 7, 10: 6}
-        pools |= {(beside[q], q): troops[q - 1] * 6 // 10 for q in others}
-    taken = {(q, 1): change.get("taken", 0) + (10 if q == TAKER else 5) for q in others}
-    sent, game = sends(name, CROWD, troops, p=1, pools=pools, peak=peak, taken=taken)
-    assert game.state.land[0, 1:].tolist() == list(LAND)
-    assert set(sent) == ({expected} if expected else set())
 
 
 def test_avenger_strikes_at_who_took_its_land_until_it_has_forgiven():

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.decode.numpy import Decoder
 from territorial.decode.store import FrameStore, key_bytes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
@@ -169,8 +167,7 @@ def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
         stream._planes, index, codes.reshape(2, -1)[:, :cells].copy(), np.array([fits, fits + 1], np.int32)
     )
     store.append(observations)
-    assert store._open.used.keys == before.keys + 1
-    assert store._open.used.cells == before.cells + fits
+    assert (store._open.used.keys, store._open.used.cells) == (before.keys + 1, before.cells + fits)
     assert not store.planes([1], [1], 1).any()
 
 
@@ -382,15 +379,6 @@ def test_what_does_not_fit_a_store_is_refused(call, error, message):
 
 
 # ---- decoding --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("frames", [1, FRAMES])
-def test_what_agents_see_is_what_the_decoder_makes_of_the_observation(frames):
-    store, seen = filled(SMALL, 2, 30)
-    decoder = Decoder(replace(SMALL, frames=frames))
-    games, times, seats = np.array([0, 1, 1, 0]), np.array([9, 29, 0, 9]), np.array([3, 1, 5, 4])
-    expected = decoder.onehot(seen[times, games, :frames], seats)
-    assert (decoder.onehot(store.planes(games, times, frames), seats) == expected).all()
 
 
 # ---- real games ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from territorial import GameConfig, Recorder, VecGame
+from territorial import RULES_VERSION, GameConfig, Recorder, VecGame
 from territorial.config.map_names import KINDS
 from territorial.config.rewards import NAMES as REWARD_PARTS
 from territorial.maps import MapMix
@@ -58,9 +58,9 @@ BY_REWARD = [
 ]
 
 
-def lines_of(games: list[ShortGame], version_line: str, title: str, *, is_about_rewards: bool) -> list[str]:
+def lines_of(games: list[ShortGame], title: str, *, is_about_rewards: bool = False) -> list[str]:
     """Return the text of several games."""
-    lines = [title, version_line]
+    lines = [title, f"rules version {RULES_VERSION}"]
     for short in games:
         lines += ["", *played(short, is_about_rewards=is_about_rewards)]
     return lines

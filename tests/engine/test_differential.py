@@ -33,11 +33,6 @@ def test_engine_and_twin_agree_in_games_of_teams():
     assert {"rewards", *TEAM_OPTIONS} <= report.changed
 
 
-def setting_for(config, mode, **changes):
-    fields = {"num_games": 1, "autoreset": "disabled", "has_position": False, "eagerness": 0.0, "ticks": 40}
-    return differential.DrawnGame(seed=1, config=config, mode=mode, **(fields | changes))
-
-
 @pytest.mark.parametrize("teams", [None, 9])
 @pytest.mark.parametrize(
     ("num_players", "height", "width", "mode"), [(70, 44, 48, "step"), (250, 72, 70, "tick")]
@@ -46,7 +41,17 @@ def test_sets_of_owners_of_two_and_four_words_play_the_same_game(num_players, he
     config = GameConfig(
         height=height, width=width, num_players=num_players, map="open", decision_every=3, teams=teams
     )
-    outcome = differential.Pair(setting_for(config, mode, eagerness=0.08)).play()
+    setting = differential.DrawnGame(
+        seed=1,
+        config=config,
+        num_games=1,
+        autoreset="disabled",
+        has_position=False,
+        mode=mode,
+        eagerness=0.08,
+        ticks=40,
+    )
+    outcome = differential.Pair(setting).play()
     assert outcome.events["players' land taken"] > 0
 
 

@@ -11,6 +11,7 @@ the rules have changed but a bot, a line-up or the form of the text, say --same-
 import argparse
 import difflib
 import sys
+from functools import partial
 
 import pytest
 
@@ -149,31 +150,17 @@ def full_size_line(game):
     return f"{moment(game)}  alive {alive}  first is {int(land.argmax()) + 1} with {int(land.max())}"
 
 
-def kinds_of_map():
-    return short_games.lines_of(
-        short_games.BY_MAP, VERSION_LINE, "games on maps of every kind", is_about_rewards=False
-    )
-
-
-def numbers_of_seats():
-    return short_games.lines_of(
-        short_games.BY_SEATS, VERSION_LINE, "games of few and of many seats", is_about_rewards=False
-    )
-
-
-def parts_of_rewards():
-    return short_games.lines_of(
-        short_games.BY_REWARD, VERSION_LINE, "games for every part of rewards", is_about_rewards=True
-    )
-
-
 GAMES = {
     "bots_on_lakes.txt": bots_on_lakes,
     "scripted_launches.txt": scripted_launches,
     "mixed_at_full_size.txt": mixed_at_full_size,
-    "kinds_of_map.txt": kinds_of_map,
-    "numbers_of_seats.txt": numbers_of_seats,
-    "parts_of_rewards.txt": parts_of_rewards,
+    "kinds_of_map.txt": partial(short_games.lines_of, short_games.BY_MAP, "games on maps of every kind"),
+    "numbers_of_seats.txt": partial(
+        short_games.lines_of, short_games.BY_SEATS, "games of few and of many seats"
+    ),
+    "parts_of_rewards.txt": partial(
+        short_games.lines_of, short_games.BY_REWARD, "games for every part of rewards", is_about_rewards=True
+    ),
 }
 
 

@@ -626,16 +626,6 @@ def gym_vector_case(row, steps=40):
 # ---- all cases -------------------------------------------------------------------------------------
 
 
-def vector_rows():
-    """Return the rows of the table of vector environments."""
-    return rows_of(VECTOR, VALUES)
-
-
-def parallel_rows():
-    """Return the rows of the table of environments of one game."""
-    return rows_of(PARALLEL, [name for name in VALUES if name != "autoreset"])
-
-
 def engine_cases():
     """Yield names and functions of the engine's cases."""
     ways = itertools.product(("same_step", "disabled"), ("game", "no_agents"))
@@ -666,11 +656,11 @@ def gym_cases():
 def cases():
     """Return functions by the names of the cases."""
     found = dict(engine_cases()) | dict(gym_cases())
-    for row in vector_rows():
+    for row in rows_of(VECTOR, VALUES):
         found[f"vector {' '.join(row.values())}"] = partial(vec_case, row)
     for autoreset, end_when in itertools.product(VALUES["autoreset"], VALUES["end_when"]):
         found[f"corner vector standing {autoreset} {end_when}"] = partial(standing_case, autoreset, end_when)
-    for i, row in enumerate(parallel_rows()):
+    for i, row in enumerate(rows_of(PARALLEL, [name for name in VALUES if name != "autoreset"])):
         found[f"parallel {' '.join(row.values())}"] = partial(parallel_case, row)
         if i % 2 == 0:
             found[f"turns {' '.join(row.values())}"] = partial(turns_case, row)

@@ -1,14 +1,14 @@
-"""Playing the environment at random, and naming what an episode showed."""
+"""Playing the environment at random."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from territorial import TerritorialEnv, parallel_env
+from territorial.bots import HOLD_ALL, PythonBot
 from territorial.envs.options import CHOICES
 
 SMALL = {"height": 24, "width": 24, "num_players": 4}
@@ -17,6 +17,17 @@ OBS_AND_FORMATS = [
     (obs, FORMATS[(i + j) % len(FORMATS)]) for i, obs in enumerate(CHOICES["obs"]) for j in (0, 2)
 ]
 """Every form of observations with two formats of actions, and every format with two forms at least."""
+
+
+class Sleeper(PythonBot):
+    """A bot in Python that does nothing; a step of several decisions is several calls with it."""
+
+    name = "sleeper"
+    interval = 10
+
+    def decide(self, view: Any) -> tuple[int, int]:
+        """Hold."""
+        return HOLD_ALL, 1
 
 
 def small_env(**changes: Any) -> TerritorialEnv:
@@ -43,16 +54,3 @@ def play(env: TerritorialEnv, observations: dict[str, Any], rng_seed: int) -> It
         results = env.step(actions)
         observations = results[0]
         yield actions, *results
-
-
-def fingerprint(results: tuple[Any, ...]) -> str:
-    """Name everything that a step returned, to the last bit."""
-    digest = hashlib.blake2b(digest_size=16)
-    observations, *others = results
-    for agent, observation in observations.items():
-        digest.update(agent.encode())
-        arrays = observation if isinstance(observation, dict) else {"": observation}
-        for key, array in arrays.items():
-            digest.update(f"{key} {array.dtype} {array.shape}".encode() + array.tobytes())
-    digest.update(repr(others).encode())
-    return digest.hexdigest()

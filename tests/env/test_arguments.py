@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.bots import HOLD_ALL, PythonBot
 from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
-from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
+from tests.env.support import OBS_AND_FORMATS, SMALL, Sleeper, small_env
 
 MAKERS = {
     "parallel_env": territorial.parallel_env,
@@ -21,16 +20,6 @@ MAKERS = {
     "gymnasium.make": lambda **keywords: gymnasium.make(ENV_ID, **keywords),
     "gymnasium.make_vec": lambda **keywords: gymnasium.make_vec(ENV_ID, num_envs=4, **keywords),
 }
-
-
-class Sleeper(PythonBot):
-    """A bot in Python that does nothing."""
-
-    name = "sleeper"
-    interval = 10
-
-    def decide(self, view):
-        return np.full(len(view.rows), HOLD_ALL), np.zeros(len(view.rows), int)
 
 
 @pytest.mark.parametrize(

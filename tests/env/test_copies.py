@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.bots import HOLD_ALL, PythonBot
 from territorial.envs import observation_modes
 from territorial.jit import lines
 from territorial.observation import copies
+from tests.env.support import Sleeper
 
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 """Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
@@ -20,16 +20,6 @@ SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 def steps_make_copies(monkeypatch):
     """Small batches are copied within steps, as large ones are."""
     monkeypatch.setattr(observation_modes, "LARGE", 0)
-
-
-class Waits(PythonBot):
-    """A bot in Python, with which a step of several decisions is several calls."""
-
-    name = "waits-1"
-    interval = 10
-
-    def decide(self, view):
-        return np.full(len(view.seats), HOLD_ALL), np.ones(len(view.seats), int)
 
 
 def pair_of(shape, **keywords):
@@ -80,13 +70,13 @@ def test_copies_show_the_games_that_take_the_places_of_others(autoreset, reward_
     assert copying.game.state.episode.min() >= (0 if autoreset == "disabled" else 2)
 
 
-@pytest.mark.parametrize("seats", [None, ["agent", Waits(), "banker", "agent"]])
+@pytest.mark.parametrize("seats", [None, ["agent", Sleeper(), "banker", "agent"]])
 def test_copies_show_what_there_is_after_several_decisions(seats):
     play_both(*pair_of(SHAPES[0], repeat=3, seats=seats), steps=20)
 
 
 def test_a_step_that_fails_leaves_no_address_behind():
-    class Fails(Waits):
+    class Fails(Sleeper):
         name = "fails-1"
 
         def decide(self, view):

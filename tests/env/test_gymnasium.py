@@ -12,6 +12,7 @@ import territorial
 from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
 from territorial.envs.options import CHOICES
 from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
+from tests.episodes import difference
 
 SMALL_GAME = SMALL | {"max_ticks": 600}
 SEATS = ("metronome", "agent", "banker", "novice")
@@ -57,8 +58,7 @@ def test_one_seat_is_that_agent_of_parallel_env():
         expected, infos = game.reset(**reset)
         while game.agents:
             assert info == infos["player_1"]
-            assert seen.keys() == expected["player_1"].keys()
-            assert all(np.array_equal(seen[key], expected["player_1"][key]) for key in seen)
+            assert difference(seen, expected["player_1"]) is None
             assert np.array_equal(one.unwrapped.action_masks(), seen["action_mask"])
             action = int(np.flatnonzero(seen["action_mask"])[-1])
             seen, reward, terminated, truncated, info = one.step(action)

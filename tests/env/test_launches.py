@@ -41,8 +41,7 @@ def test_make_vec_has_the_launches_of_the_engine(autoreset: str, reward_fn: Any)
         ended += int(info["ended"].sum())
         assert before.tolist() == kept, "what a step returned is not overwritten"
         for found, expected in zip(info["launches"], plain.launches(), strict=True):
-            assert found.dtype == expected.dtype
-            assert found.tolist() == expected.tolist()
+            assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
     assert ended > 0
 
 

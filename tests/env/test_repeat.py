@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import territorial
+from tests.episodes import difference
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "obs": "features", "frames": 1}
 SEATS = ["agent", "random", "agent", "opportunist"]
@@ -37,16 +38,6 @@ def legal_actions(shown, rng):
     return np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
 
 
-def assert_equal(one, other, where=""):
-    """Compare what may hold arrays, to the last bit."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys(), where
-        for key in one:
-            assert_equal(one[key], other[key], f"{where}.{key}")
-    else:
-        np.testing.assert_array_equal(one, other, err_msg=where)
-
-
 @pytest.mark.parametrize(
     ("autoreset", "agent_death", "reward_fn", "ends"),
     [
@@ -64,13 +55,12 @@ def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
     options = SMALL | ends | {"agent_death": agent_death, "reward_fn": reward_fn, "autoreset": autoreset}
     env, alone = (territorial.make_vec(1, seats=SEATS, repeat=n, **options) for n in (REPEAT, 1))
     shown, _ = env.reset(seed=5)
-    assert_equal(shown, alone.reset(seed=5)[0])
+    assert difference(shown, alone.reset(seed=5)[0]) is None
     rng, ended, rewarded = np.random.default_rng(1), 0, 0
     for _ in range(30):
         actions = legal_actions(shown, rng)
         steps = env.step(actions)
-        for i, (one, other) in enumerate(zip(steps, by_hand(alone, actions), strict=True)):
-            assert_equal(one, other, f"{i}")
+        assert difference(steps, by_hand(alone, actions)) is None
         shown, rewards, _, _, info = steps
         ended, rewarded = ended + int(info["ended"].sum()), rewarded + np.count_nonzero(rewards)
         if info["ended"][0] and autoreset == "disabled":
@@ -88,8 +78,7 @@ def test_games_of_a_batch_do_not_wait_for_each_other():
     assert info["ended"].tolist() == [False, False, True, True]
     assert truncated.any(1).tolist() == [False, False, True, True]
     assert info["final_info"]["tick"][:, 0].tolist() == [50, 40]
-    assert env.game.num_cycles.tolist() == [5, 6, 0, 0]
-    assert env.game.state.tick.tolist() == [50, 50, 0, 0]
+    assert (env.game.num_cycles.tolist(), env.game.state.tick.tolist()) == ([5, 6, 0, 0], [50, 50, 0, 0])
 
 
 def test_all_forms_of_environments_have_the_option():
@@ -128,6 +117,5 @@ def test_a_reward_function_that_fails_inside_leaves_the_decisions_played():
     with pytest.raises(ValueError, match="it must be finite"):
         env.step(np.zeros((1, 2), int))
     assert calls == [10, 20]
-    assert env.game.state.tick[0] == 20
-    assert env.game.observations.globals[0, 0] == 20
+    assert (env.game.state.tick[0], env.game.observations.globals[0, 0]) == (20, 20)
     assert env.step(np.zeros((1, 2), int))[4]["tick"][0, 0] == 70

@@ -11,11 +11,11 @@ from territorial.actions.encoding import ego_owners
 from territorial.constants import NUM_FRACTIONS
 from tests.env.support import (
     SMALL,
-    fingerprint,
     play,
     random_actions,
     small_env,
 )
+from tests.episodes import difference
 
 HOLD_ALL = dict.fromkeys((f"player_{i}" for i in range(4)), 0)
 
@@ -139,7 +139,7 @@ def test_actions_of_agents_that_have_left_are_ignored():
     (gone,) = set(env.possible_agents) - set(env.agents)
     twin = copy.deepcopy(env)
     hold = dict.fromkeys(env.agents, 0)
-    assert fingerprint(twin.step(hold | {gone: 17})) == fingerprint(env.step(hold))
+    assert difference(twin.step(hold | {gone: 17}), env.step(hold)) is None
 
 
 # ---- what it hands out ------------------------------------------------------------------------------
@@ -168,16 +168,6 @@ def test_infos_tell_how_the_game_stands():
         expected = {name: int(getattr(game, name)[0, seat]) for name in names}
         told = {"place": game.place2[0, seat] / 2, "tick": 110, "reward_placement": 0.0}
         assert infos[agent] == expected | told | {"reward_land": rewards[agent]}
-
-
-def test_bots_play_the_seats_that_are_theirs():
-    env = small_env(seats=("metronome", "agent", "banker", "agent"))
-    observations, _ = env.reset(seed=0)
-    assert env.possible_agents == env.agents == list(observations) == ["player_1", "player_3"]
-    for _ in range(30):
-        *_, infos = env.step({"player_1": 0, "player_3": 0})
-    assert [infos[agent]["land"] for agent in env.agents] == [12, 12]
-    assert (env.game.state.land[0, [1, 3]] > 12).all()
 
 
 def test_text_shows_board_and_standings():

@@ -12,6 +12,7 @@ from territorial.envs.options import CHOICES
 from territorial.envs.vector import AUTORESETS
 from territorial.maps import make_maps
 from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
+from tests.episodes import difference
 
 SEATS = ("agent", "metronome", "agent", "banker")
 NUM_ENVS = 3
@@ -39,11 +40,6 @@ def steps(vec, count, rng_seed=0):
 def troops_gained(previous, state, info):
     """A reward of a user's own: troops gained, in thousands."""
     return (state.troops - previous.troops)[:, 1:] / 1000
-
-
-def same(one, other):
-    """Return whether two observations or infos are equal to the last bit."""
-    return one.keys() == other.keys() and all(np.array_equal(one[key], other[key]) for key in one)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +77,7 @@ def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
                 assert {name: info[name][k, i] for name in names} == {
                     name: infos[agent][name] for name in names
                 }
-                assert rewards[agent] == returned[k, i]
-                assert ends[agent] == terminated[k, i]
+                assert (rewards[agent], ends[agent]) == (returned[k, i], terminated[k, i])
             if not env.agents:
                 break
             actions = rng.integers(0, 6, (2, vec.num_agents, 2))
@@ -92,11 +87,14 @@ def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
             seen, returned, terminated, _, info = row.step(actions)
 
 
-@pytest.mark.parametrize("obs", CHOICES["obs"])
-def test_final_observations_are_those_that_the_other_ways_show(obs):
+@pytest.mark.parametrize(
+    ("obs", "action_format"), [*((obs, "discrete") for obs in CHOICES["obs"]), ("features", "pairs")]
+)
+def test_final_observations_are_those_that_the_other_ways_show(obs, action_format):
     last, first_of_next = {}, {}
+    options = {"obs": obs, "action_format": action_format, "max_ticks": 250, "map": "lakes"}
     for autoreset in AUTORESETS:
-        vec = small_vec(obs=obs, autoreset=autoreset, max_ticks=250, map="lakes", decision_every=25)
+        vec = small_vec(**options, autoreset=autoreset, decision_every=25)
         vec.reset(seed=9)
         for _ in range(10):
             seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
@@ -110,13 +108,13 @@ def test_final_observations_are_those_that_the_other_ways_show(obs):
         if autoreset != "same_step":
             assert not rewards.any()
         if autoreset == "disabled":
-            assert same(again, seen)
+            assert difference(again, seen) is None
             for k in range(3):
                 vec.reset_game(k)
             first_of_next[autoreset] = vec.observe()
     for shown in (last, first_of_next):
-        assert same(shown["next_step"], shown["same_step"])
-        assert same(shown["disabled"], shown["same_step"])
+        assert difference(shown["next_step"], shown["same_step"]) is None
+        assert difference(shown["disabled"], shown["same_step"]) is None
 
 
 @pytest.mark.parametrize("agent_death", CHOICES["agent_death"])

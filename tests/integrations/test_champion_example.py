@@ -3,27 +3,20 @@
 import json
 import re
 import shutil
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from benchmarks import harness
 from territorial import cli
 from territorial.bots.bot_files import FOLDER
 
 pytestmark = pytest.mark.checkout
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
 
 @pytest.fixture
-def champion(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    import champion
-
-    yield champion
-    sys.modules.pop("champion", None)
+def champion():
+    return harness.example("champion")
 
 
 @pytest.fixture
@@ -86,7 +79,7 @@ def test_its_options_are_those_of_the_commands(champion, commands, tmp_path, qui
     parser = cli.make_parser(with_plugins=False)
     for command in commands.run[:3]:
         parser.parse_args(command[2:])
-    source = (EXAMPLES / "pairs_ppo.py").read_text(encoding="utf-8")
+    source = (harness.EXAMPLES / "pairs_ppo.py").read_text(encoding="utf-8")
     names = re.findall(r"^    (\w+): \w+ = option\(", source, re.MULTILINE)
     known = {f"--{name.replace('_', '-')}" for name in names}
     assert {option.partition("=")[0] for option in commands.run[3][1:]} <= known

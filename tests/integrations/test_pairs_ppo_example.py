@@ -62,9 +62,7 @@ def one_process(pairs_ppo, monkeypatch):
             order, *self.orders = self.orders
             self.games = self.games or pairs_ppo.AllGames(self.settings, order, 0)
             policy = pairs_ppo.PairPolicy(self.settings.size)
-            rows, played = self.games.rollout(policy, order)
-            ended = [one for kind in self.games.kinds for one in kind.ended]
-            return pairs_ppo.PlayedRows(rows, played, ended, 0.001)
+            return self.games.rollout(policy, order)._replace(seconds=0.001)
 
     @contextmanager
     def player(settings, seed):
@@ -109,39 +107,6 @@ def test_two_processes_train_and_the_engine_plays_the_network(pairs_ppo, tmp_pat
     game.step(repeat=20)
     assert network.interval == 50
     assert (game.state.land[0, 1:] > 0).all()
-
-
-def test_it_decides_as_often_as_asked_and_never_more_often_than_bots(pairs_ppo, tmp_path):
-    _, order = order_of(pairs_ppo, tmp_path)
-    settings = pairs_ppo.Settings(**TINY | {"save": "x", "num_games": 4, "interval": 20, "slow": 0.5})
-    both = pairs_ppo.AllGames(settings, order, 0).kinds
-    ticks = {games.kind.ticks: pairs_ppo.decision_ticks(settings, games.kind) for games in both}
-    assert ticks == {10: 20, 50: 50}
-    hold = np.zeros((2, 2), np.int64)
-    for games in both:
-        games.env.step(hold)
-        assert (games.env.game.state.tick == ticks[games.kind.ticks]).all()
-
-
-def test_what_is_far_counts_less_however_often_it_decides(pairs_ppo, tmp_path):
-    _, order = order_of(pairs_ppo, tmp_path)
-    gamma = {}
-    for interval in (10, 50):
-        games = games_of(pairs_ppo, order, interval=interval, slow=0.0, gamma=0.5, gae_lambda=1.0)
-        rows = {"value": np.zeros(1, np.float32)}
-        steps = [
-            {
-                "rows": rows,
-                "alive": np.array([[True, False]]),
-                "reward": np.array([[reward, 0.0]]),
-                "end": np.zeros((1, 2), bool),
-            }
-            for reward in (0.0, 1.0)
-        ]
-        found = games._with_advantages(steps, np.zeros((1, 2)))
-        gamma[interval] = sorted(found["gain"].tolist())[0]
-    assert gamma[50] == pytest.approx(0.5)
-    assert gamma[10] ** 5 == pytest.approx(0.5)
 
 
 def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
@@ -258,18 +223,21 @@ def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
     assert all(players[:2] == [pairs_ppo.MAIN] * 2 for players in games.players)
 
 
-def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path):
+@pytest.mark.parametrize(("interval", "ticks"), [(50, [50, 50, 50, 50]), (20, [20, 50, 20, 50])])
+def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path, interval, ticks):
+    """It decides as often as asked, and never more often than bots: ``ticks`` are those of a decision."""
     _, order = order_of(pairs_ppo, tmp_path)
-    settings = pairs_ppo.Settings(**TINY | {"save": "x", "full_games": 2, "full_seats": "3", "slow": 0.5})
+    kinds = {"full_games": 2, "full_seats": "3", "slow": 0.5, "interval": interval}
+    settings = pairs_ppo.Settings(**TINY | {"save": "x"} | kinds)
     games = pairs_ppo.AllGames(settings, order, 0)
     configs = [kind.env.game.config for kind in games.kinds]
     found = [(config.height, config.num_players, config.decision_every) for config in configs]
     assert found == [(16, 4, 10), (16, 4, 50), (256, 32, 10), (256, 32, 50)]
     assert [kind.env.num_envs for kind in games.kinds] == [2, 2, 1, 1]
-    rows, played = games.rollout(pairs_ppo.PairPolicy("small"), order)
+    rows, played, *_ = games.rollout(pairs_ppo.PairPolicy("small"), order)
     assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
-    ticks = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
-    assert ticks == [50 * TINY["rollout"]] * 4, "a decision holds for 50 ticks in all"
+    played = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
+    assert played == [TINY["rollout"] * each for each in ticks]
 
 
 def test_actions_are_drawn_by_their_chances_and_none_that_is_masked(pairs_ppo, monkeypatch):
@@ -324,9 +292,11 @@ def test_rows_that_are_kept_stand_for_all(pairs_ppo):
     assert len(pairs_ppo.kept(rows, 1.0, rng)["action"]) == 20_000
 
 
-def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
+@pytest.mark.parametrize(("interval", "gamma"), [(50, 0.9), (10, 0.9**0.2)])
+def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path, interval, gamma):
+    """The discount is that of 50 ticks, so what is far counts less however often it decides."""
     _, order = order_of(pairs_ppo, tmp_path)
-    games = games_of(pairs_ppo, order, num_games=1, seats="1", gamma=0.9)
+    games = games_of(pairs_ppo, order, num_games=1, seats="1", gamma=0.9, interval=interval)
     rng = np.random.default_rng(0)
     values, rewards = rng.random(5).astype(np.float32), rng.random(5).astype(np.float32)
     steps = [
@@ -342,7 +312,7 @@ def test_advantages_are_those_of_a_plain_loop(pairs_ppo, tmp_path):
     wanted, following, running = np.zeros(5), 0.5, 0.0
     for t in reversed(range(5)):
         goes_on = t != 2
-        running = rewards[t] + 0.9 * following * goes_on - values[t] + 0.9 * 0.95 * running * goes_on
+        running = rewards[t] + gamma * (following + 0.95 * running) * goes_on - values[t]
         wanted[t], following = running, values[t]
     found = rows["target"] - rows["value"]
     np.testing.assert_allclose(found[np.argsort(rows["t"])], wanted, rtol=1e-5)
@@ -375,18 +345,12 @@ def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path
     assert now > shares(logits(run.trainee.average)) > shares(first)
 
 
-def sure_rows(torch, count=1):
-    """States with a launch at a target or two, where one fraction of each is all but certain."""
-    fractions = torch.full((count, 2, 10), -40.0)
-    fractions[:, :, 5] = 0.0
-    mask = torch.ones(count, 21)
-    mask[:, 11:] = 0.0  # the second target is not there
-    return fractions.requires_grad_(), mask
-
-
 def test_smoothing_brings_up_a_fraction_where_the_entropy_does_not(pairs_ppo):
+    """At a target of two, of which one is not there, where one fraction is all but certain."""
     torch = pairs_ppo.torch
-    fractions, mask = sure_rows(torch)
+    fractions, mask = torch.full((1, 2, 10), -40.0), torch.ones(1, 21)
+    fractions[:, :, 5] = mask[:, 11:] = 0.0
+    fractions.requires_grad_()
     logits = torch.where(
         mask > 0, torch.cat([torch.zeros(1, 1), fractions.log_softmax(2).flatten(1) - 0.7], 1), -1e9
     )

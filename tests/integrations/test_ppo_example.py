@@ -1,11 +1,8 @@
 """The PPO example, with tiny numbers: it runs, and where masks are used nothing illegal happens."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
+from benchmarks import harness
 from territorial import GameConfig, VecGame
 from territorial.bots import Network
 from territorial.files import safetensors
@@ -14,16 +11,10 @@ from tests.bots.networks import rows_of_games
 pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.checkout
 
-PATH = Path(__file__).parents[2] / "examples" / "ppo.py"
-
 
 @pytest.fixture
 def ppo():
-    spec = importlib.util.spec_from_file_location("ppo_example", PATH)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ppo_example"] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return harness.example("ppo")
 
 
 @pytest.mark.parametrize("network", ["encode-once", "mlp", "features", "pairs"])
@@ -60,7 +51,7 @@ def test_a_network_that_there_is_not_is_named(ppo):
 
 
 def test_advantages_stop_at_ends(ppo):
-    torch = sys.modules["torch"]
+    torch = ppo.torch
     rewards = torch.tensor([[1.0], [2.0], [4.0]])
     dones = torch.tensor([[0.0], [1.0], [0.0]])
     args = ppo.Args(gamma=0.5, gae_lambda=1.0)

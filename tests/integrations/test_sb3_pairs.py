@@ -24,14 +24,10 @@ TINY = {"n_steps": 32, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cp
 KINDS = [(PPO, PairActorCriticPolicy), (sb3_contrib.MaskablePPO, MaskablePairActorCriticPolicy)]
 
 
-def model_of(kind, policy, env, **options):
-    return kind(policy, env, **TINY | options)
-
-
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_it_learns_with_the_weights_of_a_pair_policy_and_without_one_illegal_launch(kind, policy):
     env = MaskableVecEnv(2, **FORMS, **GAME)
-    model = model_of(kind, policy, env, policy_kwargs={"size": "small"})
+    model = kind(policy, env, policy_kwargs={"size": "small"}, **TINY)
     before = {name: values.clone() for name, values in model.policy.network.state_dict().items()}
     model.learn(512)
     after = model.policy.network.state_dict()
@@ -47,7 +43,7 @@ def test_it_learns_with_the_weights_of_a_pair_policy_and_without_one_illegal_lau
 def test_masks_read_from_the_observation_are_those_of_the_environment(kind, policy):
     seats = ["agent", "agent", "metronome", "metronome"]
     env = MaskableVecEnv(8, num_candidates=3, seats=seats, **FORMS, **GAME | {"max_ticks": 1500})
-    model, rng = model_of(kind, policy, env), np.random.default_rng(0)
+    model, rng = kind(policy, env, **TINY), np.random.default_rng(0)
     env.seed(1)
     seen, checked, died = env.reset(), 0, 0
     for _ in range(40):
@@ -65,7 +61,7 @@ def test_masks_read_from_the_observation_are_those_of_the_environment(kind, poli
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_a_saved_model_is_the_same_policy(kind, policy, tmp_path):
     env = MaskableVecEnv(2, **FORMS, **GAME)
-    model = model_of(kind, policy, env, policy_kwargs={"size": "small"})
+    model = kind(policy, env, policy_kwargs={"size": "small"}, **TINY)
     model.save(tmp_path / "model.zip")
     model.policy.save(tmp_path / "policy.zip")
     env.seed(3)
@@ -78,7 +74,7 @@ def test_a_saved_model_is_the_same_policy(kind, policy, tmp_path):
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_the_best_action_is_the_best_target_even_where_holding_is_the_likeliest_action(kind, policy):
     env = MaskableVecEnv(2, **FORMS, **GAME)
-    model = model_of(kind, policy, env)
+    model = kind(policy, env, **TINY)
     network = model.policy.network
     with torch.no_grad():  # a target is likelier than holding, and each of its fractions is not
         for values in (*network.score.parameters(), *network.hold.parameters()):
@@ -106,4 +102,4 @@ def test_what_cannot_be_is_refused(forms, options, error, message):
     env = MaskableVecEnv(1, **FORMS | forms, **GAME)
     for kind, policy in KINDS:
         with pytest.raises(error, match=message):
-            model_of(kind, policy, env, policy_kwargs=options)
+            kind(policy, env, policy_kwargs=options, **TINY)

@@ -10,9 +10,11 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import BLOCKED, SPAWN_CELLS
 from tests.engine import support
+from tests.engine.support import rows_of
 from tests.twin import ReferenceGame
 from tests.twin.game import DONATION_KEYS, LEDGER_KEYS
 
+__all__ = ["rows_of"]
 CODES = {".": 0, "#": BLOCKED}
 
 
@@ -39,10 +41,6 @@ def game_of(codes, troops=(), **fields):
     for p, balance in enumerate(troops, start=1):
         game.troops[p] = balance
     return game
-
-
-def rows_of(*rows):
-    return "\n".join(rows)
 
 
 def board_of(owner):

@@ -43,10 +43,13 @@ def test_two_players_take_two_planes_and_blocked_cells_have_both_bits():
 def test_entries_after_the_newest_are_what_changed_and_nothing_before_the_first_step():
     first, second = board((0, 0, 1), (5, 8, 1)), board((0, 0, 2), (5, 8, 1))
     row = planes_of(SMALL, [first, second])
-    assert [row(0, plane, 0) for plane in (0, 1)] == [b"\0\0\0", b"\1\0\0"]
-    assert [row(1, plane, 0) for plane in (0, 1)] == [b"\1\0\0", b"\1\0\0"]
-    assert [row(0, plane, 5) for plane in (0, 1)] == [b"\0\1\0", b"\0\0\0"]
-    assert {row(1, plane, 5) for plane in (0, 1)} == {bytes(3)}
+    shown = {(entry, r): [row(entry, plane, r) for plane in (0, 1)] for entry in (0, 1) for r in (0, 5)}
+    assert shown == {
+        (0, 0): [b"\0\0\0", b"\1\0\0"],
+        (1, 0): [b"\1\0\0", b"\1\0\0"],
+        (0, 5): [b"\0\1\0", b"\0\0\0"],
+        (1, 5): [bytes(3), bytes(3)],
+    }
     assert {row(2, plane, r) for plane in (0, 1) for r in range(16)} == {bytes(3)}
 
 
@@ -62,8 +65,7 @@ def test_a_delta_lists_a_sixteenth_of_the_cells_at_most(changed, is_listed):
 def test_terrain_says_what_is_blocked_and_whether_it_is_water(is_water):
     packed = pack_terrain(SMALL, board((0, 1, BLOCKED), (0, 16, BLOCKED), (0, 2, 2)), is_water=is_water)
     assert len(packed) == SMALL.nbytes("terrain")
-    assert packed[:3] == b"\2\0\1"
-    assert packed[48:51] == (b"\2\0\1" if is_water else b"\0\0\0")
+    assert (packed[:3], packed[48:51]) == (b"\2\0\1", b"\2\0\1" if is_water else b"\0\0\0")
     assert sum(packed) == (6 if is_water else 3)
 
 

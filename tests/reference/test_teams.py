@@ -70,8 +70,7 @@ def test_a_box_as_high_as_wide_is_cut_between_rows():
     first = min((1, 2), key=lambda g: H(seed, 10, 0, g))
     found = anchors_together(anchors, [1, 2, 1, 2], seed)
     tops = {g: {found[p - 1][0] for p in members} for g, members in ((1, (1, 3)), (2, (2, 4)))}
-    assert tops[first] == {0}
-    assert tops[3 - first] == {5}
+    assert (tops[first], tops[3 - first]) == ({0}, {5})
 
 
 def test_the_first_half_of_the_teams_gets_as_many_anchors_as_it_has_seats():

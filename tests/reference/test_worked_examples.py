@@ -287,8 +287,7 @@ def test_a_passive_strip_of_10000_troops_on_1000_cells_costs_about_22000(layer, 
     game.pools[1][2] = 10**6
     while game.land[2] > 0:
         game.attack_step(1)
-    assert game.ledger["paid_attack"][1] == cost
-    assert game.taken[1][2] == 1000
+    assert (game.ledger["paid_attack"][1], game.taken[1][2]) == (cost, 1000)
 
 
 def test_a_pool_whose_front_doubles_before_its_first_step_bounces():
@@ -317,8 +316,7 @@ def test_a_player_whose_only_pool_is_cancelled_earlier_in_the_tick_steps_all_the
     game.pools[1][2], game.pools[2][1] = 1000, 50
     game.order_key = lambda p: p
     game.step_tick()
-    assert (game.pools[2][1], game.ledger["cancelled"][2]) == (0, 50)
-    assert game.next_step[1:] == [4, 4]
+    assert (game.pools[2][1], game.ledger["cancelled"][2], game.next_step[1:]) == (0, 50, [4, 4])
 
 
 def test_a_death_is_rewarded_at_the_step_it_happens_in_and_never_again():

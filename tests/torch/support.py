@@ -6,6 +6,7 @@ import torch
 from territorial import GameConfig, VecGame
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
+from territorial.league import Manifest
 from territorial.nets.frozen import manifest_of
 from territorial.nets.players import rows_of
 
@@ -54,7 +55,8 @@ def near_ties(logits, numbers):
     return near
 
 
-def keep(store, name, policy, layout, architecture="MeanTrunk", settings=None):
-    """Keep a policy in a store, as a snapshot of this architecture."""
+def keep(store, name, policy, layout, architecture="MeanTrunk", settings=None, **changes):
+    """Keep a policy in a store, as a snapshot of this architecture; ``changes`` are those of its manifest."""
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    store.add(name, weights, manifest_of(layout, architecture, settings or {}))
+    manifest = manifest_of(layout, architecture, settings or {})
+    store.add(name, weights, Manifest(**(manifest.to_dict() | changes)))

@@ -125,22 +125,6 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     assert len(others) > 1, "the numbers decide"
 
 
-def test_numbers_draw_actions_as_often_as_the_policy_says():
-    layout = ObsLayout(height=32, width=40, num_players=5, frames=2)
-    policy = BoardPolicy(layout, CONFIG, MeanTrunk(layout, CONFIG))
-    torch.manual_seed(0)
-    logits = torch.randn(1, 17)
-    logits[0, 3] = -1e9
-    numbers = torch.rand(40_000, 2, dtype=torch.float64)
-    drawn = policy.draw(logits.expand(40_000, 17), numbers)
-    for part, expected in zip(drawn.T, (logits[0, :7].softmax(0), logits[0, 7:].softmax(0)), strict=True):
-        share = torch.bincount(part, minlength=len(expected)) / 40_000
-        assert (share - expected).abs().max() < 0.01
-    assert (drawn[:, 0] != 3).all(), "what is masked is never drawn"
-    edges = torch.tensor([[0.0, 0.0], [1 - 2.0**-53, 1 - 2.0**-53]], dtype=torch.float64)
-    assert policy.draw(logits.expand(2, 17), edges).tolist() == [[0, 0], [6, 9]]
-
-
 def test_a_game_comes_out_the_same_whatever_is_played_beside_it(named):
     players = named("snapshot:first", "turtle", "snapshot:second", "banker", "snapshot:first")
     together = games_of(players, 20)

@@ -33,8 +33,7 @@ def tensors(arrays, device="cpu"):
 
 def assert_same(tensor, array):
     """The same type, shape and bits; a bfloat16 has no array."""
-    assert str(tensor.dtype) == f"torch.{array.dtype}"
-    assert tensor.shape == array.shape
+    assert (str(tensor.dtype), tensor.shape) == (f"torch.{array.dtype}", array.shape)
     assert tensor.cpu().numpy().tobytes() == np.ascontiguousarray(array).tobytes()
 
 

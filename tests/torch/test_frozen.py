@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from territorial.league import Manifest, MismatchError, SnapshotStore, UnknownSnapshotError
+from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
 from territorial.nets import frozen
 from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
-from territorial.nets.frozen import FrozenPolicies, manifest_of
-from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
+from territorial.nets.frozen import FrozenPolicies
+from tests.torch.support import SMALL, MeanTrunk, keep, seen_by, whole
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
+ROW = {name: part[:1] for name, part in SEEN.items()}
 TRUNKS = {"reference": ReferenceTrunk, "mean": MeanTrunk}
 
 
@@ -21,19 +22,14 @@ def policy_that_always(what, trunk, settings=None):
     return policy
 
 
-def add(store, name, policy, architecture, settings=None, **changes):
-    manifest = manifest_of(LAYOUT, architecture, settings or {})
-    if changes:
-        manifest = Manifest(**(manifest.to_dict() | changes))
-    store.add(name, {key: part.detach().numpy() for key, part in policy.state_dict().items()}, manifest)
-
-
 @pytest.fixture
 def store(tmp_path):
     store = SnapshotStore(tmp_path)
-    add(store, "holder", policy_that_always(0, "reference"), "reference")
-    add(store, "expander", policy_that_always(1, "reference"), "reference")
-    add(store, "small", policy_that_always(0, "mean", {"form": "pooled"}), "mean", {"form": "pooled"})
+    keep(store, "holder", policy_that_always(0, "reference"), LAYOUT, "reference")
+    keep(store, "expander", policy_that_always(1, "reference"), LAYOUT, "reference")
+    keep(
+        store, "small", policy_that_always(0, "mean", {"form": "pooled"}), LAYOUT, "mean", {"form": "pooled"}
+    )
     return store
 
 
@@ -51,44 +47,41 @@ def test_every_row_is_played_by_its_own_snapshot(store, rows):
 def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
     monkeypatch.setattr(frozen, "MAX_OPEN", 2)
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    row = {name: part[:1] for name, part in SEEN.items()}
     for name in ("holder", "expander", "holder", "small"):
-        players.act([name], row)
+        players.act([name], ROW)
     assert [name for name, _ in players._open] == ["holder", "small"]
     players.close()
-    assert players.act(["holder"], row).shape == (1, 2)
+    assert players.act(["holder"], ROW).shape == (1, 2)
 
 
 def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
-    row = {name: part[:1] for name, part in SEEN.items()}
     for name in ("expander", "small"):
-        players.act([name], row)
+        players.act([name], ROW)
     players.keep({"holder"}, ["small", "one that has not played"])
     assert [name for name, _ in players._open] == ["small", "holder"]
     for name in store.names():
         store.remove(name)
-    assert players.act(["holder"], row)[0, 0] == 0
+    assert players.act(["holder"], ROW)[0, 0] == 0
     with pytest.raises(UnknownSnapshotError, match="'expander'"):
-        players.act(["expander"], row)
+        players.act(["expander"], ROW)
     with pytest.raises(UnknownSnapshotError, match="'nobody'"):
         players.keep({"nobody"})
 
 
 def test_what_cannot_play_is_refused_by_name(store):
     players = FrozenPolicies(store, LAYOUT, SMALL, {"mean": MeanTrunk})
-    row = {name: part[:1] for name, part in SEEN.items()}
     with pytest.raises(UnknownSnapshotError, match=r"'nobody'.*it has expander, holder, small"):
-        players.act(["nobody"], row)
+        players.act(["nobody"], ROW)
     with pytest.raises(MismatchError, match="architecture 'reference'; those known here are mean"):
-        players.act(["holder"], row)
+        players.act(["holder"], ROW)
 
 
 @pytest.mark.parametrize(
     ("field", "value"), [("num_players", 6), ("frames", 2), ("height", 64), ("observation", "features")]
 )
 def test_a_snapshot_of_other_games_is_refused(store, field, value):
-    add(store, "other", policy_that_always(0, "reference"), "reference", **{field: value})
+    keep(store, "other", policy_that_always(0, "reference"), LAYOUT, "reference", **{field: value})
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=f"{field} is {value!r}; here it must be"):
         players.act(["other"] * 5, SEEN)
@@ -97,7 +90,7 @@ def test_a_snapshot_of_other_games_is_refused(store, field, value):
 def test_a_snapshot_of_another_shape_is_refused(store):
     policy = policy_that_always(0, "reference")
     policy.value_head = torch.nn.Linear(512, 2)
-    add(store, "wide", policy, "reference")
+    keep(store, "wide", policy, LAYOUT, "reference")
     players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=r"'wide'.*value_head.bias' is \(2,\); in the .* it is \(1,\)"):
         players.act(["wide"] * 5, SEEN)
@@ -113,9 +106,8 @@ def test_a_snapshot_of_another_shape_is_refused(store):
 def test_settings_that_an_architecture_does_not_have_are_refused_by_the_name_of_the_snapshot(
     store, settings, error
 ):
-    add(store, "strange", policy_that_always(0, "mean"), "mean", settings)
-    row = {name: part[:1] for name, part in SEEN.items()}
+    keep(store, "strange", policy_that_always(0, "mean"), LAYOUT, "mean", settings)
     with pytest.raises(
         MismatchError, match=f"snapshot 'strange': mean cannot be built with the settings .*{error}"
     ):
-        FrozenPolicies(store, LAYOUT, SMALL, TRUNKS).act(["strange"], row)
+        FrozenPolicies(store, LAYOUT, SMALL, TRUNKS).act(["strange"], ROW)

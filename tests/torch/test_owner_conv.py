@@ -37,18 +37,11 @@ def both(owners, onehot, layer, conv):
     return seen, expected
 
 
-def layer_of(layout, conv, chunk=16):
-    """The layer with the weights of a convolution over one-hot planes."""
-    given = conv.kernel_size, conv.stride, conv.padding
-    layer = OwnerConv2d(layout, conv.out_channels, *given, bias=conv.bias is not None, chunk=chunk)
-    layer.load_state_dict(conv.state_dict())
-    return layer
-
-
 def conv_of(layer):
     """A convolution over one-hot planes with the weights of a layer, as float32."""
     channels = layer.weight.shape[1]
-    conv = torch.nn.Conv2d(channels, layer.out_channels, layer.kernel_size, layer.stride, layer.padding)
+    given = layer.out_channels, layer.kernel_size, layer.stride, layer.padding
+    conv = torch.nn.Conv2d(channels, *given, bias=layer.bias is not None)
     conv.load_state_dict(layer.state_dict())
     return conv
 
@@ -64,8 +57,8 @@ def assert_equal(layer, conv, seen, expected):
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_is_the_convolution_over_onehot_planes_and_has_its_gradients(kernel_size, stride, padding, bias):
     torch.manual_seed(0)
-    conv = torch.nn.Conv2d(24, 6, kernel_size, stride, padding, bias=bias)
-    layer = layer_of(SMALL, conv, chunk=2)
+    layer = OwnerConv2d(SMALL, 6, kernel_size, stride, padding, bias=bias, chunk=2)
+    conv = conv_of(layer)
     assert_equal(layer, conv, *both(*boards(), layer, conv))
 
 

@@ -57,18 +57,13 @@ def test_so_they_are_of_games_with_teams():
     assert not torch.equal(told, by_kernel(policy, *rows)[0]), "the column counts"
 
 
-def test_so_they_are_whatever_the_mask_says():
+def test_so_they_are_whatever_the_mask_says_without_candidates_and_with_inputs_out_of_bounds():
     """Fractions alone may be illegal, holding may be, and launches at candidates that are not there legal."""
     policy, (own, pairs, mask) = policy_of(), seen(200)
     drawn = torch.from_numpy((np.random.default_rng(0).random(mask.shape) < 0.5).astype(np.int8))
-    for other in (drawn, torch.zeros_like(mask), torch.ones_like(mask)):
-        rows = own, pairs, other
-        assert_close(by_kernel(policy, *rows), by_layers(policy, *rows))
-
-
-def test_so_they_are_without_candidates_and_with_inputs_out_of_bounds():
-    policy, (own, pairs, mask) = policy_of(), seen(50)
-    for rows in ((own, torch.zeros_like(pairs), mask), (100 * own, 100 * pairs, mask)):
+    without_candidates, out_of_bounds = (own, torch.zeros_like(pairs), mask), (100 * own, 100 * pairs, mask)
+    masked = [(own, pairs, other) for other in (drawn, torch.zeros_like(mask), torch.ones_like(mask))]
+    for rows in (*masked, without_candidates, out_of_bounds):
         assert_close(by_kernel(policy, *rows), by_layers(policy, *rows))
 
 

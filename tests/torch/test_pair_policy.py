@@ -80,8 +80,7 @@ def test_another_size_is_refused():
 def test_a_logit_is_the_probability_of_the_target_times_that_of_the_fraction():
     policy, (own, pairs, mask) = policy_of(), inputs(40)
     logits, values = policy(own, pairs, mask)
-    assert logits.shape == (40, 81)
-    assert values.shape == (40,)
+    assert (logits.shape, values.shape) == ((40, 81), (40,))
     torch.testing.assert_close(logits.exp().sum(1), torch.ones(40), rtol=1e-4, atol=1e-4)
     found = policy.choices(own, pairs)
     legal = torch.cat([torch.ones(40, 1), mask[:, 1::10]], dim=1) > 0

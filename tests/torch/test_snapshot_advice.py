@@ -91,26 +91,23 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(store):
 
 
 @pytest.mark.parametrize(
-    ("name", "width", "parts"),
+    ("name", "options", "parts"),
     [
-        ("choosy", "48", ["argument --advisor: ", "'choosy'", "width", "40", "48"]),
-        ("broken", "40", ["argument --advisor: ", "'broken'", "not finite"]),
+        ("choosy", ["--width", "48"], ["argument --advisor: ", "'choosy'", "width", "40", "48"]),
+        ("broken", ["--width", "40"], ["argument --advisor: ", "'broken'", "not finite"]),
+        (
+            "choosy",
+            ["--width", "48", "--advisor", "turtle", "--opponent", "snapshot:choosy"],
+            ["argument --opponent: snapshot 'choosy'"],
+        ),
     ],
 )
-def test_a_snapshot_that_cannot_advise_is_refused_before_the_game(
-    store, tmp_path, monkeypatch, capsys, name, width, parts
+def test_a_snapshot_that_cannot_advise_or_play_is_refused_before_the_game(
+    store, tmp_path, monkeypatch, capsys, name, options, parts
 ):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(arguments_of(store, name, "--width", width, "--no-open", "--port", "0")) == 2
+    assert cli.main(arguments_of(store, name, *options, "--no-open", "--port", "0")) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     for part in parts:
         assert part in last
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_opponent_made_for_other_games_is_refused_before_the_game(store, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    others = ("--opponent", "snapshot:choosy", "--advisor", "turtle")
-    arguments = arguments_of(store, "choosy", *others, "--width", "48", "--no-open", "--port", "0")
-    assert cli.main(arguments) == 2
-    assert "argument --opponent: snapshot 'choosy'" in capsys.readouterr().err.splitlines()[-1]
