@@ -29,8 +29,7 @@ CODES = [SEAT_NAMES.index(name) for name in ("agent", "external", "random-1", "a
 )
 def test_every_kind_of_sequence_has_codes(seats):
     codes = seat_codes(seats, 4)
-    assert codes.dtype == np.int64
-    assert codes.tolist() == CODES
+    assert (codes.dtype, codes.tolist()) == (np.int64, CODES)
 
 
 def test_every_name_has_its_own_code():

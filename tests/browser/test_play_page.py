@@ -545,8 +545,7 @@ def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
     replay = Replay.load(path)
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
-    assert replay.names[0] == "Ada"
-    assert replay.seats[1] == "champion-1"
+    assert (replay.names[0], replay.seats[1]) == ("Ada", "champion-1")
     assert SMALL.num_players == len(replay.seats)
 
 

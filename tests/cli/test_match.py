@@ -32,11 +32,10 @@ def test_match_tells_json_its_games(result_of):
     assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
 
 
-def test_who_comes_in_before_whom_is_printed_for_few_players(run, result_of):
+def test_who_comes_in_before_whom_is_printed_for_few_players(run, done, result_of):
     common = ("match", "--deal", "--games", "6", *SMALL, *ONE)
     players = ("turtle-1", "banker-1", "novice-1")
-    code, out, err = run(*common, "--seats", ",".join(players))
-    assert code == 0
+    out, err = done(*common, "--seats", ",".join(players))
     assert out.split()[:9] == ["player", "seats", "mean", "place", "games", "won", "times", "fair", "rating"]
     assert "6 games; length" in out
     assert "6 of 6 games" in err
@@ -56,13 +55,12 @@ def test_who_comes_in_before_whom_is_printed_for_few_players(run, result_of):
     assert "how often one comes in before another: see --json" in run(*common)[1]
 
 
-def test_a_player_alone_has_standings_and_no_rating(run, tmp_path):
+def test_a_player_alone_has_standings_and_no_rating(done, tmp_path):
     pytest.importorskip("openskill", reason="needs the extra league")
     pytest.importorskip("matplotlib", reason="needs the extra league")
     file, plots = tmp_path / "t.json", tmp_path / "plots"
     more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
-    code, out, _ = run("match", "--seats", "turtle", *more)
-    assert code == 0
+    out, _ = done("match", "--seats", "turtle", *more)
     (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
     assert line[-1] == "-"
     (standing,) = json.loads(file.read_text())["standings"]
@@ -134,7 +132,7 @@ class Mine(PythonBot):
 """
 
 
-def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, tmp_path, monkeypatch):
+def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fails_for_a_test.py").write_text(FAILS)
     file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
@@ -142,8 +140,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, tmp_path, mon
     kept = (*common, "--records", str(file))
     assert run(*kept, "--games", "2")[0] == 0
     stop.touch()
-    code, out, err = run(*kept, "--games", "4")
-    assert code == 1
+    out, err = done(*kept, "--games", "4", code=1)
     assert "2 games; length" in out
     last = err.splitlines()[-2:]
     assert re.fullmatch(
@@ -168,23 +165,20 @@ def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeyp
     assert snapshots.code_of(parsed, ["snapshot:a"]) != before
 
 
-def test_ratings_and_plots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
+def test_ratings_and_plots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):
     for module in ("openskill", "openskill.models", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
     common = ("match", "--games", "2", *SMALL, *ONE)
-    code, out, _ = run(*common)
-    assert code == 0
+    out, _ = done(*common)
     assert "ratings need openskill: pip install 'territorial-env[league]'" in out
-    code, _, err = run(*common, "--plots", str(tmp_path / "plots"))
-    assert code == 2
+    _, err = done(*common, "--plots", str(tmp_path / "plots"), code=2)
     assert "plots need matplotlib" in err
 
 
-def test_snapshots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
+def test_snapshots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):
     for module in ("torch", "territorial.nets", "territorial.nets.players"):
         monkeypatch.setitem(sys.modules, module, None)
-    code, _, err = run("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
-    assert code == 2
+    _, err = done("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL, code=2)
     assert "snapshots need PyTorch: pip install 'territorial-env[torch]'" in err
 
 

@@ -14,12 +14,11 @@ from tests.render.support import decode_animation
 
 
 @pytest.fixture
-def game(tmp_path, monkeypatch, run):
+def game(tmp_path, monkeypatch, done):
     """What ``play --replay`` says of a game, in a folder where its replay is."""
     monkeypatch.chdir(tmp_path)
     arguments = ["demo", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
-    code, out, _ = run(*arguments)
-    assert code == 0
+    out, _ = done(*arguments)
     return json.loads(out)
 
 
@@ -36,8 +35,7 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]
     replay = Replay.load(tmp_path / "territorial-5.replay")
     assert (replay.seed, replay.num_ticks, replay.is_over) == (5, game["ticks"], True)
-    assert replay.digest.hex() == game["game_digest"]
-    assert replay.map_kind == "lakes"
+    assert (replay.digest.hex(), replay.map_kind) == (game["game_digest"], "lakes")
     replay.verify()
 
 
@@ -58,10 +56,8 @@ def test_it_says_what_game_it_is(game, run):
         assert text in out
     assert "max_ticks=200" in out
     result = json.loads(run("replay", "territorial-5.replay", "--json")[1])
-    assert result["ticks"] == 200
-    assert result["config"]["width"] == 48
-    assert result["checkpoints"] == [[200, game["game_digest"]]]
-    assert result["seats"] == game["seats"]
+    assert (result["ticks"], result["config"]["width"]) == (200, 48)
+    assert (result["checkpoints"], result["seats"]) == ([[200, game["game_digest"]]], game["seats"])
     assert "standings" not in result
     assert "verified" not in result
 
@@ -83,17 +79,15 @@ def test_a_game_that_comes_out_differently_is_exit_code_1(game, run):
     assert (code, result["verified"], "at tick 200" in result["difference"]) == (1, False, True)
 
 
-def test_standings_are_those_of_the_game(game, run):
-    code, out, _ = run("replay", "territorial-5.replay", "--standings", "--json")
-    assert code == 0
+def test_standings_are_those_of_the_game(game, run, done):
+    out, _ = done("replay", "territorial-5.replay", "--standings", "--json")
     assert json.loads(out)["standings"] == game["standings"]
     table = run("replay", "territorial-5.replay", "--standings")[1]
     assert len([line for line in table.splitlines() if " P" in line]) == 4
 
 
-def test_a_moment_is_a_table_and_a_picture(game, run, tmp_path):
-    code, out, _ = run("replay", "territorial-5.replay", "--at", "110")
-    assert code == 0
+def test_a_moment_is_a_table_and_a_picture(game, run, done, tmp_path):
+    out, _ = done("replay", "territorial-5.replay", "--at", "110")
     assert "tick 110" in out
     assert "picture: territorial-5-110.png" in out
     png = (tmp_path / "territorial-5-110.png").read_bytes()
@@ -148,9 +142,8 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
 # ---- animations ------------------------------------------------------------------------------------
 
 
-def test_a_replay_becomes_an_animation(game, run, tmp_path):
-    code, out, _ = run("replay", "territorial-5.replay", "--animation")
-    assert code == 0
+def test_a_replay_becomes_an_animation(game, done, tmp_path):
+    out, _ = done("replay", "territorial-5.replay", "--animation")
     assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
     pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")
     assert seconds == [0.05] * 61

@@ -116,8 +116,7 @@ def test_a_film_that_begins_in_the_middle_knows_who_died_before(told):
     first = [int(tick) if 0 <= tick < middle else None for tick in ticks]
     assert frames[0]["tick"] == middle
     assert 0 < len([tick for tick in first if tick is not None]) < len(ticks)
-    assert frames[0]["died"] == first
-    assert frames[0]["alive"] == [tick is None for tick in first]
+    assert (frames[0]["died"], frames[0]["alive"]) == (first, [tick is None for tick in first])
     assert frames[-1]["died"] == [int(tick) if tick >= 0 else None for tick in ticks]
 
 

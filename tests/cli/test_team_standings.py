@@ -20,12 +20,10 @@ def test_the_places_are_those_of_the_teams():
     teams = team_standings_of(game, rows)
     assert [row.team for row in rows] == [team.team for team in teams for _ in range(2)]
     for row in rows:
-        assert row.place == game.state.place2[0, row.seat] / 2
-        assert row.team == TEAMS[row.seat - 1]
+        assert (row.place, row.team) == (game.state.place2[0, row.seat] / 2, TEAMS[row.seat - 1])
     for team in teams:
         members = [row for row in rows if row.team == team.team]
-        assert team.place == members[0].place
-        assert team.land == sum(row.land for row in members)
+        assert (team.place, team.land) == (members[0].place, sum(row.land for row in members))
         assert team.troops == sum(row.troops for row in members)
         deaths = [row.death_tick for row in members]
         assert team.out_tick == (None if None in deaths else max(deaths))
@@ -76,15 +74,13 @@ def test_the_poster_has_teams():
         assert (picture == color).all(axis=2).sum() > 100
 
 
-def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run):
+def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run, done):
     monkeypatch.chdir(tmp_path)
-    code, said, _ = run("demo", *ARGUMENTS, "--teams", "2", "--replay", "t.replay", "--page", "t.html")
-    assert code == 0
+    said, _ = done("demo", *ARGUMENTS, "--teams", "2", "--replay", "t.replay", "--page", "t.html")
     assert "team 1" in said
     assert "team 2" in said
     assert Replay.load("t.replay").teams == (1, 1, 1, 2, 2, 2)
-    code, said, _ = run("replay", "t.replay", "--verify", "--json")
-    assert code == 0
+    said, _ = done("replay", "t.replay", "--verify", "--json")
     assert json.loads(said)["verified"]
     code, said, _ = run("replay", "t.replay", "--standings", "--json")
     told = json.loads(said)
@@ -92,6 +88,5 @@ def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run):
     assert {row["team"] for row in told["standings"]} == {1, 2}
     assert run("replay", "t.replay", "--at", "200", "--picture", "t.png")[0] == 0
     assert run("watch", "t.replay", "--page", "w.html")[0] == 0
-    code, said, _ = run("watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
-    assert code == 0
+    said, _ = done("watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")
     assert run("watch", "t.replay", "--teams", "2", "--page", "w.html")[0] == 2

@@ -305,8 +305,7 @@ def test_a_list_of_files_that_are_not_there_is_of_no_checkpoint(checkpoints, con
     if isinstance(contents, dict):
         contents = {name: sizes.get(name, size) for name, size in contents.items()}
     (folder / "contents.json").write_text(json.dumps(contents))
-    assert checkpoints.steps() == [1]
-    assert checkpoints.latest() == checkpoints.at(1)
+    assert (checkpoints.steps(), checkpoints.latest()) == ([1], checkpoints.at(1))
 
 
 @pytest.mark.parametrize(

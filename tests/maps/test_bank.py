@@ -185,9 +185,11 @@ def test_a_saved_game_takes_its_map_along():
         game.step()
     saved = game.save(4)
     other.restore(1, saved)
-    assert other.land(1) == game.land(4)
-    assert other.maps[1] == other.land(1)
-    assert other.state.map_id.tolist() == [0, 1]
+    assert (other.land(1), other.maps[1], other.state.map_id.tolist()) == (
+        game.land(4),
+        other.land(1),
+        [0, 1],
+    )
     np.testing.assert_array_equal(other.terrain(1), game.terrain(4))
     for _ in range(14):
         game.step()

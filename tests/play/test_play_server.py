@@ -55,8 +55,7 @@ def post(game, body=HOLD, name="act", path=None, **headers):
 
 
 def test_what_lies_under_the_token(game):
-    assert game.server.url == f"http://{game.host}{game.path}"
-    assert len(game.server.token) == 22
+    assert (game.server.url, len(game.server.token)) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert status == 200

@@ -68,9 +68,7 @@ def test_every_launch_is_in_the_replay_with_its_fraction(save):
     assert len(made) >= 8
     replay = Replay.load(save)
     assert launches_of(replay, 1) == made
-    assert replay.num_ticks == 120
-    assert replay.names == NAMES
-    assert replay.seats[0] == "agent"
+    assert (replay.num_ticks, replay.names, replay.seats[0]) == (120, NAMES, "agent")
     replay.verify()
 
 
@@ -212,15 +210,13 @@ def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
             session.submit(PlayerCommand("pause", is_on=True))
         header, frames, is_whole = read_film(b"".join(session.film.pieces()))
     assert is_whole
-    assert header["names"] == list(NAMES)
-    assert header["title"] == "a test"
+    assert (header["names"], header["title"]) == (list(NAMES), "a test")
     replay = Replay.load(save)
     replay.verify()
     assert replay.is_over
     assert [frame["tick"] for frame in frames] == list(range(0, replay.num_ticks + 1, 10))
     end = replay.seek(replay.num_ticks)
-    assert told["place"] == end.state.place2[0, 1] / 2
-    assert told["replay"] == str(save)
+    assert (told["place"], told["replay"]) == (end.state.place2[0, 1] / 2, str(save))
 
 
 def test_bots_play_on_after_the_players_death(save, clock):

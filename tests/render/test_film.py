@@ -29,8 +29,7 @@ def check(frames, decoded):
     for frame, found in zip(frames, decoded, strict=True):
         assert found["tick"] == frame.tick
         np.testing.assert_array_equal(np.array(found["owner"]), frame.owner)
-        assert found["troops"] == frame.troops.tolist()
-        assert found["alive"] == frame.alive.tolist()
+        assert (found["troops"], found["alive"]) == (frame.troops.tolist(), frame.alive.tolist())
         assert found["attacks"] == ([] if frame.attacks is None else frame.attacks.tolist())
         cells = np.bincount(np.ravel(found["owner"]), minlength=256)
         np.testing.assert_array_equal(cells[1 : len(frame.land) + 1], frame.land)

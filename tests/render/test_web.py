@@ -50,8 +50,7 @@ def test_everything_is_in_the_page():
     assert re.findall(r'href="([^"]*)"', text) == ["data:,"]
     assert re.findall(r"@[A-Z]+@", text) == []
     assert re.findall(r" (?:on[a-z]+|style)=", text) == []  # the policy would forbid them
-    assert text.count('"use strict";') == len(SCRIPTS)
-    assert text.count("</script>") == 2
+    assert (text.count('"use strict";'), text.count("</script>")) == (len(SCRIPTS), 2)
 
 
 def test_the_page_holds_the_film():

@@ -132,9 +132,7 @@ def test_seats_are_chosen_by_number_and_by_name(recorded: Replay) -> None:
     assert set(only(recorded, seats=["metronome-1"]).seat.tolist()) == {2}
     assert set(only(recorded, seats=["player_0"]).seat.tolist()) == {1}
     nobody = only(recorded, seats=["banker"])
-    assert nobody.own.shape == (0, 35)
-    assert nobody.pairs.shape == (0, 8, 26)
-    assert nobody.action_mask.shape == (0, 81)
+    assert (nobody.own.shape, nobody.pairs.shape, nobody.action_mask.shape) == ((0, 35), (0, 8, 26), (0, 81))
 
 
 def test_every_gives_rows_on_a_grid_with_the_first_launch_before_the_next(recorded: Replay) -> None:

@@ -60,8 +60,7 @@ def check(game, replay, k=0):
         values = game.blocks.ledger[k] if name == "ledger" else getattr(game.state, name)[k]
         found = again.blocks.ledger[0] if name == "ledger" else getattr(again.state, name)[0]
         assert np.array_equal(found, values), name
-    assert read.is_over == bool(game.state.over[k])
-    assert read.num_ticks == game.state.tick[k]
+    assert (read.is_over, read.num_ticks) == (bool(game.state.over[k]), game.state.tick[k])
 
 
 # ---- the same game again ---------------------------------------------------------------------------
@@ -404,8 +403,7 @@ def test_names_may_be_given_for_all_games_or_asked_for_when_one_begins():
     assert recorder.replay(1).names == ("a1", "b1")
     drawn[0] = "c"
     game.reset()
-    assert recorder.replay(0).names == ("c0", "b0")
-    assert recorder.replay(0).seats == ("agent", "turtle-1")
+    assert (recorder.replay(0).names, recorder.replay(0).seats) == (("c0", "b0"), ("agent", "turtle-1"))
     recorder.close()
     recorder = Recorder(game, names=["x", "y"])
     assert recorder.replay(0).names == ("x", "y")
