@@ -12,6 +12,7 @@ import sys
 import threading
 from itertools import takewhile
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -63,10 +64,9 @@ def test_export_writes_a_page_with_the_whole_game(done, tmp_path):
     check_film(film_of(path.read_bytes()), 5)
 
 
-def test_export_tells_json_what_it_wrote(done, tmp_path):
+def test_export_tells_json_what_it_wrote(result_of, tmp_path):
     path = tmp_path / "game.html"
-    out, _ = done("watch", "live", "--page", str(path), "--every", "50", *SMALL, "--json")
-    result = json.loads(out)
+    result = result_of("watch", "live", "--page", str(path), "--every", "50", *SMALL)
     assert (result["page"], result["bytes"]) == (str(path), path.stat().st_size)
     assert result["film_bytes"] == len(film_of(path.read_bytes()))
     header, frames, _ = read_film(film_of(path.read_bytes()))
@@ -201,11 +201,8 @@ def test_a_game_that_fails_stops_the_server_and_is_told(capsys, run, monkeypatch
     assert "watch at http://127.0.0.1:" in capsys.readouterr().out
 
 
-def test_it_says_when_others_can_watch_too(run, done, monkeypatch):
-    def interrupted(server, poll_interval):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", interrupted)
+def test_it_says_when_others_can_watch_too(done, monkeypatch):
+    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
     out, err = done("watch", "--port", "0", *SMALL)
     assert re.search(r"watch at http://127\.0\.0\.1:\d+/ \(Ctrl-C stops\)", out)
     assert "anyone" not in err

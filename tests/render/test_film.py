@@ -42,8 +42,7 @@ def test_a_game_comes_back_as_it_was():
     header = film_header(SMALL, SEATS, "a title")
     film, stream = b"".join(write_film(header, frames)), zlib.decompressobj()
     found, decoded, is_whole = read_film(film)
-    assert found == header
-    assert is_whole
+    assert (found, is_whole) == (header, True)
     check(frames, decoded)
     stream.decompress(film)
     assert (stream.eof, stream.unused_data) == (True, b"")
