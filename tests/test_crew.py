@@ -61,12 +61,6 @@ def work(queues, post, thread, times):
             number = take(queues, thread)
 
 
-@kernel
-def begin(post):
-    """Return whether to work."""
-    return begins(post)
-
-
 def share_again(crew, times):
     crew.share_again(
         lambda thread: work(crew.queues, crew.posts[thread], thread, times), range(len(crew.posts))
@@ -111,11 +105,9 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
     assert not are_working(posts, 0)
     assert posts[1:, STATE].tolist() == [WATCHING] * 3  # on their way, they need not be woken again
     assert call_all(posts, asleep) == 0
-    posts[3, STATE] = WORKING
-    assert are_working(posts, 0)
-    assert are_working(posts, 10)
-    posts[3, STATE] = WATCHING
-    assert not are_working(posts, 10)
+    for state in (WORKING, WATCHING):
+        posts[3, STATE] = state
+        assert {are_working(posts, turns) for turns in (0, 10)} == {state == WORKING}
 
 
 # ---- crews ----------------------------------------------------------------------------------------
@@ -161,14 +153,7 @@ def wait_until_asleep(crew):
 def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
     monkeypatch.setattr(_crew, "usable_cores", lambda: 4)
     assert (Crew(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
-    assert (Crew(9, 5).posts[:, TURNS] == 0).all()
-    assert (Crew(9, 1).posts[:, TURNS] == 0).all()
-
-
-def test_a_thread_stays_awake_about_as_long_as_waking_it_takes():
-    turns = _crew.turns_in_linger()
-    assert turns == _crew.turns_in_linger()
-    assert turns > 0 if JIT_ENABLED else turns == 0
+    assert not any(Crew(9, threads).posts[:, TURNS].any() for threads in (1, 5))
 
 
 @pytest.mark.parametrize("failing", [0, 1])

@@ -8,6 +8,7 @@ from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.render import player_colors
 from territorial.replay import LiveGame, Replay, frame_of
+from tests.episodes import advance
 from tests.replay.team_games import CONFIG, TEAMS, begin, played
 
 ARGUMENTS = ["--height", "40", "--width", "40", "--num-players", "6", "--max-ticks", "300"]
@@ -39,8 +40,7 @@ def test_the_places_and_the_lines_of_members_are_those_of_the_teams():
 
 def test_in_progress_a_team_is_placed_by_the_sum_of_its_land():
     game = begin()
-    for _ in range(40):
-        game.step()
+    advance(game, 40)
     assert not game.state.over[0]
     teams = team_standings_of(game, standings_of(game, ["x"] * 6))
     assert [team.place for team in teams] == [1, 2, 3]

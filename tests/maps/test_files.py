@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from territorial import GameConfig
 from territorial.maps import SUFFIXES, files, generate, land, load, save
 from territorial.render import write_png
 
@@ -32,12 +31,6 @@ def test_what_is_saved_is_loaded(tmp_path, suffix):
         save(mask, path)
         assert load(path) == mask
         assert load(str(path), num_players=2) == mask
-
-
-def test_a_loaded_map_is_played_on(tmp_path):
-    save(maps()[0], tmp_path / "map.png")
-    config = GameConfig.for_map(load(tmp_path / "map.png"), num_players=4)
-    assert (config.height, config.width, config.map) == (40, 57, maps()[0])
 
 
 def test_what_a_file_is_shows_in_its_bytes_and_not_in_its_name(tmp_path):

@@ -43,8 +43,7 @@ def test_ragged_maps(percent):
 
 def test_a_spawn_may_lie_in_the_last_corner_and_needs_no_corners_itself():
     land = np.zeros((16, 16), bool)
-    for r, c in SHAPE:
-        land[12 + r, 12 + c] = True
+    land[tuple(np.array(SHAPE).T + 12)] = True
     assert capacity(LandMask.from_array(land)) == 1
     land[13, 12] = False
     assert capacity(LandMask.from_array(land)) == 0
@@ -53,9 +52,7 @@ def test_a_spawn_may_lie_in_the_last_corner_and_needs_no_corners_itself():
 def test_counting_stops_at_enough():
     mask = generate("lakes", 64, 64, 0)
     everything = capacity(mask)
-    assert capacity(mask, enough=everything + 1) == everything
-    assert capacity(mask, enough=32) == 32
-    assert capacity(mask, enough=0) == 0
+    assert [capacity(mask, enough=enough) for enough in (everything + 1, 32, 0)] == [everything, 32, 0]
 
 
 TURNS = {
