@@ -55,10 +55,7 @@ def take_all(queues, thread, times):
 def work(queues, post, thread, times):
     """Do so, again and again."""
     while begins(post):
-        number = take(queues, thread)
-        while number >= 0:
-            times[number] += 1
-            number = take(queues, thread)
+        take_all(queues, thread, times)
 
 
 def share_again(crew, times):

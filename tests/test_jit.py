@@ -24,7 +24,6 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame
 from territorial.config import make_params
-from territorial.engine import step
 from territorial.game.rules import attack_step
 from territorial.game.scratch import make_work
 from territorial.game.state import game_of
@@ -183,11 +182,6 @@ def test_what_the_files_of_the_package_import_is_found_as_the_parser_finds_it():
                 names |= {f"{node.module}.{alias.name}" for alias in node.names}
         found = sources_of_kernels._imports(str(path), path.read_bytes())
         assert names <= {name for _, name in found}, path
-
-
-def test_steps_reach_the_files_that_they_are_compiled_from():
-    reached = names_in(PACKAGE, Sources().reached_from(step.__file__))
-    assert reached >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
 
 
 def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tmp_path):

@@ -12,14 +12,10 @@ from PIL import Image
 
 from territorial.files import png
 from territorial.files.png import SIGNATURE, PngError, read_png
-from tests.hostile.support import peak_of
+from tests.hostile.support import chunk, peak_of
 
 GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
 CHANNELS = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGB_ALPHA: 4}
-
-
-def chunk(kind, body):
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
 def header(width, height, depth=8, color=GRAY, compression=0, filtering=0, interlace=0):

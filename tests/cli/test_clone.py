@@ -29,8 +29,7 @@ def test_without_pytorch_it_says_what_to_install(done, tmp_path, monkeypatch):
 
 
 def test_a_folder_without_a_data_set_is_named(done, tmp_path):
-    _, err = done("clone", tmp_path / "nothing", tmp_path / "clone", code=2)
-    assert "argument DATASET: '" in err
+    assert "argument DATASET: '" in done("clone", tmp_path / "nothing", tmp_path / "clone", code=2)[1]
 
 
 def test_a_folder_that_another_process_clones_in_is_refused(tmp_path):

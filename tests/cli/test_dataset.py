@@ -32,8 +32,7 @@ def test_it_makes_a_data_set_and_says_what_is_there(run: Any, done: Any, tmp_pat
     assert result["rows"] == found.manifest.rows > 0
     assert result["bytes"] == sum(path.stat().st_size for path in Path(folder).glob("*.safetensors"))
     assert set(found[0].seat.tolist()) == {1, 3}
-    out, _ = done("dataset", folder, *options)
-    assert "rows of 3 games in 2 files" in out
+    assert "rows of 3 games in 2 files" in done("dataset", folder, *options)[0]
 
 
 def test_what_cannot_be_is_a_usage_error(run: Any, done: Any, tmp_path: Path) -> None:
@@ -44,8 +43,7 @@ def test_what_cannot_be_is_a_usage_error(run: Any, done: Any, tmp_path: Path) ->
         (("--rows-of", "9"), "seats has 9"),
         (("--num-candidates", "0"), "'0' is not a whole number from 1 to 250"),
     ):
-        _, err = done("dataset", folder, *SMALL, *options, code=2)
-        assert message in err
+        assert message in done("dataset", folder, *SMALL, *options, code=2)[1]
     run("dataset", folder, "--games", "1", "--processes", "1", *SMALL)
     _, err = done("dataset", folder, "--games", "1", "--seed", "5", *SMALL, code=2)
     assert "argument FOLDER" in err

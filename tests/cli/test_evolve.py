@@ -84,8 +84,7 @@ def test_what_cannot_be_is_a_usage_error(done: Any, tmp_path: Path) -> None:
         (("--num-players", "1"), "'1' is not a whole number"),
         (("--json", str(tmp_path)), "is a folder, not a file"),
     ):
-        _, err = done("evolve", folder, *SMALL, *options, code=2)
-        assert message in err
+        assert message in done("evolve", folder, *SMALL, *options, code=2)[1]
         assert not Path(folder).exists()
 
 
@@ -99,5 +98,4 @@ def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, done: Any, tmp_
     assert code == 2
     assert "another process writes there" in err
     (tmp_path / "file").write_text("")
-    _, err = done("evolve", str(tmp_path / "file"), *SMALL, code=2)
-    assert "argument FOLDER" in err
+    assert "argument FOLDER" in done("evolve", str(tmp_path / "file"), *SMALL, code=2)[1]

@@ -169,10 +169,8 @@ def test_ratings_and_plots_name_the_extra_that_they_need(done, tmp_path, monkeyp
     for module in ("openskill", "openskill.models", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
     common = ("match", "--games", "2", *SMALL, *ONE)
-    out, _ = done(*common)
-    assert "ratings need openskill: pip install 'territorial-env[league]'" in out
-    _, err = done(*common, "--plots", str(tmp_path / "plots"), code=2)
-    assert "plots need matplotlib" in err
+    assert "ratings need openskill: pip install 'territorial-env[league]'" in done(*common)[0]
+    assert "plots need matplotlib" in done(*common, "--plots", str(tmp_path / "plots"), code=2)[1]
 
 
 def test_snapshots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import threading
 import time
 import types
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import numpy as np
@@ -109,10 +110,8 @@ NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
 
 @pytest.fixture(params=NUMBERS, ids=errno.errorcode.get)
 def without_locks(request, monkeypatch):
-    def refuse(file, how):
-        raise OSError(request.param, os.strerror(request.param))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    refusal = OSError(request.param, os.strerror(request.param))
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=refusal))
 
 
 def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
@@ -233,19 +232,12 @@ def test_threads_wait_for_each_other(without_locks, tmp_path):
 
 def test_kernels_are_compiled_without_waiting_for_a_process_elsewhere(without_locks, tmp_path):
     """A file that another host has left would be waited for, each time that something is compiled."""
-    cache = KernelCache(len_of, tmp_path)
+    cache = KernelCache(manifest, tmp_path)
     with pytest.raises(OSError, match="lock"), cache.locked():
         pass
     assert not list(tmp_path.glob("*.held"))
 
 
-def len_of(text):
-    return len(text)
-
-
 def test_a_file_system_may_not_write_folders_to_the_disk(tmp_path, monkeypatch):
-    def refuse(number):
-        raise OSError(errno.EINVAL, "Invalid argument")
-
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(errno.EINVAL, "Invalid argument")))
     sync_folder(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 
 from territorial.maps import SUFFIXES, files, generate, land, load, save
 from territorial.render import write_png
+from tests.hostile.support import chunk
 
 
 @cache
@@ -84,9 +85,6 @@ def npy_header(text, version=(1, 0)):
 
 
 def png(width, height, rows):
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + parts

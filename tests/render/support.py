@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import io
+import socket
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,15 @@ def decode_animation(data: bytes, form: str) -> tuple[list[Image], list[float]]:
             pictures.append(shown[:, :, :3])
             seconds.append(picture.info["duration"] / 1000)
     return pictures, seconds
+
+
+def ask(address: tuple[str, int], request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Return the whole answer of a server to the bytes of a request, as status, headers and body."""
+    with socket.create_connection(address, timeout=300) as connection:
+        connection.sendall(request)
+        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
+        answer.begin()
+        return answer.status, dict(answer.headers), answer.read()
 
 
 def ciede2000(one: Floats, other: Floats) -> Floats:

@@ -11,6 +11,7 @@ import pytest
 
 from territorial.render import server as serving_module
 from territorial.render.server import Feed, PageServer, RequestBytes
+from tests.render.support import ask
 
 PAGE = b"<!doctype html><p>the page</p>"
 SECONDS = 300
@@ -37,18 +38,9 @@ def closed_feed(*pieces):
     return feed
 
 
-def ask(server, request):
-    """The whole answer to the bytes of a request, as status, headers and body."""
-    with socket.create_connection(server.server_address[:2], timeout=SECONDS) as connection:
-        connection.sendall(request)
-        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
-        answer.begin()
-        return answer.status, dict(answer.headers), answer.read()
-
-
 def get(server, path="/", host=None, method="GET", version="1.1"):
     name = f"127.0.0.1:{server.server_address[1]}" if host is None else host
-    return ask(server, f"{method} {path} HTTP/{version}\r\nHost: {name}\r\n\r\n".encode())
+    return ask(server.server_address[:2], f"{method} {path} HTTP/{version}\r\nHost: {name}\r\n\r\n".encode())
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +121,7 @@ OTHER_NAMES = (
 def test_a_request_gets_the_page_alone_if_it_is_for_the_page_and_by_a_name_of_this_machine(
     server, request_, wanted
 ):
-    status, headers, body = ask(server, request_)
+    status, headers, body = ask(server.server_address[:2], request_)
     assert status == wanted
     assert (PAGE in body) == (wanted == 200 and not request_.startswith(b"HEAD"))
     assert headers.get("Allow") == ("GET, HEAD" if wanted == 405 else None)
