@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,10 @@ SMALL = (
 )
 
 
-def test_it_makes_a_data_set_and_says_what_is_there(run: Any, done: Any, tmp_path: Path) -> None:
+def test_it_makes_a_data_set_and_says_what_is_there(result_of: Any, done: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "set")
     options = ("--games", "3", "--processes", "1", "--games-per-shard", "2", "--rows-of", "banker,3", *SMALL)
-    code, out, _ = run("dataset", folder, *options, "--json")
-    result, found = json.loads(out), Dataset(folder)
-    assert code == 0
+    result, found = result_of("dataset", folder, *options), Dataset(folder)
     assert (result["games"], result["shards"], result["is_complete"]) == (3, 2, True)
     assert result["rows"] == found.manifest.rows > 0
     assert result["bytes"] == sum(path.stat().st_size for path in Path(folder).glob("*.safetensors"))

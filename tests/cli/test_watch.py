@@ -205,10 +205,9 @@ def test_it_says_when_others_can_watch_too(done, monkeypatch):
 # ---- errors ----------------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_way_out(run):
+def test_a_port_that_is_taken_is_an_error_with_a_way_out(done):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        code, _, err = run("watch", "--port", str(port), *SMALL)
-    assert code == 2
+        _, err = done("watch", "--port", str(port), *SMALL, code=2)
     assert f"cannot serve on '127.0.0.1', port {port}" in err
     assert "--port 0 takes a free port" in err

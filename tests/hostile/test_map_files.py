@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from territorial import LandMask
-from territorial.config import land_mask as landmask
 from territorial.maps import files, generate, load, save
 from tests.hostile.mutate import mutated
 from tests.hostile.support import amounts, assert_loads_or_refused, chunk, peak_of
@@ -100,7 +99,6 @@ def test_an_error_lists_a_few_widths_and_not_all():
     with pytest.raises(ValueError, match="rows of one width; row 0 has 1, row 1") as told:
         LandMask.from_text("\n".join("." * width for width in range(1, 900)))
     assert len(str(told.value)) < 200
-    assert landmask._MOST_NAMED == 8
 
 
 @pytest.mark.parametrize(

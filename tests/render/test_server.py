@@ -55,7 +55,13 @@ def test_a_server_for_the_whole_network_names_an_address_that_can_be_typed():
         host = server.url.removeprefix("http://").partition(":")[0]
         has_network = serving_module._own_address(socket.AF_INET, "none") != "none"
         assert (host == "0.0.0.0") != has_network
-        for one in (f"{host}:{server.server_address[1]}", "10.0.0.1:8765", "localhost", "[2001:db8::1]"):
+        for one in (
+            f"{host}:{server.server_address[1]}",
+            "10.0.0.1:8765",
+            "0.0.0.0",
+            "localhost",
+            "[2001:db8::1]",
+        ):
             assert get(server, host=one)[0] == 200
         assert get(server, host="evil.example")[0] == 403
 
