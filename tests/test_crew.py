@@ -34,6 +34,7 @@ from territorial.jit.thread_pool import (
     take,
 )
 from territorial.replay import Recorder
+from tests.play.sessions import wait_for
 
 AWAKE = 10**6 if JIT_ENABLED else 0
 """Turns, a hundredth of a second or so, that a thread stays awake after a call."""
@@ -220,10 +221,7 @@ def test_threads_end_with_the_batch_that_they_work_for():
     gone = crew._threads._gone
     del crew
     gc.collect()
-    until = time.monotonic() + SECONDS
-    while len(gone) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.001)
+    wait_for(lambda: len(gone) == 2)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")

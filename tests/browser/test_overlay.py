@@ -2,7 +2,6 @@
 
 import base64
 import io
-import time
 
 import numpy as np
 import pytest
@@ -10,9 +9,10 @@ from PIL import Image
 
 import territorial
 from territorial.render import owner_colors
-from tests.browser.chromium import SECONDS, soon
+from tests.browser.chromium import soon
 from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
 from tests.browser.support import box_of, middle_of, place_of, settle, stop_clock, text_of
+from tests.play.sessions import wait_for
 from tests.replay.support import recorded_game
 
 pytestmark = pytest.mark.browser
@@ -198,11 +198,10 @@ def test_a_replay_plays_within_a_notebook(open_page, tmp_path):
     (tmp_path / "notebook.html").write_text(f"<!doctype html><p>before</p>{replay._repr_html_()}", "utf-8")
     tab = open_page((tmp_path / "notebook.html").as_uri())
     colors = {tuple(color) for color in owner_colors(3)[1:4].tolist()}
-    until = time.monotonic() + SECONDS
-    while True:
+
+    def seen():
         with Image.open(io.BytesIO(tab.screenshot())) as picture:
-            seen = {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
-        if colors <= seen:
-            break
-        assert time.monotonic() < until, "the players are not seen"
+            return {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
+
+    wait_for(lambda: colors <= seen())
     assert len({request.url for request in tab.requests()}) == 1  # the notebook's own

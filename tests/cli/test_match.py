@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
+from tests.play.sessions import wait_for
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -77,22 +77,15 @@ def test_finished_games_survive_a_process_that_is_killed(run, tmp_path):
     contest = ("match", "--records", str(file), *SMALL)
     command = [sys.executable, "-m", "territorial", *contest, "--games", "100000", "--processes", "2"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
+    wait_for(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
     children = children_of(process.pid)
     process.kill()
     assert process.wait(SECONDS) == -signal.SIGKILL
-    wait_until(lambda: not any(map(is_running, children)))
+    wait_for(lambda: not any(map(is_running, children)))
     before = file.read_bytes()
     done = before.count(b"\n") - 1
     assert run(*contest, "--games", str(done), *ONE)[0] == 0
     assert file.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
-
-
-def wait_until(is_so):
-    until = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def children_of(pid):

@@ -4,30 +4,21 @@ import http.client
 import io
 import socket
 import threading
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from territorial.render import server as serving_module
 from territorial.render.server import Feed, PageServer, RequestBytes
-from tests.render.support import ask
+from tests.render.support import ask, running
 
 PAGE = b"<!doctype html><p>the page</p>"
 SECONDS = 300
 """Against hanging: nothing takes so long, however busy the machine is."""
 
 
-@contextmanager
 def serving(feed=None, **where):
-    with PageServer(PAGE, feed or closed_feed(b"film"), **where) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return running(PageServer(PAGE, feed or closed_feed(b"film"), **where))
 
 
 def closed_feed(*pieces):
