@@ -28,6 +28,12 @@ def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) 
     return actions
 
 
+def advance(game: VecGame, steps: int) -> None:
+    """Play some steps in which no agent acts."""
+    for _ in range(steps):
+        game.step()
+
+
 def difference(left: Any, right: Any) -> str | None:
     """Return the path to the first leaf that is not equal to the last bit; None if all are."""
     ours, theirs = list(leaves(left)), list(leaves(right))

@@ -57,14 +57,13 @@ def test_what_a_value_must_be_is_said_with_its_name(check, arguments, error, wan
 @pytest.mark.parametrize("value", [3, 7, np.int8(5), np.uint64(4), np.array(6)])
 def test_whole_numbers_of_all_kinds_become_ints(value):
     number = whole_number("size", value, 3, 7)
-    assert type(number) is int
-    assert number == value
+    assert (type(number), number) == (int, value)
     assert is_whole_number(value, 3, 7)
 
 
 def test_what_is_taken_is_a_whole_number_and_nothing_else_is():
-    taken = [arguments for check, arguments, *_ in REFUSED if check is whole_number]
-    assert not any(is_whole_number(*arguments) for arguments in taken)
+    refused = [arguments for check, arguments, *_ in REFUSED if check is whole_number]
+    assert not any(is_whole_number(*arguments) for arguments in refused)
     assert whole_number("size", 10**30, 0) == 10**30, "there is no upper end"
 
 
@@ -105,8 +104,7 @@ class Tensor:
     "value", [3, np.int8(3), np.array(3), np.array([3]), np.array([[3]], np.uint8), Tensor(3)]
 )
 def test_a_whole_number_may_lie_in_an_array_of_size_one(value):
-    assert index_of(value) == 3
-    assert type(index_of(value)) is int
+    assert (type(index_of(value)), index_of(value)) == (int, 3)
 
 
 @pytest.mark.parametrize(
@@ -167,8 +165,7 @@ def test_a_function_of_named_keywords_says_which_of_them_was_meant():
         """Return both."""
         return height, width
 
-    assert function(1) == (1, 3)
-    assert function(height=1, width=2) == (1, 2)
+    assert (function(1), function(height=1, width=2)) == ((1, 3), (1, 2))
     assert list(signature(function).parameters) == ["height", "width"]
     with pytest.raises(
         TypeError, match=r"function\(\) got an unexpected keyword argument 'hieght' \(did you"

@@ -73,9 +73,8 @@ def test_without_any_the_message_says_what_is_needed_and_what_was_found(bootstra
     monkeypatch.setenv("PATH", str(inside), prepend=os.pathsep)
     with pytest.raises(SystemExit) as error:
         bootstrap.find_python(bootstrap.ROOT / ".venv")
-    assert "needs CPython 3.11 to 3.14" in str(error.value)
-    assert "cpython 3.8 (" in str(error.value)
-    assert "cpython 3.12 without venv (" in str(error.value)
+    for part in ("needs CPython 3.11 to 3.14", "cpython 3.8 (", "cpython 3.12 without venv ("):
+        assert part in str(error.value)
     assert "apt install python3.12-venv" in str(error.value).replace("python3.12 ", "")
 
 
@@ -105,10 +104,8 @@ def install(bootstrap, monkeypatch):
 
 
 def test_what_is_there_is_not_installed_again(bootstrap, install):
-    assert install("") == ["venv", "project"]
-    assert install("dev") == ["project[dev]"]
-    assert install("dev,docs") == ["project[dev,docs]"]
-    assert install("") == install("docs") == []
+    done = [install(extras) for extras in ("", "dev", "dev,docs", "", "docs")]
+    assert done == [["venv", "project"], ["project[dev]"], ["project[dev,docs]"], [], []]
     for name in ("pyproject.toml", ".ci/constraints.txt"):
         (bootstrap.ROOT / name).write_text("other\n")
         assert install("") == ["project[dev,docs]"]

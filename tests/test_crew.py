@@ -34,6 +34,7 @@ from territorial.jit.thread_pool import (
     take,
 )
 from territorial.replay import Recorder
+from tests.play.sessions import wait_for
 
 AWAKE = 10**6 if JIT_ENABLED else 0
 """Turns, a hundredth of a second or so, that a thread stays awake after a call."""
@@ -55,16 +56,7 @@ def take_all(queues, thread, times):
 def work(queues, post, thread, times):
     """Do so, again and again."""
     while begins(post):
-        number = take(queues, thread)
-        while number >= 0:
-            times[number] += 1
-            number = take(queues, thread)
-
-
-@kernel
-def begin(post):
-    """Return whether to work."""
-    return begins(post)
+        take_all(queues, thread, times)
 
 
 def share_again(crew, times):
@@ -111,11 +103,9 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
     assert not are_working(posts, 0)
     assert posts[1:, STATE].tolist() == [WATCHING] * 3  # on their way, they need not be woken again
     assert call_all(posts, asleep) == 0
-    posts[3, STATE] = WORKING
-    assert are_working(posts, 0)
-    assert are_working(posts, 10)
-    posts[3, STATE] = WATCHING
-    assert not are_working(posts, 10)
+    for state in (WORKING, WATCHING):
+        posts[3, STATE] = state
+        assert {are_working(posts, turns) for turns in (0, 10)} == {state == WORKING}
 
 
 # ---- crews ----------------------------------------------------------------------------------------
@@ -161,14 +151,7 @@ def wait_until_asleep(crew):
 def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
     monkeypatch.setattr(_crew, "usable_cores", lambda: 4)
     assert (Crew(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
-    assert (Crew(9, 5).posts[:, TURNS] == 0).all()
-    assert (Crew(9, 1).posts[:, TURNS] == 0).all()
-
-
-def test_a_thread_stays_awake_about_as_long_as_waking_it_takes():
-    turns = _crew.turns_in_linger()
-    assert turns == _crew.turns_in_linger()
-    assert turns > 0 if JIT_ENABLED else turns == 0
+    assert not any(Crew(9, threads).posts[:, TURNS].any() for threads in (1, 5))
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -238,10 +221,7 @@ def test_threads_end_with_the_batch_that_they_work_for():
     gone = crew._threads._gone
     del crew
     gc.collect()
-    until = time.monotonic() + SECONDS
-    while len(gone) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.001)
+    wait_for(lambda: len(gone) == 2)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")

@@ -96,27 +96,6 @@ def test_an_option_is_described_with_all_that_it_may_be(option):
     assert spec.default == CHOICES[option][0]
 
 
-def test_docstrings_of_options_say_range_and_default_of_each():
-    shown = " ".join(EnvOptions.__doc__.split())
-    for text in (
-        'action_mask: where the masks of legal actions are: "obs", "info" or "none" (nowhere); '
-        'default "obs".',
-        "num_allies: D, the most living allies",
-        "0 to 250; default None: 4 with teams, else 0.",
-        "max_cycles: decisions after which agents are truncated; at least 1; default None: never.",
-    ):
-        assert text in shown
-
-
-def test_options_out_of_their_ranges_are_errors_that_name_the_range():
-    for spec in fields(EnvOptions):
-        if "low" in spec.metadata:
-            low = spec.metadata["low"]
-            wanted = f"{spec.name} is {low - 1}; it must be a whole number .* {low}"
-            with pytest.raises(ValueError, match=wanted):
-                EnvOptions(**{"obs": "pooled", spec.name: low - 1})
-
-
 @pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_examples_in_docstrings_run(name):
     examples = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name, globs={})

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import numba
 import pytest
@@ -22,7 +24,6 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame
 from territorial.config import make_params
-from territorial.engine import step
 from territorial.game.rules import attack_step
 from territorial.game.scratch import make_work
 from territorial.game.state import game_of
@@ -51,16 +52,8 @@ def test_a_numba_that_lacks_what_is_extended_is_named_with_what_to_install():
         "import territorial.jit.decorators"
     )
     done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, timeout=300)
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert f"ImportError: territorial cannot extend numba {numba.__version__}" in last
-    assert "pip install 'numba>=" in last
-
-
-def test_the_cache_lies_where_numba_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "told"))
-    assert _cache._usable_cache() == tmp_path / "told" / "kernels"
-    assert (tmp_path / "told" / "kernels").is_dir()
+    last = f"ImportError: territorial cannot extend numba {numba.__version__}.*pip install 'numba>=.*"
+    assert re.fullmatch(last, done.stderr.splitlines()[-1])
 
 
 COPY_BYTES = """
@@ -189,11 +182,6 @@ def test_what_the_files_of_the_package_import_is_found_as_the_parser_finds_it():
                 names |= {f"{node.module}.{alias.name}" for alias in node.names}
         found = sources_of_kernels._imports(str(path), path.read_bytes())
         assert names <= {name for _, name in found}, path
-
-
-def test_steps_reach_the_files_that_they_are_compiled_from():
-    reached = names_in(PACKAGE, Sources().reached_from(step.__file__))
-    assert reached >= {"game/rules", "game/state", "bots/__init__", "jit/simd", "config/__init__"}
 
 
 def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tmp_path):
@@ -573,25 +561,17 @@ def test_code_of_which_not_even_the_machine_code_links_is_compiled_anew(tmp_path
     assert kernel(1) == 2
     again = kernel_in(tmp_path)
 
-    def rebuild(*_):
-        raise RuntimeError("cannot link")
-
-    monkeypatch.setattr(again._cache._impl, "rebuild", rebuild)
+    monkeypatch.setattr(again._cache._impl, "rebuild", Mock(side_effect=RuntimeError("cannot link")))
     assert again(1) == 2
 
 
 @needs_the_compiler
 def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, capfd):
-    def is_full(path, data):
-        raise OSError(errno.ENOSPC, "No space left on device", str(path))
-
     kernel = kernel_in(tmp_path)
-    monkeypatch.setattr(_cache, "write_file", is_full)
+    is_full = OSError(errno.ENOSPC, "No space left on device", str(tmp_path))
+    monkeypatch.setattr(_cache, "write_file", Mock(side_effect=is_full))
     assert kernel(1) == 2
-    said = capfd.readouterr().err
-    assert said.count("\n") == 1
-    assert "cannot be saved in" in said
-    assert "No space left on device" in said
+    assert re.fullmatch(r".*cannot be saved in.*No space left on device.*\n", capfd.readouterr().err)
 
 
 def test_without_any_folder_to_write_to_kernels_work(tmp_path):
@@ -633,8 +613,7 @@ def test_kernels_count_no_references_and_allocate_nothing():
     attack(game.blocks, make_params(config), make_work(config, logs_changes=True))
     code = attack.inspect_llvm(attack.signatures[0])
     assert "define" in code
-    for of_the_runtime in ("NRT_incref", "NRT_decref", "NRT_MemInfo_alloc"):
-        assert of_the_runtime not in code
+    assert re.findall("NRT_incref|NRT_decref|NRT_MemInfo_alloc", code) == []
 
 
 @_jit.njit

@@ -18,8 +18,7 @@ def test_an_array_survives_the_way_to_a_mask_and_back(height, width, seed):
     land = np.random.default_rng(seed).random((height, width)) < 0.5
     mask = LandMask.from_array(land)
     assert np.array_equal(mask.to_array(), land)
-    assert mask.num_land == land.sum()
-    assert (mask.height, mask.width) == (height, width)
+    assert (mask.height, mask.width, mask.num_land) == (height, width, land.sum())
 
 
 def test_bits_lie_as_documented():
@@ -42,31 +41,23 @@ def test_numbers_0_and_1_are_blocked_and_land():
 
 
 def test_a_drawing_has_blocked_cells_where_it_says_so():
-    land = LandMask.from_text(DRAWING).to_array()
-    assert land[:5, :10].all()
-    assert not land[:5, 10:].any()
-    assert land[5:].all()
+    wanted = np.ones((16, 17), bool)
+    wanted[:5, 10:] = False
+    assert np.array_equal(LandMask.from_text(DRAWING).to_array(), wanted)
 
 
 def test_a_row_of_spaces_is_a_row_of_land():
     rows = [" " * 16, *["#" * 16] * 15, "\t" * 16]
-    mask = LandMask.from_text("\n".join(rows))
-    assert mask.height == 17
-    assert np.flatnonzero(mask.to_array().all(axis=1)).tolist() == [0, 16]
+    land = LandMask.from_text("\n".join(rows)).to_array()
+    assert land.all(axis=1).tolist() == [True, *[False] * 15, True]
 
 
 def test_equal_masks_are_one_value():
     a, b = LandMask.from_text(DRAWING), LandMask.from_text(DRAWING.replace("~", "."))
-    assert a == b
-    assert hash(a) == hash(b)
-    assert a.hexdigest == b.hexdigest
-    assert pickle.loads(pickle.dumps(a)) == a
-    assert len(a.hexdigest) == 16
-
-
-def test_a_mask_cannot_be_changed():
+    assert len({a, b, pickle.loads(pickle.dumps(a))}) == 1
+    assert a.hexdigest == b.hexdigest == f"{int(a.hexdigest, 16):016x}"
     with pytest.raises(AttributeError):
-        LandMask.from_text(DRAWING).height = 3
+        a.height = 3
 
 
 def one_wrong(value, dtype):

@@ -135,6 +135,3 @@ def test_the_delta_of_the_example_is_the_one_listed():
     assert re.search(r"^delta_count +(-?\d+)$", TEXT, re.MULTILINE)[1] == str(count)
     listed = re.search(r"^delta +((?:\d+:\d+ )+)", TEXT, re.MULTILINE)[1].split()
     assert listed == [f"{index}:{code}" for index, code in delta]
-
-
-# ---- what it says of the dead ------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What the tests do with a page, and what they read from it."""
 
 import base64
-import threading
 from contextlib import contextmanager, suppress
 
 import numpy as np
@@ -10,6 +9,7 @@ from territorial.render.server import PageServer
 from territorial.render.web import page
 from tests.browser.chromium import soon
 from tests.play.sessions import now, wait_for
+from tests.render.support import running
 
 
 def assert_soon(look, wanted):
@@ -101,14 +101,8 @@ def spot_at(tab, x, y):
 @contextmanager
 def serving(feed):
     """Serve a film as it comes in, and give the address of its page."""
-    with PageServer(page(), feed) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(PageServer(page(), feed)) as server:
+        yield server.url
 
 
 # ---- games that are played --------------------------------------------------------------------------

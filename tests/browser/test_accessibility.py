@@ -2,7 +2,6 @@
 
 import pytest
 
-from territorial.render.web import write_page
 from tests.browser import chromium
 from tests.browser.chromium import soon
 from tests.browser.games import full_game
@@ -48,22 +47,17 @@ def shown(findings):
 
 def test_axe_finds_what_is_wrong(small, axe):
     small.evaluate(
-        "element('help').style.color = 'var(--line)', element('back').removeAttribute('aria-label')"
+        "element('help').style.color = 'var(--line)', "
+        "['aria-label', 'title'].forEach((name) => element('back').removeAttribute(name))"
     )
-    small.evaluate("element('back').removeAttribute('title')")
     found = grave_findings(small, axe, "start")
     assert {(theme, rule) for _, theme, rule, *_ in found} == {
         (theme, rule) for theme in ("light", "dark") for rule in ("button-name", "color-contrast")
     }
 
 
-def test_watching_has_no_grave_finding(open_page, axe, device, tmp_path):
-    path = tmp_path / "game.html"
-    write_page(path, full_game()[1])
-    tab = open_page(path.as_uri(), **device)
-    soon(tab, "page.film.isComplete")
-    tab.evaluate("page.play(false)")
-    found = []
+def test_watching_has_no_grave_finding(show, axe, device):
+    tab, found = show(full_game()[1], **device), []
     for moment, script in {
         "start": "page.seek(0)",
         "middle": "page.seek(1500)",
@@ -97,7 +91,6 @@ def test_playing_has_no_grave_finding(play, axe, device):
     soon(tab, "element('ending').open && page.film.isComplete")
     settle(tab)
     found += grave_findings(tab, axe, "end card")
-    tab.evaluate("element('ending').close()")
-    settle(tab)
+    settle(tab, "element('ending').close()")
     found += grave_findings(tab, axe, "after the end")
     assert found == [], shown(found)

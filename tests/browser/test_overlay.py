@@ -2,7 +2,6 @@
 
 import base64
 import io
-import time
 
 import numpy as np
 import pytest
@@ -10,9 +9,11 @@ from PIL import Image
 
 import territorial
 from territorial.render import owner_colors
-from tests.browser.chromium import SECONDS, soon
+from tests.browser.chromium import soon
 from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
 from tests.browser.support import box_of, middle_of, place_of, settle, stop_clock, text_of
+from tests.play.sessions import wait_for
+from tests.replay.support import recorded_game
 
 pytestmark = pytest.mark.browser
 
@@ -161,8 +162,7 @@ def test_the_board_is_copied_as_a_picture(full):
     with Image.open(io.BytesIO(data)) as picture:
         pixels = np.array(picture.convert("RGB"))
     size = full.evaluate("Math.round(page.painter.width * page.view.scale)")
-    assert abs(pixels.shape[1] - size) <= 1
-    assert abs(pixels.shape[0] - size - 26) <= 1
+    assert pixels.shape == pytest.approx((size + 26, size, 3), abs=1)
     color = full.evaluate("page.palette.texts[27]")  # who has most land
     is_leader = (pixels == [int(color[at : at + 2], 16) for at in (1, 3, 5)]).all(axis=2)
     share = is_leader.sum() / size**2 / (full_game()[0][150].owner == 27).mean()
@@ -194,23 +194,14 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
 def test_a_replay_plays_within_a_notebook(open_page, tmp_path):
     """Whose page is any that has the output in it."""
     config = territorial.GameConfig(height=40, width=56, num_players=3, max_ticks=400)
-    game = territorial.VecGame(
-        config, 1, seats=["metronome", "banker", "turtle"], autoreset="disabled", observe=False
-    )
-    with territorial.Recorder(game, tmp_path / "replays"):
-        game.reset(seeds=[1])
-        while not game.state.over[0]:
-            game.step()
-    (path,) = (tmp_path / "replays").iterdir()
-    replay = territorial.Replay.load(path)
+    _, replay = recorded_game(config, ["metronome", "banker", "turtle"], seed=1)
     (tmp_path / "notebook.html").write_text(f"<!doctype html><p>before</p>{replay._repr_html_()}", "utf-8")
     tab = open_page((tmp_path / "notebook.html").as_uri())
     colors = {tuple(color) for color in owner_colors(3)[1:4].tolist()}
-    until = time.monotonic() + SECONDS
-    while True:
+
+    def seen():
         with Image.open(io.BytesIO(tab.screenshot())) as picture:
-            seen = {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
-        if colors <= seen:
-            break
-        assert time.monotonic() < until, "the players are not seen"
+            return {tuple(color) for _, color in picture.convert("RGB").getcolors(2**24)}
+
+    wait_for(lambda: colors <= seen())
     assert len({request.url for request in tab.requests()}) == 1  # the notebook's own

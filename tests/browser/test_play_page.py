@@ -73,9 +73,8 @@ def hold_until_legal(tab, owner=FREE):
 @pytest.mark.quick
 def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     tab, game = play()
-    assert text_of(tab, "#me b") == "P1 Ada"
-    assert text_of(tab, "#me .facts") == "12 cells, 512 troops"
-    assert text_of(tab, "#me .when") == "tick 0, your turn"
+    told = [text_of(tab, f"#me {part}") for part in ("b", ".facts", ".when")]
+    assert told == ["P1 Ada", "12 cells, 512 troops", "tick 0, your turn"]
     x, y = spot_of(tab, FREE)
     tab.mouse.move(x, y)
     soon(tab, "element('tip').textContent === 'free land: click to send 128 troops'")
@@ -163,8 +162,7 @@ def test_small_land_has_a_ring_around_it(play):
     ring = f"({middle['row']} + RING_RADIUS / page.view.scale)"
     color = bytes.fromhex(tab.evaluate("page.palette.texts[1]")[1:])
     assert line_at(tab, ring, middle["column"]) == [*color, 255]
-    tab.evaluate("page.view.zoom(6)")  # now it is large
-    settle(tab)
+    settle(tab, "page.view.zoom(6)")  # now it is large
     assert line_at(tab, ring, middle["column"])[3] == 0
 
 
@@ -468,8 +466,7 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
     tab.evaluate(
         "for (let n = 2; n < 18; n++) page.game.now.openings.push({ owner: n, cells: 9, reason: '' })"
     )
-    tab.evaluate("page.game.setShare(6), page.game.draw(true)")
-    settle(tab)
+    settle(tab, "page.game.setShare(6), page.game.draw(true)")
     chart = "element('land')"
     assert tab.evaluate(f"!{chart}.offsetParent || {chart}.getBoundingClientRect().bottom <= innerHeight")
     assert tab.evaluate("element('standings').offsetHeight") >= 120
@@ -545,9 +542,7 @@ def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
     replay = Replay.load(path)
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
-    assert replay.names[0] == "Ada"
-    assert replay.seats[1] == "champion-1"
-    assert SMALL.num_players == len(replay.seats)
+    assert (replay.names[0], replay.seats[1], len(replay.seats)) == ("Ada", "champion-1", 4)
 
 
 # ---- panels ----------------------------------------------------------------------------------------

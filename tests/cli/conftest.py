@@ -19,12 +19,22 @@ def run(capsys):
 
 
 @pytest.fixture
-def result_of(run):
+def done(run):
+    """Return what runs a command that has to end with a code, and returns what it printed and said."""
+
+    def done(*arguments, code=0):
+        found, *said = run(*arguments)
+        assert found == code
+        return said
+
+    return done
+
+
+@pytest.fixture
+def result_of(done):
     """Return what runs a command that has to succeed, and returns the JSON that it printed."""
 
     def result_of(*arguments):
-        code, out, _ = run(*arguments, "--json")
-        assert code == 0
-        return json.loads(out)
+        return json.loads(done(*arguments, "--json")[0])
 
     return result_of

@@ -20,19 +20,16 @@ def refused(folder, message):
         clone(SimpleNamespace(folder=str(folder), network_size="small", epochs=1), DATA)
 
 
-def test_without_pytorch_it_says_what_to_install(run, tmp_path, monkeypatch):
+def test_without_pytorch_it_says_what_to_install(done, tmp_path, monkeypatch):
     config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
     make(tmp_path / "set", config, ["banker", "novice"], games=1, processes=1)
     monkeypatch.setitem(sys.modules, "torch", None)
-    code, _, err = run("clone", tmp_path / "set", tmp_path / "clone")
-    assert code == 2
+    _, err = done("clone", tmp_path / "set", tmp_path / "clone", code=2)
     assert "cloning needs PyTorch: pip install 'territorial-env[torch]'" in err
 
 
-def test_a_folder_without_a_data_set_is_named(run, tmp_path):
-    code, _, err = run("clone", tmp_path / "nothing", tmp_path / "clone")
-    assert code == 2
-    assert "argument DATASET: '" in err
+def test_a_folder_without_a_data_set_is_named(done, tmp_path):
+    assert "argument DATASET: '" in done("clone", tmp_path / "nothing", tmp_path / "clone", code=2)[1]
 
 
 def test_a_folder_that_another_process_clones_in_is_refused(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +21,18 @@ SMALL = (
 )
 
 
-def test_it_makes_a_data_set_and_says_what_is_there(run: Any, tmp_path: Path) -> None:
+def test_it_makes_a_data_set_and_says_what_is_there(result_of: Any, done: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "set")
     options = ("--games", "3", "--processes", "1", "--games-per-shard", "2", "--rows-of", "banker,3", *SMALL)
-    code, out, _ = run("dataset", folder, *options, "--json")
-    result, found = json.loads(out), Dataset(folder)
-    assert code == 0
+    result, found = result_of("dataset", folder, *options), Dataset(folder)
     assert (result["games"], result["shards"], result["is_complete"]) == (3, 2, True)
     assert result["rows"] == found.manifest.rows > 0
     assert result["bytes"] == sum(path.stat().st_size for path in Path(folder).glob("*.safetensors"))
     assert set(found[0].seat.tolist()) == {1, 3}
-    code, out, _ = run("dataset", folder, *options)
-    assert code == 0
-    assert "rows of 3 games in 2 files" in out
+    assert "rows of 3 games in 2 files" in done("dataset", folder, *options)[0]
 
 
-def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_is_a_usage_error(run: Any, done: Any, tmp_path: Path) -> None:
     folder = str(tmp_path)
     for options, message in (
         (("--every-ticks", "15"), "every is 15; it must be a multiple of 10"),
@@ -45,11 +40,8 @@ def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
         (("--rows-of", "9"), "seats has 9"),
         (("--num-candidates", "0"), "'0' is not a whole number from 1 to 250"),
     ):
-        code, _, err = run("dataset", folder, *SMALL, *options)
-        assert code == 2
-        assert message in err
+        assert message in done("dataset", folder, *SMALL, *options, code=2)[1]
     run("dataset", folder, "--games", "1", "--processes", "1", *SMALL)
-    code, _, err = run("dataset", folder, "--games", "1", "--seed", "5", *SMALL)
-    assert code == 2
+    _, err = done("dataset", folder, "--games", "1", "--seed", "5", *SMALL, code=2)
     assert "argument FOLDER" in err
     assert "its recipe['seed'] is 0, here it is 5" in err

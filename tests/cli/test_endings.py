@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -56,11 +57,14 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
-def ending(capsys, monkeypatch, stdout, verb):
-    """The exit code and the last line on stderr of a verb that writes to ``stdout``."""
+def ending(capsys, monkeypatch, stdout, *arguments):
+    """The exit code and the last line on stderr of a command; ``stdout`` None: nobody reads it."""
+    if stdout is None:
+        reader, stdout = os.pipe()
+        os.close(reader)
     with open(stdout, "w", encoding="utf-8") as file:
         monkeypatch.setattr(sys, "stdout", file)
-        code = cli.main([verb, *ARGUMENTS[verb]])
+        code = cli.main([*arguments])
     err = capsys.readouterr().err
     assert "Traceback" not in err
     return code, err.splitlines()[-1]
@@ -73,27 +77,20 @@ def test_every_verb_is_here():
 @needs_dev_full
 @pytest.mark.parametrize("verb", ARGUMENTS)
 def test_a_full_disk_behind_stdout_is_told(capsys, monkeypatch, at_work, verb):
-    code, told = ending(capsys, monkeypatch, "/dev/full", verb)
-    assert code == 1
-    assert told == f"territorial {verb}: error: stdout cannot be written: No space left on device"
+    told = f"territorial {verb}: error: stdout cannot be written: No space left on device"
+    assert ending(capsys, monkeypatch, "/dev/full", verb, *ARGUMENTS[verb]) == (1, told)
 
 
 @pytest.mark.parametrize("verb", ARGUMENTS)
 def test_a_reader_that_has_left_is_told(capsys, monkeypatch, at_work, verb):
-    reader, writer = os.pipe()
-    os.close(reader)
-    code, told = ending(capsys, monkeypatch, writer, verb)
-    assert (code, told) == (141, f"territorial {verb}: whoever read stdout has left")
+    told = f"territorial {verb}: whoever read stdout has left"
+    assert ending(capsys, monkeypatch, None, verb, *ARGUMENTS[verb]) == (141, told)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"]])
 def test_help_that_nobody_reads_ends_in_the_same_way(capsys, monkeypatch, arguments):
-    reader, writer = os.pipe()
-    os.close(reader)
-    with open(writer, "w", encoding="utf-8") as file:
-        monkeypatch.setattr(sys, "stdout", file)
-        assert cli.main(arguments) == 141
-    assert "whoever read stdout has left" in capsys.readouterr().err
+    code, told = ending(capsys, monkeypatch, None, *arguments)
+    assert (code, told.partition(": ")[2]) == (141, "whoever read stdout has left")
 
 
 @pytest.mark.parametrize("verb", ARGUMENTS)
@@ -118,11 +115,7 @@ def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
 
 def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
     for error in (OSError(5, "Input/output error", "some file"), BrokenPipeError(32, "Broken pipe")):
-
-        def broken(*_, error=error):
-            raise error
-
-        monkeypatch.setattr(bench, "compile_everything", broken)
+        monkeypatch.setattr(bench, "compile_everything", Mock(side_effect=error))
         assert cli.main(["bench", "--warmup"]) == 1
         assert capsys.readouterr().err == f"territorial bench: error: {error}\n"
 
@@ -133,12 +126,8 @@ def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, mo
         raise cli.options.UsageError("argument --records: the disk is full")
 
     monkeypatch.setattr(cli.info, "run", half_done)
-    reader, writer = os.pipe()
-    os.close(reader)
-    with open(writer, "w", encoding="utf-8") as file:
-        monkeypatch.setattr(sys, "stdout", file)
-        assert cli.main(["info"]) == 2
-    assert capsys.readouterr().err == "territorial info: error: argument --records: the disk is full\n"
+    told = "territorial info: error: argument --records: the disk is full"
+    assert ending(capsys, monkeypatch, None, "info") == (2, told)
 
 
 # ---- processes ---------------------------------------------------------------------------------------
@@ -213,18 +202,21 @@ def test_only_the_command_takes_ctrl_c_over():
         return _interrupts.is_command([first, "info"], [sys.executable, *original, "info"])
 
     script = os.path.join("bin", "territorial")
-    assert is_command("-m", "-m", "territorial")
-    assert is_command("-m", "-X", "dev", "-m", "territorial")
-    assert is_command("-m", "-mterritorial")
-    assert is_command(script, script)
-    assert is_command(script, "-W", "ignore", script)
-    assert not is_command("-m", "-m", "territorial_tools")
-    assert not is_command("-m", "-m", "pytest", "territorial")
-    assert not is_command("train.py", "train.py", "territorial")
-    assert not is_command(
-        script, "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"
-    )
-    assert not is_command("", "-c", "import territorial")
+    ours = [
+        ("-m", "-m", "territorial"),
+        ("-m", "-X", "dev", "-m", "territorial"),
+        ("-m", "-mterritorial"),
+        (script, script),
+        (script, "-W", "ignore", script),
+    ]
+    others = [
+        ("-m", "-m", "territorial_tools"),
+        ("-m", "-m", "pytest", "territorial"),
+        ("train.py", "train.py", "territorial"),
+        (script, "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"),
+        ("", "-c", "import territorial"),
+    ]
+    assert [one for one in (*ours, *others) if is_command(*one)] == ours
     assert not _interrupts.is_command([], [sys.executable])
 
 
@@ -247,9 +239,6 @@ def test_ctrl_c_is_given_back_and_never_taken_from_others():
 
 
 def test_ctrl_c_while_verbs_of_others_are_loaded_is_an_interrupt_too(capsys, monkeypatch):
-    def interrupted(group):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "entry_points", interrupted)
+    monkeypatch.setattr(cli, "entry_points", Mock(side_effect=KeyboardInterrupt))
     assert cli.main(["train"]) == 130
     assert re.fullmatch(r"\nterritorial train: interrupted\n", capsys.readouterr().err)

@@ -20,19 +20,17 @@ SMALL = (
 )
 
 
-def test_it_writes_a_style_that_takes_seats(capsys: Any, run: Any, tmp_path: Path) -> None:
+def test_it_writes_a_style_that_takes_seats(capsys: Any, done: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "found")
     options = (*SMALL, "--name", "found-1", "--generations", "2", "--seed", "3")
-    code, out, err = run("evolve", folder, *options, "--json", str(tmp_path / "result.json"))
-    assert code == 0
+    out, err = done("evolve", folder, *options, "--json", str(tmp_path / "result.json"))
     assert f"style:{folder}/{STYLE}" in out
     assert "2 generations" in out
     assert "generation 1 of 2: mean place" in err
     result = json.loads((tmp_path / "result.json").read_bytes())
     assert Style.from_dict(result["style"]) == Style.load(f"{folder}/{STYLE}")
     assert [done["number"] for done in result["history"]] == [1, 2]
-    assert result["settings"]["seed"] == 3
-    assert result["settings"]["config"]["num_maps"] == 16
+    assert (result["settings"]["seed"], result["settings"]["config"]["num_maps"]) == (3, 16)
     assert result["processor_seconds"] == sum(done["processor_seconds"] for done in result["history"]) > 0
     assert {"revision", "versions", "machine"} <= set(result)
     seats = f"style:{folder}/{STYLE},banker"
@@ -40,26 +38,23 @@ def test_it_writes_a_style_that_takes_seats(capsys: Any, run: Any, tmp_path: Pat
     assert "found-1" in capsys.readouterr().out
 
 
-def test_the_same_command_goes_on(run: Any, tmp_path: Path) -> None:
+def test_the_same_command_goes_on(run: Any, done: Any, tmp_path: Path) -> None:
     run("evolve", str(tmp_path), *SMALL, "--generations", "1")
-    code, out, err = run("evolve", str(tmp_path), *SMALL, "--generations", "3", "--json")
-    assert code == 0
+    out, err = done("evolve", str(tmp_path), *SMALL, "--generations", "3", "--json")
     assert len(json.loads(out)["history"]) == 3
     assert "generation 1 " not in err
     assert "generation 3 of 3" in err
-    code, out, err = run("evolve", str(tmp_path), *SMALL, "--generations", "3")
-    assert code == 0
+    out, err = done("evolve", str(tmp_path), *SMALL, "--generations", "3")
     assert "generation" not in err
 
 
-def test_it_stops_when_the_time_is_over(run: Any, tmp_path: Path) -> None:
-    code, out, _ = run("evolve", str(tmp_path), *SMALL, "--minutes", "0.001", "--json")
-    assert code == 0
+def test_it_stops_when_the_time_is_over(done: Any, tmp_path: Path) -> None:
+    out, _ = done("evolve", str(tmp_path), *SMALL, "--minutes", "0.001", "--json")
     assert 1 <= len(json.loads(out)["history"]) < 100
 
 
 def test_an_interruption_leaves_what_there_is(
-    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    done: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     show = verb.EvolutionProgress.show
 
@@ -70,14 +65,13 @@ def test_an_interruption_leaves_what_there_is(
         return False
 
     monkeypatch.setattr(verb.EvolutionProgress, "show", interrupted)
-    code, out, err = run("evolve", str(tmp_path), *SMALL)
-    assert code == 130
+    out, err = done("evolve", str(tmp_path), *SMALL, code=130)
     assert out == ""
     assert "interrupted\n2 generations are kept; the same command resumes" in err
     assert len(json.loads((tmp_path / FILE).read_bytes())["history"]) == 2
 
 
-def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
+def test_what_cannot_be_is_a_usage_error(done: Any, tmp_path: Path) -> None:
     folder = str(tmp_path / "found")
     for options, message in (
         (("--opponents", "bankr"), "did you mean 'banker"),
@@ -90,16 +84,13 @@ def test_what_cannot_be_is_a_usage_error(run: Any, tmp_path: Path) -> None:
         (("--num-players", "1"), "'1' is not a whole number"),
         (("--json", str(tmp_path)), "is a folder, not a file"),
     ):
-        code, _, err = run("evolve", folder, *SMALL, *options)
-        assert code == 2
-        assert message in err
+        assert message in done("evolve", folder, *SMALL, *options, code=2)[1]
         assert not Path(folder).exists()
 
 
-def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, done: Any, tmp_path: Path) -> None:
     run("evolve", str(tmp_path), *SMALL, "--generations", "1")
-    code, _, err = run("evolve", str(tmp_path), *SMALL, "--seed", "5")
-    assert code == 2
+    _, err = done("evolve", str(tmp_path), *SMALL, "--seed", "5", code=2)
     assert "argument FOLDER" in err
     assert "its settings['seed'] is 0, here it is 5. Choose another folder" in err
     with locked(tmp_path / "lock"):
@@ -107,6 +98,4 @@ def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, tmp_path: Path)
     assert code == 2
     assert "another process writes there" in err
     (tmp_path / "file").write_text("")
-    code, _, err = run("evolve", str(tmp_path / "file"), *SMALL)
-    assert code == 2
-    assert "argument FOLDER" in err
+    assert "argument FOLDER" in done("evolve", str(tmp_path / "file"), *SMALL, code=2)[1]

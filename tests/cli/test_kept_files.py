@@ -10,7 +10,6 @@ import pytest
 
 from territorial import maps
 from territorial.cli import main
-from territorial.cli.options import new_name
 from territorial.config.land_mask import LandMask
 from territorial.datasets.dataset import shard_name
 from territorial.evolution.evolve import STYLE
@@ -32,19 +31,20 @@ def refused(capsys: Any, path: Path, content: bytes, *arguments: str) -> str:
 # ---- folders -----------------------------------------------------------------------------------------
 
 
-def test_a_data_set_is_not_made_over_files_of_another(capsys: Any, tmp_path: Path) -> None:
-    path = tmp_path / "set" / shard_name(3)
-    err = refused(
-        capsys, path, b"rows", "dataset", str(path.parent), "--games", "2", "--processes", "1", *SMALL
-    )
+@pytest.mark.parametrize(
+    ("verb", "options", "name"),
+    [
+        ("dataset", ("--games", "2", "--processes", "1", *SMALL), shard_name(3)),
+        ("evolve", ("--generations", "1", *FEW), STYLE),
+    ],
+)
+def test_a_data_set_or_a_style_is_not_made_over_another(
+    capsys: Any, tmp_path: Path, verb: str, options: tuple[str, ...], name: str
+) -> None:
+    path = tmp_path / "folder" / name
+    err = refused(capsys, path, b"rows", verb, str(path.parent), *options)
     assert f"argument FOLDER: {str(path)!r}: it is there already, and would be replaced" in err
-    assert [file.name for file in path.parent.iterdir() if not file.name.startswith(".")] == [path.name]
-
-
-def test_a_style_is_not_evolved_over_another(capsys: Any, tmp_path: Path) -> None:
-    path = tmp_path / "bot" / STYLE
-    err = refused(capsys, path, b"{}", "evolve", str(path.parent), "--generations", "1", *FEW)
-    assert f"argument FOLDER: {str(path)!r}: it is there already, and would be replaced" in err
+    assert {file.name for file in path.parent.iterdir()} <= {path.name, ".writer", "lock"}
 
 
 def test_an_evolution_that_was_stopped_before_its_style_writes_it(capsys: Any, tmp_path: Path) -> None:
@@ -137,20 +137,13 @@ def test_a_file_that_nobody_named_gets_a_new_name(
     capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for _ in range(2):
+    for _ in range(3):
         assert main(["demo", "--seed", "7", "--replay", "--page", *TINY]) == 0
     out = capsys.readouterr().out
-    files = {f"territorial-7{part}.{end}" for part in ("", "-2") for end in ("png", "replay", "html")}
+    files = {f"territorial-7{part}.{end}" for part in ("", "-2", "-3") for end in ("png", "replay", "html")}
     assert {path.name for path in tmp_path.iterdir()} == files
     assert all(name in out for name in files)
     for _ in range(2):
         assert main(["replay", "territorial-7.replay", "--at", "50"]) == 0
     assert (tmp_path / "territorial-7-50.png").exists()
     assert (tmp_path / "territorial-7-50-2.png").exists()
-
-
-def test_new_names_are_those_that_are_free(tmp_path: Path) -> None:
-    path = tmp_path / "game.tar.png"
-    for name in ("game.tar.png", "game.tar-2.png", "game.tar-3.png"):
-        assert new_name(path) == str(tmp_path / name)
-        Path(new_name(path)).write_bytes(b"")

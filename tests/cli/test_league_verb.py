@@ -6,7 +6,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from territorial.cli import main
 from territorial.evaluation.charts import check_matplotlib, draw_shares
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from territorial.snapshots.checkpoints import Checkpoints
@@ -33,23 +32,29 @@ def league():
     return league
 
 
-def test_a_file_and_a_run_are_shown_alike(league, tmp_path, capsys):
-    league.save(tmp_path / "league.npz")
-    assert main(["league", "show", str(tmp_path / "league.npz")]) == 0
-    text = capsys.readouterr().out
+@pytest.fixture
+def shown(done, tmp_path):
+    """Return what is shown of a league that is saved for it."""
+
+    def show(league, *options):
+        league.save(tmp_path / "league.npz")
+        return done("league", "show", tmp_path / "league.npz", *options)[0]
+
+    return show
+
+
+def test_a_file_and_a_run_are_shown_alike(league, shown, tmp_path, done):
+    text = shown(league)
     assert "60 games, 3 snapshots; steps: main 12" in text
     for name in ("main (learns)", "main-0", "main-1", "main-2", "banker", "novice"):
         assert name in text
     assert "gate of main: shut" in text
     Checkpoints(tmp_path / "run" / "checkpoints").write(3, lambda folder: league.save(folder / "league.npz"))
-    assert main(["league", "show", str(tmp_path / "run")]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == text.splitlines()[1:]
+    assert done("league", "show", tmp_path / "run")[0].splitlines()[1:] == text.splitlines()[1:]
 
 
-def test_all_of_it_is_there_as_json(league, tmp_path, capsys):
-    league.save(tmp_path / "league.npz")
-    assert main(["league", "show", str(tmp_path / "league.npz"), "--json", "-"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_all_of_it_is_there_as_json(league, shown):
+    found = json.loads(shown(league, "--json", "-"))
     i, j = found["players"].index("trainable:main"), found["players"].index("bot:banker-1")
     share, games = league.payoff.matrix(["trainable:main", "bot:banker-1"])
     assert found["above"][i][j] == pytest.approx(share[0, 1], abs=1e-4)
@@ -58,10 +63,8 @@ def test_all_of_it_is_there_as_json(league, tmp_path, capsys):
 
 
 @NEEDS_MATPLOTLIB
-def test_plots_are_pictures(league, tmp_path, capsys):
-    league.save(tmp_path / "league.npz")
-    assert main(["league", "show", str(tmp_path / "league.npz"), "--plots", str(tmp_path / "plots")]) == 0
-    text = capsys.readouterr().out
+def test_plots_are_pictures(league, shown, tmp_path):
+    text = shown(league, "--plots", tmp_path / "plots")
     for name in ("ratings", "above", "payoff"):
         assert (tmp_path / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert f"{name}.png" in text
@@ -71,11 +74,10 @@ def test_plots_are_pictures(league, tmp_path, capsys):
     ("path", "message"),
     [("nothing.npz", "nothing.npz"), ("empty", "no complete checkpoint"), ("bad", "not a league")],
 )
-def test_what_is_no_league_is_refused(path, message, tmp_path, capsys):
+def test_what_is_no_league_is_refused(path, message, tmp_path, done):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad").write_text("something else")
-    assert main(["league", "show", str(tmp_path / path)]) == 2
-    assert message in capsys.readouterr().err
+    assert message in done("league", "show", tmp_path / path, code=2)[1]
 
 
 @pytest.fixture
@@ -87,10 +89,8 @@ def unplayed(league):
     return new
 
 
-def test_a_league_without_games_says_so_and_rates_nobody(unplayed, tmp_path, capsys):
-    unplayed.save(tmp_path / "league.npz")
-    assert main(["league", "show", str(tmp_path / "league.npz"), "--json", str(tmp_path / "found.json")]) == 0
-    text = capsys.readouterr().out
+def test_a_league_without_games_says_so_and_rates_nobody(unplayed, shown, tmp_path):
+    text = shown(unplayed, "--json", tmp_path / "found.json")
     assert (
         "no game has ended yet, so there is nothing to compare: main (learns), banker, novice, main-0" in text
     )
@@ -99,23 +99,18 @@ def test_a_league_without_games_says_so_and_rates_nobody(unplayed, tmp_path, cap
     assert json.loads((tmp_path / "found.json").read_text())["ratings"] == {"snapshot:main-0": None}
 
 
-def test_who_has_not_played_is_not_in_the_table(unplayed, tmp_path, capsys):
+def test_who_has_not_played_is_not_in_the_table(unplayed, shown):
     unplayed.record(["trainable:main", "bot:banker"], [1, 2])
     with pytest.raises(ValueError, match="met"):
         unplayed.note(2, above={"bot:banker": 1.0}, met={"bot:banker": -1})
-    unplayed.save(tmp_path / "league.npz")
-    assert main(["league", "show", str(tmp_path / "league.npz")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = shown(unplayed).splitlines()
     assert "no game yet: novice, main-0" in lines
     assert sorted(line.split()[0] for line in lines[2:5]) == ["banker", "main", "player"]
 
 
 @NEEDS_MATPLOTLIB
-def test_what_there_are_no_data_for_is_not_drawn(unplayed, tmp_path, capsys):
-    unplayed.save(tmp_path / "league.npz")
-    arguments = ["league", "show", str(tmp_path / "league.npz"), "--plots", str(tmp_path / "plots")]
-    assert main(arguments) == 0
-    assert "no plots: no game has ended yet" in capsys.readouterr().out
+def test_what_there_are_no_data_for_is_not_drawn(unplayed, shown, tmp_path):
+    assert "no plots: no game has ended yet" in shown(unplayed, "--plots", tmp_path / "plots")
     assert not list((tmp_path / "plots").glob("*"))
 
 

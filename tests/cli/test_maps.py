@@ -17,9 +17,8 @@ GAME = ["--num-players", "4", "--max-ticks", "50", "--no-picture"]
 # ---- the list ----------------------------------------------------------------------------------------
 
 
-def test_without_names_all_maps_are_listed_with_their_options(run):
-    code, out, _ = run("info", "maps")
-    assert code == 0
+def test_without_names_all_maps_are_listed_with_their_options(done):
+    out, _ = done("info", "maps")
     for name, kind in (*KINDS.items(), *LANDS.items()):
         assert f"\n  {name:13} " in out
         for option in kind.options:
@@ -45,10 +44,9 @@ def test_the_list_as_json(result_of):
 # ---- looking at maps ---------------------------------------------------------------------------------
 
 
-def test_a_map_is_shown_with_what_there_is_to_know(run, monkeypatch):
+def test_a_map_is_shown_with_what_there_is_to_know(done, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    code, out, _ = run("info", "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--num-maps", "2")
-    assert code == 0
+    out, _ = done("info", "maps", "islands:count=3", *SMALL, "--map-seed", "7", "--num-maps", "2")
     facts = [line for line in out.splitlines() if line.startswith("islands:count=3 of map_seed ")]
     mask = maps.generate("islands:count=3", 32, 48, 7)
     share = 1000 * mask.num_land // (32 * 48) / 10
@@ -95,10 +93,9 @@ def test_the_facts_as_json(result_of):
 
 
 @pytest.mark.parametrize("suffix", maps.SUFFIXES)
-def test_an_exported_map_comes_back_and_is_played_on(run, result_of, tmp_path, suffix):
+def test_an_exported_map_comes_back_and_is_played_on(done, result_of, tmp_path, suffix):
     path = str(tmp_path / f"map{suffix}")
-    code, out, _ = run("info", "maps", "maze", *SMALL, "--map-seed", "5", "--export", path)
-    assert code == 0
+    out, _ = done("info", "maps", "maze", *SMALL, "--map-seed", "5", "--export", path)
     assert out.splitlines()[-1] == f"written: {path}"
     mask = maps.generate("maze", 32, 48, 5)
     assert maps.load(path) == mask
@@ -106,14 +103,12 @@ def test_an_exported_map_comes_back_and_is_played_on(run, result_of, tmp_path, s
     assert (facts["digest"], facts["height"], facts["width"]) == (mask.hexdigest, 32, 48)
     result = result_of("demo", "--map", path, *GAME)
     expected = GameConfig.for_map(mask, num_players=4, max_ticks=50)
-    assert result["config_digest"] == expected.hexdigest
-    assert result["config"]["map"] == mask.hexdigest
+    assert (result["config_digest"], result["config"]["map"]) == (expected.hexdigest, mask.hexdigest)
 
 
-def test_a_picture_has_a_tile_for_every_map(run, tmp_path):
+def test_a_picture_has_a_tile_for_every_map(done, tmp_path):
     path = tmp_path / "sheet.png"
-    code, _, _ = run("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2", "--picture", str(path))
-    assert code == 0
+    done("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2", "--picture", str(path))
     pixels = read_png(path.read_bytes(), 16, 4096)
     # Four maps of 48 x 32 cells, five pixels each, in two columns.
     assert 2 * 240 < pixels.shape[1] < 2 * 240 + 100
@@ -139,20 +134,17 @@ def test_a_picture_of_everything(result_of, tmp_path):
     assert struct.unpack(">II", path.read_bytes()[16:24])[0] > 1000
 
 
-def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(run, result_of, tmp_path):
+def test_land_of_a_file_that_cannot_be_reached_can_be_blocked(done, result_of, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 10 + "#" + "." * 5] * 16))
-    code, _, err = run("info", "maps", str(path))
-    assert code == 2
-    assert "80 of 240 land cells cannot be reached" in err
+    assert "80 of 240 land cells cannot be reached" in done("info", "maps", str(path), code=2)[1]
     (facts,) = result_of("info", "maps", str(path), "--block-unreachable")["maps"]
     assert facts["land_cells"] == 160
 
 
-def test_many_maps_tell_how_far_they_are(run, monkeypatch):
+def test_many_maps_tell_how_far_they_are(done, monkeypatch):
     monkeypatch.setattr("territorial.evaluation.progress.SHOW_EVERY", 0.0)
-    code, _, err = run("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
-    assert code == 0
+    _, err = done("info", "maps", "lakes", "maze", *SMALL, "--num-maps", "2")
     assert [line.rstrip() for line in err.splitlines()[1:3]] == [
         "2 maps made, now making lakes",
         "3 maps made, now making maze",
@@ -166,8 +158,7 @@ def test_many_maps_tell_how_far_they_are(run, monkeypatch):
 def test_games_are_played_on_maps_of_all_sorts(result_of, name):
     result = result_of("demo", "--map", name, *SMALL, *GAME)
     config = GameConfig(map=name, height=32, width=48, num_players=4, max_ticks=50)
-    assert result["config_digest"] == config.hexdigest
-    assert result["config"]["map"] == config.map_name
+    assert (result["config_digest"], result["config"]["map"]) == (config.hexdigest, config.map_name)
     info = (
         result_of("info", "--set", f"map={name}", *SMALL, "--num-players", "4", "--set", "num_maps=0")
         if name != "iceland"
@@ -179,9 +170,8 @@ def test_games_are_played_on_maps_of_all_sorts(result_of, name):
 # ---- refusals ----------------------------------------------------------------------------------------
 
 
-def test_a_file_of_another_size_than_asked_for_is_refused(run, tmp_path):
+def test_a_file_of_another_size_than_asked_for_is_refused(done, tmp_path):
     path = tmp_path / "map.txt"
     path.write_text("\n".join(["." * 20] * 16))
-    code, _, err = run("demo", "--map", str(path), "--height", "32", *GAME)
-    assert code == 2
+    _, err = done("demo", "--map", str(path), "--height", "32", *GAME, code=2)
     assert "map is 16 x 20 but height x width is 32 x 20" in err

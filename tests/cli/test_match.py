@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
+from tests.play.sessions import wait_for
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -26,17 +26,16 @@ def test_match_tells_json_its_games(result_of):
     config = GameConfig(height=32, width=32, num_players=4, max_ticks=300, map="open", num_maps=MAPS)
     ranking = match(["banker", "turtle"], config, 3, seed=5, processes=1, progress=False)
     assert found["standings"] == json.loads(json.dumps(ranking.to_dict()))["standings"]
-    assert found["contest"]["config"] == config.hexdigest
-    assert found["contest"]["players"] == ["banker-1", "turtle-1"] * 2
-    assert found["contest"]["games"] == found["shape"]["games"] == 3
+    about = {"config": config.hexdigest, "players": ["banker-1", "turtle-1"] * 2, "games": 3}
+    assert found["contest"] | about == found["contest"]
+    assert found["shape"]["games"] == 3
     assert len(found["beats"]) == len(found["survival"]) == len(found["land"]) == 2
 
 
-def test_who_comes_in_before_whom_is_printed_for_few_players(run, result_of):
+def test_who_comes_in_before_whom_is_printed_for_few_players(run, done, result_of):
     common = ("match", "--deal", "--games", "6", *SMALL, *ONE)
     players = ("turtle-1", "banker-1", "novice-1")
-    code, out, err = run(*common, "--seats", ",".join(players))
-    assert code == 0
+    out, err = done(*common, "--seats", ",".join(players))
     assert out.split()[:9] == ["player", "seats", "mean", "place", "games", "won", "times", "fair", "rating"]
     assert "6 games; length" in out
     assert "6 of 6 games" in err
@@ -56,13 +55,12 @@ def test_who_comes_in_before_whom_is_printed_for_few_players(run, result_of):
     assert "how often one comes in before another: see --json" in run(*common)[1]
 
 
-def test_a_player_alone_has_standings_and_no_rating(run, tmp_path):
+def test_a_player_alone_has_standings_and_no_rating(done, tmp_path):
     pytest.importorskip("openskill", reason="needs the extra league")
     pytest.importorskip("matplotlib", reason="needs the extra league")
     file, plots = tmp_path / "t.json", tmp_path / "plots"
     more = ("--games", "2", "--json", str(file), "--plots", str(plots), *SMALL, *ONE)
-    code, out, _ = run("match", "--seats", "turtle", *more)
-    assert code == 0
+    out, _ = done("match", "--seats", "turtle", *more)
     (line,) = (line.split() for line in out.splitlines() if line.startswith("turtle-1"))
     assert line[-1] == "-"
     (standing,) = json.loads(file.read_text())["standings"]
@@ -79,22 +77,15 @@ def test_finished_games_survive_a_process_that_is_killed(run, tmp_path):
     contest = ("match", "--records", str(file), *SMALL)
     command = [sys.executable, "-m", "territorial", *contest, "--games", "100000", "--processes", "2"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_until(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
+    wait_for(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
     children = children_of(process.pid)
     process.kill()
     assert process.wait(SECONDS) == -signal.SIGKILL
-    wait_until(lambda: not any(map(is_running, children)))
+    wait_for(lambda: not any(map(is_running, children)))
     before = file.read_bytes()
     done = before.count(b"\n") - 1
     assert run(*contest, "--games", str(done), *ONE)[0] == 0
     assert file.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
-
-
-def wait_until(is_so):
-    until = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def children_of(pid):
@@ -134,7 +125,7 @@ class Mine(PythonBot):
 """
 
 
-def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, tmp_path, monkeypatch):
+def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, done, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fails_for_a_test.py").write_text(FAILS)
     file, stop = tmp_path / "a.jsonl", tmp_path / "stop"
@@ -142,8 +133,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, tmp_path, mon
     kept = (*common, "--records", str(file))
     assert run(*kept, "--games", "2")[0] == 0
     stop.touch()
-    code, out, err = run(*kept, "--games", "4")
-    assert code == 1
+    out, err = done(*kept, "--games", "4", code=1)
     assert "2 games; length" in out
     last = err.splitlines()[-2:]
     assert re.fullmatch(
@@ -168,40 +158,24 @@ def test_the_code_of_architectures_counts_where_snapshots_play(tmp_path, monkeyp
     assert snapshots.code_of(parsed, ["snapshot:a"]) != before
 
 
-def test_ratings_and_plots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
+def test_ratings_and_plots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):
     for module in ("openskill", "openskill.models", "matplotlib"):
         monkeypatch.setitem(sys.modules, module, None)
     common = ("match", "--games", "2", *SMALL, *ONE)
-    code, out, _ = run(*common)
-    assert code == 0
-    assert "ratings need openskill: pip install 'territorial-env[league]'" in out
-    code, _, err = run(*common, "--plots", str(tmp_path / "plots"))
-    assert code == 2
-    assert "plots need matplotlib" in err
+    assert "ratings need openskill: pip install 'territorial-env[league]'" in done(*common)[0]
+    assert "plots need matplotlib" in done(*common, "--plots", str(tmp_path / "plots"), code=2)[1]
 
 
-def test_snapshots_name_the_extra_that_they_need(run, tmp_path, monkeypatch):
+def test_snapshots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):
     for module in ("torch", "territorial.nets", "territorial.nets.players"):
         monkeypatch.setitem(sys.modules, module, None)
-    code, _, err = run("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL)
-    assert code == 2
+    _, err = done("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL, code=2)
     assert "snapshots need PyTorch: pip install 'territorial-env[torch]'" in err
 
 
 def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(result_of, tmp_path):
     land = tmp_path / "land.txt"
     land.write_text("\n".join(["." * 40] * 40) + "\n")
-    arguments = [
-        "match",
-        "--games",
-        "1",
-        "--num-players",
-        "4",
-        "--max-ticks",
-        "100",
-        "--map",
-        str(land),
-        *ONE,
-    ]
-    found = result_of(*arguments)
+    small = ("--games", "1", "--num-players", "4", "--max-ticks", "100")
+    found = result_of("match", *small, "--map", str(land), *ONE)
     assert found["contest"]["settings"]["num_maps"] == 1

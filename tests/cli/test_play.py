@@ -1,6 +1,7 @@
 """``territorial play``: who sits where, what is refused before a game begins, and what is printed."""
 
 import json
+from unittest.mock import Mock
 
 from territorial import cli
 from territorial.bots.network_bot import Network
@@ -21,11 +22,9 @@ def table_of(*arguments):
 
 def test_the_champion_sits_beside_the_person_in_the_usual_line_up():
     table = table_of()
-    assert len(table.seats) == 32
-    assert table.seats[0] == "agent"
     assert isinstance(table.seats[1], Network)
     assert table.names[:3] == ("person", options.CHAMPION, "metronome")
-    assert (table.policies, table.frames) == ({}, None)
+    assert (len(table.seats), table.seats[0], table.policies, table.frames) == (32, "agent", {}, None)
 
 
 def test_there_is_one_champion_wherever_the_person_sits():
@@ -33,21 +32,16 @@ def test_there_is_one_champion_wherever_the_person_sits():
         assert table_of(*arguments).names.count(options.CHAMPION) == 1, arguments
     assert options.CHAMPION not in table_of("--opponent", "turtle").names
 
-
-def test_a_line_up_of_ones_own_has_no_champion():
     assert options.CHAMPION not in table_of("--seats", options.DEFAULT_LINEUP).names
     assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
 
 
 def test_opponents_sit_next_to_the_person_round_the_table():
-    names = table_of(
-        *SMALL, "--seat", "3", "--opponent", "turtle", "--opponent", "novice", "--person", "Ada"
-    ).names
-    assert names[2:] == ("Ada", "turtle")
-    assert names[0] == "novice"
-    names = table_of(*SMALL, "--spectate", "--opponent", "turtle").names
-    assert "person" not in names
-    assert names[0] == "turtle"
+    two = ("--opponent", "turtle", "--opponent", "novice")
+    novice, _, *others = table_of(*SMALL, "--seat", "3", *two, "--person", "Ada").names
+    assert (novice, others) == ("novice", ["Ada", "turtle"])
+    first, *others = table_of(*SMALL, "--spectate", "--opponent", "turtle").names
+    assert (first, "person" in others) == ("turtle", False)
 
 
 def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
@@ -119,13 +113,9 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
 
 
-def interrupt(*_, **__):
-    raise KeyboardInterrupt
-
-
 def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PlayServer, "serve_forever", interrupt)
+    monkeypatch.setattr(PlayServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
     opened = []
     monkeypatch.setattr(play.webbrowser, "open", opened.append)
     assert cli.main(["play", *SMALL, "--port", "0", "--host", "0.0.0.0", "--seed", "5"]) == 0
@@ -145,7 +135,7 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PlayServer, "serve_forever", interrupt)
+    monkeypatch.setattr(PlayServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
     seeds = []
     monkeypatch.setattr(play, "begin", lambda *given, **more: seeds.append(given[2]) or begin(*given, **more))
     for arguments in ([], [], ["--seed", "5"]):

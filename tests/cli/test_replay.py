@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import struct
 
 import numpy as np
 import pytest
@@ -10,22 +9,14 @@ import pytest
 from territorial import Replay
 from territorial.render import Renderer
 from tests.cli.test_cli import SMALL
-from tests.render.support import decode_animation
+from tests.render.support import decode_animation, decode_png
 
 
 @pytest.fixture
-def game(tmp_path, monkeypatch, run):
+def game(tmp_path, monkeypatch, result_of):
     """What ``play --replay`` says of a game, in a folder where its replay is."""
     monkeypatch.chdir(tmp_path)
-    arguments = ["demo", "--seed", "5", "--no-picture", "--replay", "--json", *SMALL]
-    code, out, _ = run(*arguments)
-    assert code == 0
-    return json.loads(out)
-
-
-def spoil(path, **changes):
-    """Change a replay so that it is a good file of another game."""
-    dataclasses.replace(Replay.load(path), **changes).save(path)
+    return result_of("demo", "--seed", "5", "--no-picture", "--replay", *SMALL)
 
 
 # ---- play ------------------------------------------------------------------------------------------
@@ -36,8 +27,7 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["territorial-5.replay"]
     replay = Replay.load(tmp_path / "territorial-5.replay")
     assert (replay.seed, replay.num_ticks, replay.is_over) == (5, game["ticks"], True)
-    assert replay.digest.hex() == game["game_digest"]
-    assert replay.map_kind == "lakes"
+    assert (replay.digest.hex(), replay.map_kind) == (game["game_digest"], "lakes")
     replay.verify()
 
 
@@ -58,10 +48,8 @@ def test_it_says_what_game_it_is(game, run):
         assert text in out
     assert "max_ticks=200" in out
     result = json.loads(run("replay", "territorial-5.replay", "--json")[1])
-    assert result["ticks"] == 200
-    assert result["config"]["width"] == 48
-    assert result["checkpoints"] == [[200, game["game_digest"]]]
-    assert result["seats"] == game["seats"]
+    assert (result["ticks"], result["config"]["width"]) == (200, 48)
+    assert (result["checkpoints"], result["seats"]) == ([[200, game["game_digest"]]], game["seats"])
     assert "standings" not in result
     assert "verified" not in result
 
@@ -75,7 +63,8 @@ def test_it_verifies(game, run):
 
 
 def test_a_game_that_comes_out_differently_is_exit_code_1(game, run):
-    spoil("territorial-5.replay", seed=6)
+    other = dataclasses.replace(Replay.load("territorial-5.replay"), seed=6)
+    other.save("territorial-5.replay")
     code, out, _ = run("replay", "territorial-5.replay", "--verify")
     assert (code, "NOT the same: the game differs at tick 200" in out) == (1, True)
     code, out, _ = run("replay", "territorial-5.replay", "--verify", "--json")
@@ -83,22 +72,18 @@ def test_a_game_that_comes_out_differently_is_exit_code_1(game, run):
     assert (code, result["verified"], "at tick 200" in result["difference"]) == (1, False, True)
 
 
-def test_standings_are_those_of_the_game(game, run):
-    code, out, _ = run("replay", "territorial-5.replay", "--standings", "--json")
-    assert code == 0
-    assert json.loads(out)["standings"] == game["standings"]
-    table = run("replay", "territorial-5.replay", "--standings")[1]
+def test_standings_are_those_of_the_game(game, done, result_of):
+    assert result_of("replay", "territorial-5.replay", "--standings")["standings"] == game["standings"]
+    table, _ = done("replay", "territorial-5.replay", "--standings")
     assert len([line for line in table.splitlines() if " P" in line]) == 4
 
 
-def test_a_moment_is_a_table_and_a_picture(game, run, tmp_path):
-    code, out, _ = run("replay", "territorial-5.replay", "--at", "110")
-    assert code == 0
+def test_a_moment_is_a_table_and_a_picture(game, run, done, tmp_path):
+    out, _ = done("replay", "territorial-5.replay", "--at", "110")
     assert "tick 110" in out
     assert "picture: territorial-5-110.png" in out
     png = (tmp_path / "territorial-5-110.png").read_bytes()
-    assert png.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", png[16:24])
+    height, width, _ = decode_png(png).shape
     assert width > height == 16 * 32
     arguments = ["replay", "territorial-5.replay", "--at", "110", "--picture", "then.png", "--json"]
     result = json.loads(run(*arguments)[1])
@@ -108,9 +93,7 @@ def test_a_moment_is_a_table_and_a_picture(game, run, tmp_path):
     assert [row["land"] for row in sorted(result["standings"], key=lambda row: row["seat"])] == then.land[
         0, 1:
     ].tolist()
-    places = [row["place"] for row in result["standings"]]
-    assert sum(places) == 1 + 2 + 3 + 4
-    assert places == sorted(places)
+    assert [row["place"] for row in result["standings"]] == [1, 2, 3, 4]
 
 
 def test_no_picture_means_none(game, run, tmp_path):
@@ -148,9 +131,8 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
 # ---- animations ------------------------------------------------------------------------------------
 
 
-def test_a_replay_becomes_an_animation(game, run, tmp_path):
-    code, out, _ = run("replay", "territorial-5.replay", "--animation")
-    assert code == 0
+def test_a_replay_becomes_an_animation(game, done, tmp_path):
+    out, _ = done("replay", "territorial-5.replay", "--animation")
     assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
     pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")
     assert seconds == [0.05] * 61

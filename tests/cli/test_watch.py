@@ -12,6 +12,7 @@ import sys
 import threading
 from itertools import takewhile
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -23,6 +24,7 @@ from territorial.cli import options
 from territorial.engine.seats import shown_names
 from territorial.replay import DivergedError, Replay, frame_of
 from tests.render.film_reader import read_film
+from tests.render.support import ask
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
 SEATS = options.USUAL_SEATS[::8]
@@ -44,9 +46,8 @@ def check_film(film: bytes, seed: int) -> None:
     game = territorial.VecGame(config, 1, seats=SEATS, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
     for frame in frames:
-        assert frame["tick"] == game.state.tick[0]
         np.testing.assert_array_equal(np.array(frame["owner"]), game.state.owner[0, 1:-1, 1:-1])
-        assert frame["troops"] == game.state.troops[0, 1:].tolist()
+        assert (frame["tick"], frame["troops"]) == (game.state.tick[0], game.state.troops[0, 1:].tolist())
         if not game.state.over[0]:
             game.step()
     assert game.state.over[0]
@@ -55,22 +56,18 @@ def check_film(film: bytes, seed: int) -> None:
 # ---- as a file -------------------------------------------------------------------------------------
 
 
-def test_export_writes_a_page_with_the_whole_game(run, tmp_path):
+def test_export_writes_a_page_with_the_whole_game(done, tmp_path):
     path = tmp_path / "game.html"
-    code, out, err = run("watch", "--page", str(path), "--seed", "5", *SMALL)
-    assert code == 0
+    out, err = done("watch", "--page", str(path), "--seed", "5", *SMALL)
     assert f"page: {path} ({path.stat().st_size:,} bytes)" in out
     assert "tick 400 of 400 [####################]" in err
     check_film(film_of(path.read_bytes()), 5)
 
 
-def test_export_tells_json_what_it_wrote(run, tmp_path):
+def test_export_tells_json_what_it_wrote(result_of, tmp_path):
     path = tmp_path / "game.html"
-    code, out, _ = run("watch", "live", "--page", str(path), "--every", "50", *SMALL, "--json")
-    assert code == 0
-    result = json.loads(out)
-    assert result["page"] == str(path)
-    assert result["bytes"] == path.stat().st_size
+    result = result_of("watch", "live", "--page", str(path), "--every", "50", *SMALL)
+    assert (result["page"], result["bytes"]) == (str(path), path.stat().st_size)
     assert result["film_bytes"] == len(film_of(path.read_bytes()))
     header, frames, _ = read_film(film_of(path.read_bytes()))
     assert header["title"] == result["title"] == "4 players, seed 0"
@@ -104,15 +101,14 @@ def test_a_damaged_replay_is_refused_with_the_reason(run, tmp_path, replay):
 
 
 @pytest.mark.parametrize("how", [["--page", "no.html"], ["--port", "0"]])
-def test_a_replay_that_turns_out_differently_is_no_show(run, tmp_path, monkeypatch, replay, how):
+def test_a_replay_that_turns_out_differently_is_no_show(done, tmp_path, monkeypatch, replay, how):
     def frames(self, every):
         yield frame_of(self.seek(0))
         raise DivergedError("the game is over at tick 7")
 
     monkeypatch.setattr(Replay, "frames", frames)
     monkeypatch.chdir(tmp_path)
-    code, _, err = run("watch", str(replay), *how)
-    assert code == 1
+    _, err = done("watch", str(replay), *how, code=1)
     assert err == "territorial watch: the game is over at tick 7\n"
     assert [path.name for path in tmp_path.iterdir()] == ["game.replay"]
 
@@ -120,34 +116,25 @@ def test_a_replay_that_turns_out_differently_is_no_show(run, tmp_path, monkeypat
 @pytest.mark.parametrize(
     "option", [["--seed", "1"], ["--seats", "banker"], ["--height", "32"], ["--set", "deaths=false"]]
 )
-def test_a_replay_takes_no_other_game(run, replay, option):
-    code, _, err = run("watch", str(replay), *option)
-    assert code == 2
+def test_a_replay_takes_no_other_game(done, replay, option):
+    _, err = done("watch", str(replay), *option, code=2)
     assert f"argument {option[0]}: {str(replay)!r} is a replay" in err
 
 
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-def fetch(address: tuple[str, int], path: str) -> bytes:
-    connection = http.client.HTTPConnection(*address, timeout=SECONDS)
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    assert answer.status == 200
-    body = answer.read()
-    connection.close()
-    return body
-
-
 @pytest.mark.parametrize("what", ["live game", "replay"])
-def test_it_serves_a_game_until_it_is_interrupted(run, monkeypatch, replay, what):
+def test_it_serves_a_game_until_it_is_interrupted(done, monkeypatch, replay, what):
     found = []
 
     def serve(server, poll_interval):
         thread = threading.Thread(target=serve_forever, args=(server, 0.01))
         thread.start()
         try:
-            found.extend(fetch(server.server_address[:2], path) for path in ("/", "/film"))
+            for path in (b"/", b"/film"):
+                request = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                found.append(ask(server.server_address[:2], request)[2])
         finally:
             server.shutdown()
             thread.join()
@@ -155,10 +142,9 @@ def test_it_serves_a_game_until_it_is_interrupted(run, monkeypatch, replay, what
 
     serve_forever = cli.watch.PageServer.serve_forever
     monkeypatch.setattr(cli.watch.PageServer, "serve_forever", serve)
-    code, out, err = run(
+    out, err = done(
         "watch", *(["--seed", "5", *SMALL] if what == "live game" else [str(replay)]), "--port", "0", "--json"
     )
-    assert code == 0
     page, film = found
     assert film_of(page) == b""
     check_film(film, 5)
@@ -207,26 +193,21 @@ def test_a_game_that_fails_stops_the_server_and_is_told(capsys, run, monkeypatch
     assert "watch at http://127.0.0.1:" in capsys.readouterr().out
 
 
-def test_it_says_when_others_can_watch_too(run, monkeypatch):
-    def interrupted(server, poll_interval):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", interrupted)
-    code, out, err = run("watch", "--port", "0", *SMALL)
-    assert code == 0
+def test_it_says_when_others_can_watch_too(done, monkeypatch):
+    monkeypatch.setattr(cli.watch.PageServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
+    out, err = done("watch", "--port", "0", *SMALL)
     assert re.search(r"watch at http://127\.0\.0\.1:\d+/ \(Ctrl-C stops\)", out)
     assert "anyone" not in err
-    code, _, err = run("watch", "--port", "0", "--host", "0.0.0.0", *SMALL)
+    _, err = done("watch", "--port", "0", "--host", "0.0.0.0", *SMALL)
     assert "anyone who can reach this machine can see the game (0.0.0.0)" in err
 
 
 # ---- errors ----------------------------------------------------------------------------------------
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_way_out(run):
+def test_a_port_that_is_taken_is_an_error_with_a_way_out(done):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        code, _, err = run("watch", "--port", str(port), *SMALL)
-    assert code == 2
+        _, err = done("watch", "--port", str(port), *SMALL, code=2)
     assert f"cannot serve on '127.0.0.1', port {port}" in err
     assert "--port 0 takes a free port" in err

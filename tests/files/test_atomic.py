@@ -9,6 +9,7 @@ import threading
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -94,12 +95,8 @@ def no_room():
 @contextmanager
 def failing(call, error):
     """Let a call of the system raise ``error``."""
-
-    def fail(*_, **__):
-        raise error
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, call, fail)
+        patch.setattr(os, call, Mock(side_effect=error))
         yield
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -63,10 +64,7 @@ def test_a_file_that_does_not_reach_the_disk_is_named(name, tmp_path):
 
 @posix
 def test_a_file_that_cannot_be_locked_is_named(tmp_path, monkeypatch):
-    def fail(*_, **__):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(locks, "_lock", fail)
+    monkeypatch.setattr(locks, "_lock", Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO))))
     with pytest.raises(OSError, match=os.strerror(errno.EIO)) as caught:
         one_writer(tmp_path / "lock").__enter__()
     assert caught.value.filename == str(tmp_path / "lock")

@@ -12,6 +12,7 @@ import threading
 import time
 import types
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.error import URLError
 
 import numpy as np
@@ -62,18 +63,18 @@ def test_a_lock_on_windows_says_who_has_it_and_stays_small(on_windows, tmp_path)
 def test_who_has_a_lock_is_told_to_other_processes(tmp_path):
     with one_writer(tmp_path / "lock"), pytest.raises(InUseError) as caught:
         one_writer(tmp_path / "lock").__enter__()
-    again = pickle.loads(pickle.dumps(caught.value))
-    assert type(again) is InUseError
-    assert str(again) == str(caught.value)
-    assert (again.filename, again.holder) == (caught.value.filename, caught.value.holder)
+    told, again = (
+        (type(one), str(one), one.filename, one.holder)
+        for one in (caught.value, pickle.loads(pickle.dumps(caught.value)))
+    )
+    assert told == again
 
 
 def test_a_contest_that_has_stopped_goes_to_other_processes_with_its_ranking():
     config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
     ranking = match(["banker", "turtle"], config, 1, processes=1, progress=False)
     again = pickle.loads(pickle.dumps(StoppedError("why", ranking)))
-    assert str(again) == "why"
-    assert again.result.records == ranking.records
+    assert (str(again), again.result.records) == ("why", ranking.records)
 
 
 def test_an_export_that_fails_goes_to_other_processes_with_its_report():
@@ -109,10 +110,8 @@ NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
 
 @pytest.fixture(params=NUMBERS, ids=errno.errorcode.get)
 def without_locks(request, monkeypatch):
-    def refuse(file, how):
-        raise OSError(request.param, os.strerror(request.param))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    refusal = OSError(request.param, os.strerror(request.param))
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=refusal))
 
 
 def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
@@ -233,19 +232,12 @@ def test_threads_wait_for_each_other(without_locks, tmp_path):
 
 def test_kernels_are_compiled_without_waiting_for_a_process_elsewhere(without_locks, tmp_path):
     """A file that another host has left would be waited for, each time that something is compiled."""
-    cache = KernelCache(len_of, tmp_path)
+    cache = KernelCache(manifest, tmp_path)
     with pytest.raises(OSError, match="lock"), cache.locked():
         pass
     assert not list(tmp_path.glob("*.held"))
 
 
-def len_of(text):
-    return len(text)
-
-
 def test_a_file_system_may_not_write_folders_to_the_disk(tmp_path, monkeypatch):
-    def refuse(number):
-        raise OSError(errno.EINVAL, "Invalid argument")
-
-    monkeypatch.setattr(os, "fsync", refuse)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(errno.EINVAL, "Invalid argument")))
     sync_folder(tmp_path)

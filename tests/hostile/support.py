@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import tracemalloc
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +60,11 @@ def assert_loads_or_refused(
     found = outcomes(load, (change(whole, seed) for seed in range(amount)), errors)
     assert set(found) <= {"loads", "refused"}, found
     assert found["refused"] > least * amount
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    """Return a chunk of a PNG file with its checksum."""
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
 def nested(depth: int, text: str = "1") -> str:

@@ -54,21 +54,12 @@ def text_member(text: str | bytes) -> bytes:
     return array(np.frombuffer(text.encode() if isinstance(text, str) else text, np.uint8))
 
 
-def with_about(**changed: object) -> bytes:
-    text = json.dumps({**ABOUT, **changed})
-    return zipped({**MEMBERS, "about.npy": text_member(text)}.items())
-
-
 def with_member(name: str, content: bytes) -> bytes:
     return zipped({**MEMBERS, f"{name}.npy": content}.items())
 
 
-def table(name: str) -> np.ndarray:
-    return np.load(io.BytesIO(MEMBERS[f"{name}.npy"])).copy()
-
-
 def with_number(name: str, place: tuple[int, ...], value: float) -> bytes:
-    changed = table(name)
+    changed = np.load(io.BytesIO(MEMBERS[f"{name}.npy"])).copy()
     changed[place] = value
     return with_member(name, array(changed))
 
@@ -81,10 +72,6 @@ def changed(path: str, value: object) -> dict[str, object]:
         holder = holder[int(name)] if isinstance(holder, list) else holder[name]
     holder[int(names[-1]) if isinstance(holder, list) else names[-1]] = value
     return copy
-
-
-def without(name: str) -> dict[str, object]:
-    return {key: value for key, value in ABOUT.items() if key != name}
 
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -182,7 +169,7 @@ FORGED = [
 @pytest.mark.parametrize(("path", "value", "message"), FORGED, ids=lambda one: str(one)[:40])
 def test_a_forged_entry_is_refused_by_name_with_its_value(path, value, message, tmp_path):
     file = tmp_path / "league.npz"
-    file.write_bytes(with_about(**changed(path, value)))
+    file.write_bytes(with_member("about", text_member(json.dumps(changed(path, value)))))
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         League.load(file)
     assert str(caught.value).startswith(f"{str(file)!r}: this is not a league: ")
@@ -191,7 +178,7 @@ def test_a_forged_entry_is_refused_by_name_with_its_value(path, value, message, 
 
 @pytest.mark.parametrize("name", ABOUT)
 def test_a_missing_entry_is_named(name):
-    text = json.dumps(without(name))
+    text = json.dumps({key: value for key, value in ABOUT.items() if key != name})
     with pytest.raises(ValueError, match=f"has no {name!r}|format None"):
         League.from_bytes(with_member("about", text_member(text)))
 
@@ -222,10 +209,6 @@ def test_numbers_that_no_games_lead_to_are_refused(name, place, value, message):
 
 
 # ---- bounds --------------------------------------------------------------------------------------------
-
-
-def archive(*members: tuple[str, bytes]) -> bytes:
-    return zipped(members)
 
 
 def zeros(dtype: str, *shape: int) -> bytes:

@@ -12,16 +12,12 @@ from PIL import Image
 from territorial import LandMask
 from territorial.maps import files, generate, load, save
 from tests.hostile.mutate import mutated
-from tests.hostile.support import amounts, assert_loads_or_refused, peak_of
+from tests.hostile.support import amounts, assert_loads_or_refused, chunk, peak_of
 
 
 @cache
 def good_map():
     return generate("islands", 40, 57, 1)
-
-
-def chunk(kind, body):
-    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
 def forged(data, seed):

@@ -4,6 +4,7 @@ import json
 import random
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,17 +134,14 @@ def test_checkpoints_that_do_not_rise_are_refused_before_there_is_an_object_for_
 
 def test_a_replay_has_no_more_launches_than_a_game_can_hold(data):
     replay = Replay.from_bytes(data)
-    fields = {
-        name: getattr(replay, name) for name in ("config", "seed", "seats", "names", "num_ticks", "is_over")
-    }
     most = most_launches(replay.config, 200)
     assert most == 20 * 4 * 5
     full = np.tile(np.array([0, 1, 0, 1], np.int32), (most, 1))
     end = (Checkpoint(200, bytes(8)),)
-    made = Replay(**fields, launches=full, checkpoints=end)
+    made = replace(replay, launches=full, checkpoints=end)
     assert len(Replay.from_bytes(made.to_bytes()).launches) == most
     with pytest.raises(ValueError, match="there are 401 launches; a game of 200 ticks holds at most 400"):
-        Replay(**fields, launches=np.vstack([full, full[:1]]), checkpoints=end)
+        replace(replay, launches=np.vstack([full, full[:1]]), checkpoints=end)
 
 
 def test_moving_on_in_a_game_copies_no_launches():

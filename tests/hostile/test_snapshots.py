@@ -110,21 +110,12 @@ def test_a_large_manifest_takes_little_memory(store, about, text):
 
 
 @needs_pipes
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 @pytest.mark.parametrize("file", ["about", "weights"])
-def test_a_pipe_is_not_waited_for(store, file, request):
+def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_damage_and_not_waited_for(store, file, make, request):
     path = request.getfixturevalue(file)
     path.unlink()
-    os.mkfifo(path)
-    for call in (store.load, store.pack):
-        with pytest.raises((DamagedSnapshotError, UnknownSnapshotError)):
-            call("main-0")
-
-
-@pytest.mark.parametrize("file", ["about", "weights"])
-def test_a_folder_in_the_place_of_a_file_is_damage(store, file, request):
-    path = request.getfixturevalue(file)
-    path.unlink()
-    path.mkdir()
+    make(path)
     for call in (store.load, store.pack):
         with pytest.raises(DamagedSnapshotError, match=path.name):
             call("main-0")
@@ -305,8 +296,7 @@ def test_a_list_of_files_that_are_not_there_is_of_no_checkpoint(checkpoints, con
     if isinstance(contents, dict):
         contents = {name: sizes.get(name, size) for name, size in contents.items()}
     (folder / "contents.json").write_text(json.dumps(contents))
-    assert checkpoints.steps() == [1]
-    assert checkpoints.latest() == checkpoints.at(1)
+    assert (checkpoints.steps(), checkpoints.latest()) == ([1], checkpoints.at(1))
 
 
 @pytest.mark.parametrize(

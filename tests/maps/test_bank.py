@@ -10,6 +10,7 @@ from territorial.config.map_mix import MapMix, entries_of
 from territorial.constants import STREAM_MAP
 from territorial.engine import map_bank as atlas_module
 from territorial.maps import bank, capacity, generate, land, make_maps, map_of
+from tests.episodes import advance
 from tests.twin import H, ReferenceGame
 
 WORD = 2**64
@@ -67,12 +68,10 @@ def test_the_same_seed_is_the_same_game_alone_and_among_others(name):
     for k in range(6):
         alone.reset(seeds=[100 + k])
         assert alone.digest(0) == together.digest(k)
-    for _ in range(12):
-        together.step()
+    advance(together, 12)
     for k in range(6):
         alone.reset(seeds=[100 + k])
-        for _ in range(12):
-            alone.step()
+        advance(alone, 12)
         assert alone.digest(0) == together.digest(k)
         np.testing.assert_array_equal(alone.terrain(0), together.terrain(k))
 
@@ -105,10 +104,9 @@ def test_weights_are_how_often_maps_are_played():
 
 
 def test_a_bank_lists_the_maps_of_a_mix_in_order():
+    lakes, mazes = ([generate(kind, 32, 32, i) for i in (0, 1)] for kind in ("lakes", "maze:walls=3"))
     maps = make_maps(CONFIGS["a mix"])
-    expected = [generate("lakes", 32, 32, 0), generate("lakes", 32, 32, 1), OWN]
-    expected += [generate("maze:walls=3", 32, 32, i) for i in (0, 1)]
-    assert maps == [*expected, land("iceland", 32, 32)]
+    assert maps == [*lakes, OWN, *mazes, land("iceland", 32, 32)]
     assert games_of(CONFIGS["a mix"]).maps == tuple(maps)
 
 
@@ -123,15 +121,11 @@ def test_a_map_a_game_is_generated_from_the_games_seed():
 
 def test_a_map_without_room_is_drawn_again(monkeypatch):
     config, seed = CONFIGS["a map a game"], 5
-    crowded = config.replace(num_players=capacity(first_map(config, seed)) + 1)
     drawn = [generate("lakes", 32, 32, (7 + H(seed, STREAM_MAP, 1, i)) % WORD) for i in range(16)]
+    crowded = config.replace(num_players=capacity(drawn[0]) + 1)
     assert map_of(crowded, seed) == next(m for m in drawn if capacity(m) >= crowded.num_players)
     monkeypatch.setattr(bank, "_first_with_room", lambda *_: None)
     assert map_of(crowded, seed).num_land == 32 * 32, "the last resort is open land"
-
-
-def first_map(config, seed):
-    return generate("lakes", 32, 32, (config.map_seed + H(seed, STREAM_MAP, 1, 0)) % WORD)
 
 
 def test_lookups_generate_no_map_twice(monkeypatch):
@@ -144,17 +138,14 @@ def test_lookups_generate_no_map_twice(monkeypatch):
     assert sum(made.values()) == 3
     for k in range(3):
         game.land(k), game.terrain(k), game.maps
-    for _ in range(20):
-        game.step()
+    advance(game, 20)
     assert sum(made.values()) == 3
     game = games_of(CONFIGS["a map a game"], 3)
     made.clear()
-    for _ in range(40):
-        game.step()
+    advance(game, 40)
     assert game.state.episode.tolist() == [2, 2, 2]
     # Those after the present ones are ready before the step in which a game may end.
-    assert sum(made.values()) == 6
-    assert max(made.values()) == 1
+    assert [*made.values()] == [1] * 6
 
 
 def test_a_step_that_was_interrupted_while_maps_were_made_can_be_repeated(monkeypatch):
@@ -181,13 +172,14 @@ def test_a_step_that_was_interrupted_while_maps_were_made_can_be_repeated(monkey
 def test_a_saved_game_takes_its_map_along():
     config = CONFIGS["a map a game"]
     game, other = games_of(config), games_of(config, 2, seed=99)
-    for _ in range(5):
-        game.step()
+    advance(game, 5)
     saved = game.save(4)
     other.restore(1, saved)
-    assert other.land(1) == game.land(4)
-    assert other.maps[1] == other.land(1)
-    assert other.state.map_id.tolist() == [0, 1]
+    assert (other.land(1), other.maps[1], other.state.map_id.tolist()) == (
+        game.land(4),
+        other.land(1),
+        [0, 1],
+    )
     np.testing.assert_array_equal(other.terrain(1), game.terrain(4))
     for _ in range(14):
         game.step()
@@ -214,16 +206,14 @@ def test_a_terrain_that_was_handed_out_stays_as_it_is():
     game = games_of(CONFIGS["a map a game"], 1)
     before = game.terrain(0)
     kept = before.copy()
-    for _ in range(45):
-        game.step()
+    advance(game, 45)
     np.testing.assert_array_equal(before, kept)
     assert not np.array_equal(game.terrain(0), kept)
 
 
 def test_only_maps_of_games_that_are_played_or_come_next_are_kept():
     game = games_of(CONFIGS["a map a game"], 3)
-    for _ in range(200):
-        game.step()
+    advance(game, 200)
     assert game.state.episode.min() >= 9
     assert len(game._atlas._own) <= 6
     assert game.bytes_per_game < 2 * games_of(CONFIGS["one map"], 3).bytes_per_game

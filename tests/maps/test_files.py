@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from territorial import GameConfig
 from territorial.maps import SUFFIXES, files, generate, land, load, save
 from territorial.render import write_png
+from tests.hostile.support import chunk
 
 
 @cache
@@ -32,12 +32,6 @@ def test_what_is_saved_is_loaded(tmp_path, suffix):
         save(mask, path)
         assert load(path) == mask
         assert load(str(path), num_players=2) == mask
-
-
-def test_a_loaded_map_is_played_on(tmp_path):
-    save(maps()[0], tmp_path / "map.png")
-    config = GameConfig.for_map(load(tmp_path / "map.png"), num_players=4)
-    assert (config.height, config.width, config.map) == (40, 57, maps()[0])
 
 
 def test_what_a_file_is_shows_in_its_bytes_and_not_in_its_name(tmp_path):
@@ -91,9 +85,6 @@ def npy_header(text, version=(1, 0)):
 
 
 def png(width, height, rows):
-    def chunk(kind, body):
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     parts = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + parts

@@ -22,10 +22,6 @@ SIZES = ((16, 16), (17, 33), (33, 17), (24, 250), (16, 1024), (1024, 16), (64, 6
 WORD = 2**64
 
 
-def test_every_kind_of_map_in_the_configuration_has_a_generator():
-    assert tuple(GENERATORS) == MAP_KINDS
-
-
 @pytest.mark.parametrize("kind", [kind for kind in MAP_KINDS if kind != "open"])
 def test_different_seeds_give_different_maps(kind):
     for height, width in ((32, 32), (16, 100)):
@@ -178,8 +174,7 @@ def test_value_noise_meets_its_lattice_and_its_range():
     fractal = fractal_noise(300, 300, seed, layer, 64, 4)
     for field in (noise, fractal):
         assert field.dtype == np.int64
-        assert field.min() >= 0
-        assert field.max() < NOISE_UNIT
+        assert 0 <= field.min() <= field.max() < NOISE_UNIT
 
 
 @pytest.mark.parametrize("percent", [0, 10, 45, 60, 75, 100])
@@ -196,15 +191,9 @@ def test_regions_are_those_of_a_flood_fill(percent):
         assert drop_small(land, 4).sum() == big_enough
 
 
-def test_a_spiral_is_one_region():
-    land = np.zeros((63, 63), bool)
-    r, c, dr, dc = 0, 0, 0, 1
-    land[0, 0] = True
-    for run in (62, *(n for n in range(62, 0, -2) for _ in (0, 1))):
-        for _ in range(run):
-            r, c = r + dr, c + dc
-            land[r, c] = True
-        dr, dc = dc, -dr
+def test_a_path_that_winds_is_one_region():
+    land = np.ones((63, 63), bool)
+    land[1::4, :-1] = land[3::4, 1:] = False
     assert len(flood(land)) == 1
     assert label_regions(land).max() == 1
 
@@ -226,17 +215,11 @@ def test_maps_of_ones_own_must_be_one_region():
     message = r"2 regions, the second beginning at row 0, column 6; .*largest_region\(mask\)"
     with pytest.raises(ValueError, match=message):
         make_maps(GameConfig.for_map(TWO_REGIONS, num_players=2))
-    mask = largest_region(TWO_REGIONS)
-    assert make_maps(GameConfig.for_map(mask, num_players=2)) == [mask]
 
 
 def test_a_bank_counts_its_seeds_up_and_round():
     config = GameConfig(height=32, width=40, num_players=4, map_seed=WORD - 1, num_maps=3)
     assert make_maps(config) == [generate("lakes", 32, 40, seed) for seed in (WORD - 1, 0, 1)]
-
-
-def num_regions(land):
-    return int(label_regions(land).max())
 
 
 def test_an_option_at_its_default_changes_nothing():
@@ -254,7 +237,7 @@ def test_every_option_at_both_ends_gives_a_map_of_its_own(kind, option):
     low, high = (generate(f"{kind}:{option.name}={end}", 96, 96, 1) for end in (option.low, option.high))
     assert low != high
     for mask in (low, high):
-        assert num_regions(mask.to_array()) == 1
+        assert label_regions(mask.to_array()).max() == 1
         assert mask.num_land < 96 * 96, "no draw was good enough"
 
 
@@ -282,8 +265,7 @@ def test_pieces_that_do_not_wind_are_the_cells_nearest_to_their_centres():
     gaps = (squares - squares.min(axis=2)[:, :, None]) / np.maximum(1, 2 * apart[pieces.owner])
     gaps[pieces.owner[:, :, None] == np.arange(7)] = np.inf
     np.testing.assert_allclose(from_border(pieces), gaps.min(axis=2), atol=1.5)
-    assert from_edge(pieces)[5, 30] == 5 * UNIT
-    assert from_edge(pieces)[20, 57] == 2 * UNIT
+    assert from_edge(pieces)[[5, 20], [30, 57]].tolist() == [5 * UNIT, 2 * UNIT]
 
 
 @pytest.mark.parametrize("size", [(16, 1024), (1024, 16), (256, 256), (16, 16)])

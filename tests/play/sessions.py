@@ -17,6 +17,7 @@ from territorial.play.commands import STEP, PlayerCommand
 from territorial.play.panels import advice_of, sight_of
 from territorial.play.server import PlayServer
 from territorial.play.session import Look, Session
+from tests.render.support import running
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
 SEATS = ("agent", "novice", "turtle", "banker")
@@ -106,9 +107,7 @@ def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, L
 @contextmanager
 def served(save: Path, page: bytes, **options: Any) -> Iterator[SimpleNamespace]:
     """Give a session and its server, and what a page of it knows: ``host`` and ``path``."""
-    with session_of(save, **options) as session, PlayServer(page, session) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with session_of(save, **options) as session, running(PlayServer(page, session)) as server:
         host, port = server.server_address[:2]
         try:
             yield SimpleNamespace(
@@ -119,9 +118,7 @@ def served(save: Path, page: bytes, **options: Any) -> Iterator[SimpleNamespace]
                 path=f"/{server.token}/",
             )
         finally:
-            server.shutdown()
             session.stop()  # which ends the streams
-            thread.join()
 
 
 def wait_for(is_so: Callable[[], Any]) -> Any:

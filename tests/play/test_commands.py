@@ -4,6 +4,7 @@ import json
 import threading
 from concurrent.futures import Future
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -134,10 +135,7 @@ def test_who_waits_for_a_command_that_fails_is_told_that_the_session_has_ended(s
     """Without a time-out, which a machine that is busy may need."""
     monkeypatch.setattr(session_module, "ANSWER_SECONDS", None)
 
-    def fail(game):
-        raise ZeroDivisionError
-
-    with session_of(save, panels={"advice": fail}) as session:
+    with session_of(save, panels={"advice": Mock(side_effect=ZeroDivisionError)}) as session:
         with pytest.raises(session_module.RefusedError, match="the session has ended"):
             session.submit(PlayerCommand("show", panel="advice", is_on=True))
         wait_for(lambda: session._is_ended)

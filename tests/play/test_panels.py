@@ -13,6 +13,7 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.play.panels import FIELDS, HOLDS, KINDS, advice_of, sight_of
 from tests.bots.networks import TRAINED
+from tests.episodes import advance
 
 SEEN_CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEEN_SEAT = 3
@@ -23,8 +24,7 @@ def test_it_is_what_an_agent_observes():
     game = territorial.VecGame(SEEN_CONFIG, 1, seats=seats, autoreset="disabled", observe=True)
     game.reset(seeds=[5])
     look = sight_of(game, SEEN_SEAT)
-    for _ in range(60):
-        game.step()
+    advance(game, 60)
     before = game.digest(0)
     seen = look(game)
     assert game.digest(0) == before
@@ -49,8 +49,7 @@ def test_its_planes_are_the_pooled_ones():
     game = territorial.VecGame(SEEN_CONFIG, 1, seats=["banker"] * 5, autoreset="disabled", observe=True)
     game.reset(seeds=[5])
     look = sight_of(game, SEEN_SEAT)
-    for _ in range(40):
-        game.step()
+    advance(game, 40)
     planes, seen = look(game)["planes"], game.observations
     wanted = NumpyDecoder(game.layout, SEEN_CONFIG).pooled(
         seen.planes, [SEEN_SEAT], seen.players, seen.borders

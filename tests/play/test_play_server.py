@@ -11,33 +11,21 @@ from territorial.play import server as server_module
 from territorial.play.commands import LARGEST_COMMAND
 from territorial.replay import Replay
 from tests.play.sessions import FREE, SECONDS, Clock, now, served, wait_for
+from tests.render.support import ask
 
 PAGE = b"<!doctype html><p>the page</p>"
 HOLD = b'{"do": "hold"}'
 
 
-def playing(save, **options):
-    return served(save, PAGE, **options)
-
-
 @pytest.fixture
 def game(tmp_path):
-    with playing(tmp_path / "game.replay") as game:
+    with served(page=PAGE, save=tmp_path / "game.replay") as game:
         yield game
-
-
-def ask(game, request):
-    """Status, headers and body of the answer to the bytes of a request."""
-    with socket.create_connection(game.address, timeout=SECONDS) as connection:
-        connection.sendall(request)
-        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
-        answer.begin()
-        return answer.status, dict(answer.headers), answer.read()
 
 
 def get(game, name="", token=None, host=None, method="GET"):
     path = game.path if token is None else token
-    return ask(game, f"{method} {path}{name} HTTP/1.1\r\nHost: {host or game.host}\r\n\r\n".encode())
+    return ask(game.address, f"{method} {path}{name} HTTP/1.1\r\nHost: {host or game.host}\r\n\r\n".encode())
 
 
 def post(game, body=HOLD, name="act", path=None, **headers):
@@ -51,12 +39,11 @@ def post(game, body=HOLD, name="act", path=None, **headers):
     sent |= {key.replace("_", "-"): value for key, value in headers.items()}
     lines = [f"{key}: {value}" for key, value in sent.items() if value is not None]
     head = "\r\n".join([f"POST {game.path if path is None else path}{name} HTTP/1.1", *lines, "", ""])
-    return ask(game, head.encode() + body)
+    return ask(game.address, head.encode() + body)
 
 
 def test_what_lies_under_the_token(game):
-    assert game.server.url == f"http://{game.host}{game.path}"
-    assert len(game.server.token) == 22
+    assert (game.server.url, len(game.server.token)) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert status == 200
@@ -68,7 +55,7 @@ def test_what_lies_under_the_token(game):
 
 
 def test_every_game_has_another_token(game, tmp_path):
-    with playing(tmp_path / "other.replay", has_page=False) as other:
+    with served(page=PAGE, save=tmp_path / "other.replay", has_page=False) as other:
         assert other.server.token != game.server.token
 
 
@@ -177,7 +164,7 @@ def test_a_command_of_exactly_the_largest_size_is_taken(game):
 def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path, monkeypatch):
     clock = Clock()
     monkeypatch.setattr("territorial.play.session.time", clock)
-    with playing(tmp_path / "game.replay", pace=Clock.PACE) as game:
+    with served(page=PAGE, save=tmp_path / "game.replay", pace=Clock.PACE) as game:
         statuses, attack = [], b'{"do": "launch", "target": 0, "share": 1}'
 
         def post_many():
@@ -202,7 +189,7 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
 
 
 def test_a_hundred_half_open_clients_hold_nothing_up(tmp_path):
-    with playing(tmp_path / "game.replay") as game:
+    with served(page=PAGE, save=tmp_path / "game.replay") as game:
         head = f"POST {game.path}act HTTP/1.1\r\nHost: {game.host}\r\nOrigin: http://{game.host}\r\n"
         head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
         clients = [socket.create_connection(game.address, timeout=SECONDS) for _ in range(100)]
@@ -218,7 +205,7 @@ def test_a_hundred_half_open_clients_hold_nothing_up(tmp_path):
 def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):
     """Also while nothing happens: an empty line goes out now and then."""
     monkeypatch.setattr(server_module, "SECONDS_BETWEEN_LINES", 0.05)
-    with playing(tmp_path / "game.replay", has_page=False) as game:
+    with served(page=PAGE, save=tmp_path / "game.replay", has_page=False) as game:
         connection = socket.create_connection(game.address, timeout=SECONDS)
         connection.sendall(f"GET {game.path}seat HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert connection.recv(12) == b"HTTP/1.1 200"
@@ -234,8 +221,11 @@ def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):
 def test_a_game_that_does_not_answer_is_told(tmp_path, monkeypatch):
     stuck = threading.Event()
     seats = ("agent", "agent", "turtle", "banker")
-    with playing(
-        tmp_path / "game.replay", seats=seats, policies={2: lambda game: stuck.wait(SECONDS) and (0, 0)}
+    with served(
+        page=PAGE,
+        save=tmp_path / "game.replay",
+        seats=seats,
+        policies={2: lambda game: stuck.wait(SECONDS) and (0, 0)},
     ) as game:
         assert post(game)[0] == 200
         monkeypatch.setattr("territorial.play.session.ANSWER_SECONDS", 0.1)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import io
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -88,6 +93,28 @@ def decode_animation(data: bytes, form: str) -> tuple[list[Image], list[float]]:
             pictures.append(shown[:, :, :3])
             seconds.append(picture.info["duration"] / 1000)
     return pictures, seconds
+
+
+def ask(address: tuple[str, int], request: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Return the whole answer of a server to the bytes of a request, as status, headers and body."""
+    with socket.create_connection(address, timeout=300) as connection:
+        connection.sendall(request)
+        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
+        answer.begin()
+        return answer.status, dict(answer.headers), answer.read()
+
+
+@contextmanager
+def running(server: Any) -> Iterator[Any]:
+    """Give a server that answers within the block."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def ciede2000(one: Floats, other: Floats) -> Floats:

@@ -70,9 +70,7 @@ def test_seat_numbers_stand_on_the_land():
     owner = np.full((20, 20), 1, np.uint8)
     owner[:, 10:] = 12
     words = ["".join(character for character, _, _ in line) for line in shown(render_ansi(owner, 12))]
-    assert sum("1 " in word for word in words) == 1
-    assert sum("12" in word for word in words) == 1
-    assert set("".join(words)) == set(" 12")
+    assert sorted(" ".join(words).split()) == ["1", "12"]
 
 
 def test_without_colours_every_seat_is_a_sign():

@@ -25,8 +25,7 @@ def test_land_of_a_single_cell_is_found_on_the_largest_board():
     owner = np.zeros((1024, 1024), np.uint8)
     owner[1001, 3], owner[17, 500] = 7, 250
     places = find_places(owner, 250)
-    assert (places.row[7], places.column[7]) == (1001, 3)
-    assert (places.row[250], places.column[250]) == (17, 500)
+    assert [(places.row[seat], places.column[seat]) for seat in (7, 250)] == [(1001, 3), (17, 500)]
     assert (places.row >= 0).sum() == 3
 
 
@@ -71,10 +70,8 @@ def test_labels_grow_with_the_land_and_say_more():
         return any(contains(drawn(side), text, ink, size, color) for ink in (WHITE, BLACK))
 
     assert contains(drawn(2), "1", BLACK, 11, NEUTRAL_COLOR, rim=True)  # below the land
-    assert not says(2, "12.3K", 11)
-    assert says(24, "12.3K", 11)
-    assert not says(24, "1  Ann", 11)
-    assert says(28, "1  Ann", 11)
+    assert [says(side, "12.3K", 11) for side in (2, 24)] == [False, True]
+    assert [says(side, "1  Ann", 11) for side in (24, 28)] == [False, True]
     assert says(90, "1  Ann", 36)
 
 

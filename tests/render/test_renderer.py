@@ -51,14 +51,11 @@ def test_standings_cut_off_what_does_not_fit():
 
 
 def test_letters_are_large_where_all_seats_fit():
-    assert panel_size(768, 32) == 2
-    assert panel_size(768, 33) == 1
-    land = np.arange(1, 33)
-    panel = standings_panel(768, land, land, 1000, size=panel_size(768, 32))
-    assert panel.shape[1] == 384
-    assert contains(panel, "0.1%", INK, 20)  # the last of 32
-    small = standings_panel(768, np.arange(1, 34), np.arange(1, 34), 1000, size=panel_size(768, 33))
-    assert contains(small, "0.1%", INK, 11)
+    for seats, size, letters in ((32, 2, 20), (33, 1, 11)):
+        land = np.arange(1, seats + 1)
+        assert panel_size(768, seats) == size
+        panel = standings_panel(768, land, land, 1000, size=size)
+        assert contains(panel, "0.1%", INK, letters)  # the last of them
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -77,11 +74,9 @@ def test_the_longest_texts_do_not_run_into_one_another(size):
 
 def test_pictures_of_different_heights_stand_beside_each_other():
     left, right = np.full((4, 3, 3), 1, np.uint8), np.full((6, 2, 3), 2, np.uint8)
-    image = beside(left, right)
-    assert image.shape == (6, 5, 3)
-    assert (image[:4, :3] == 1).all()
-    assert (image[4:, :3] == PAPER).all()
-    assert (image[:, 3:] == 2).all()
+    wanted = np.full((6, 5, 3), PAPER, np.uint8)
+    wanted[:4, :3], wanted[:, 3:] = 1, 2
+    np.testing.assert_array_equal(beside(left, right), wanted)
 
 
 def test_shares_and_troops_are_short_and_never_rounded_up():
@@ -116,8 +111,7 @@ def test_shares_and_troops_are_short_and_never_rounded_up():
 def test_pictures_have_a_board_of_768_pixels_and_a_panel(shape, size):
     owner = random_board(*shape, 8)
     picture = Renderer(8).draw(owner, land_of(owner, 8), np.zeros(8, np.int64), tick=1)
-    assert picture.shape == (*size, 3)
-    assert picture.dtype == np.uint8
+    assert (picture.shape, picture.dtype) == ((*size, 3), np.uint8)
     assert contains(picture[:40], "tick 1  8 alive", INK, 11 if shape[0] == 16 < shape[1] else 20)
 
 

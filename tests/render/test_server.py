@@ -4,29 +4,21 @@ import http.client
 import io
 import socket
 import threading
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
 from territorial.render import server as serving_module
 from territorial.render.server import Feed, PageServer, RequestBytes
+from tests.render.support import ask, running
 
 PAGE = b"<!doctype html><p>the page</p>"
 SECONDS = 300
 """Against hanging: nothing takes so long, however busy the machine is."""
 
 
-@contextmanager
-def serving(feed=None, host="127.0.0.1"):
-    with PageServer(PAGE, feed or closed_feed(b"film"), host) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def serving(feed=None, **where):
+    return running(PageServer(PAGE, feed or closed_feed(b"film"), **where))
 
 
 def closed_feed(*pieces):
@@ -37,18 +29,9 @@ def closed_feed(*pieces):
     return feed
 
 
-def ask(server, request):
-    """The whole answer to the bytes of a request, as status, headers and body."""
-    with socket.create_connection(server.server_address[:2], timeout=SECONDS) as connection:
-        connection.sendall(request)
-        answer = http.client.HTTPResponse(connection, method=request.split(b" ")[0].decode())
-        answer.begin()
-        return answer.status, dict(answer.headers), answer.read()
-
-
 def get(server, path="/", host=None, method="GET", version="1.1"):
     name = f"127.0.0.1:{server.server_address[1]}" if host is None else host
-    return ask(server, f"{method} {path} HTTP/{version}\r\nHost: {name}\r\n\r\n".encode())
+    return ask(server.server_address[:2], f"{method} {path} HTTP/{version}\r\nHost: {name}\r\n\r\n".encode())
 
 
 @pytest.fixture(scope="module")
@@ -57,19 +40,31 @@ def server():
         yield server
 
 
-def test_it_listens_on_loopback_unless_told_otherwise(server):
-    assert server.server_address[0] == "127.0.0.1"
-    assert server.is_loopback
-    assert server.url == f"http://127.0.0.1:{server.server_address[1]}/"
-
-
 def test_a_server_for_the_whole_network_names_an_address_that_can_be_typed():
     with serving(host="0.0.0.0") as server:
         assert not server.is_loopback
         host = server.url.removeprefix("http://").partition(":")[0]
         has_network = serving_module._own_address(socket.AF_INET, "none") != "none"
         assert (host == "0.0.0.0") != has_network
-        assert get(server, host=f"{host}:{server.server_address[1]}")[0] == 200
+        for one in (
+            f"{host}:{server.server_address[1]}",
+            "10.0.0.1:8765",
+            "0.0.0.0",
+            "localhost",
+            "[2001:db8::1]",
+        ):
+            assert get(server, host=one)[0] == 200
+        assert get(server, host="evil.example")[0] == 403
+
+
+GUARDS = {
+    "Connection": "close",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Server": "territorial",  # and no versions
+}
 
 
 def test_it_serves_the_page_and_the_film(server):
@@ -80,13 +75,8 @@ def test_it_serves_the_page_and_the_film(server):
     assert (status, body) == (200, b"film")
     assert headers["Transfer-Encoding"] == "chunked"
     for sent in (get(server)[1], headers, get(server, "/none")[1]):
-        assert sent["Connection"] == "close"
-        assert sent["Cache-Control"] == "no-store"
-        assert sent["X-Content-Type-Options"] == "nosniff"
-        assert sent["Cross-Origin-Resource-Policy"] == "same-origin"
-        assert sent["Content-Security-Policy"] == "frame-ancestors 'none'"
+        assert sent | GUARDS == sent
         assert "Access-Control-Allow-Origin" not in sent
-        assert sent["Server"] == "territorial"  # and no versions
 
 
 def test_old_clients_get_the_film_in_one_piece(server):
@@ -128,7 +118,7 @@ OTHER_NAMES = (
 def test_a_request_gets_the_page_alone_if_it_is_for_the_page_and_by_a_name_of_this_machine(
     server, request_, wanted
 ):
-    status, headers, body = ask(server, request_)
+    status, headers, body = ask(server.server_address[:2], request_)
     assert status == wanted
     assert (PAGE in body) == (wanted == 200 and not request_.startswith(b"HEAD"))
     assert headers.get("Allow") == ("GET, HEAD" if wanted == 405 else None)
@@ -162,22 +152,21 @@ def test_what_is_no_request_does_no_harm(server, request_):
     assert get(server)[0] == 200
 
 
-def test_a_server_for_others_takes_every_numeric_address_and_its_own_name():
-    with serving(host="0.0.0.0") as server:
-        assert not server.is_loopback
-        for host in ("10.0.0.1:8765", "0.0.0.0", "localhost", "[2001:db8::1]"):
-            assert get(server, host=host)[0] == 200
-        assert get(server, host="evil.example")[0] == 403
-
-
-@pytest.mark.parametrize(("host", "url"), [("localhost", "http://localhost:"), ("::1", "http://[::1]:")])
-def test_it_can_be_called_by_the_name_it_was_given(host, url):
-    if ":" in host:
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ({}, "http://127.0.0.1:"),
+        ({"host": "localhost"}, "http://localhost:"),
+        ({"host": "::1"}, "http://[::1]:"),
+    ],
+)
+def test_it_can_be_called_by_the_name_it_was_given_or_that_of_the_loopback(given, url):
+    if given == {"host": "::1"}:
         try:
-            socket.create_server((host, 0), family=socket.AF_INET6).close()
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
         except OSError as error:
             pytest.skip(f"this machine has no IPv6: {error}")
-    with serving(host=host) as server:
+    with serving(**given) as server:
         assert server.is_loopback
         assert server.url == f"{url}{server.server_address[1]}/"
         assert get(server, host=server.url[len("http://") : -1])[0] == 200
@@ -240,11 +229,12 @@ def test_a_watcher_that_leaves_does_no_harm(capfd):
 # ---- bounds ----------------------------------------------------------------------------------------
 
 
-def closed_without_an_answer(server):
+def closed_without_an_answer(server, request=b""):
     with socket.create_connection(server.server_address[:2], timeout=SECONDS) as connection:
         try:
+            connection.sendall(request)
             return connection.recv(1) == b""
-        except ConnectionResetError:
+        except ConnectionError:
             return True
 
 
@@ -267,17 +257,9 @@ def test_there_are_no_more_threads_than_connections_that_are_allowed(monkeypatch
             assert num_threads(server) <= 4
         for connection in silent:
             connection.close()
-        while closed_without_an_answer_or_served(server):
+        while closed_without_an_answer(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"):
             pass
         assert get(server)[0] == 200
-
-
-def closed_without_an_answer_or_served(server):
-    """Whether there is still no room."""
-    try:
-        return get(server)[0] != 200
-    except (http.client.HTTPException, ConnectionError):
-        return True
 
 
 @pytest.mark.parametrize(

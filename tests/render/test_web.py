@@ -13,6 +13,7 @@ from territorial.render import render_game, web
 from territorial.render.web import SCRIPTS, page, write_page
 from tests.render.film_reader import read_film
 from tests.render.support import decode_png
+from tests.replay.support import recorded_game
 
 
 def between(text, before, after):
@@ -45,13 +46,15 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone(film):
 
 def test_everything_is_in_the_page():
     text = page(b"film").decode()
-    assert re.findall(r"https?:|//[a-z]", text) == []  # no addresses; comments have a blank there
-    assert re.findall(r"\bsrc=|@import|\bimport\b|url\(", text) == []
+    forbidden = (
+        r"https?:|//[a-z]",  # addresses; comments have a blank there
+        r"\bsrc=|@import|\bimport\b|url\(",
+        r"@[A-Z]+@",
+        r" (?:on[a-z]+|style)=",  # the policy would forbid them
+    )
+    assert re.findall("|".join(forbidden), text) == []
     assert re.findall(r'href="([^"]*)"', text) == ["data:,"]
-    assert re.findall(r"@[A-Z]+@", text) == []
-    assert re.findall(r" (?:on[a-z]+|style)=", text) == []  # the policy would forbid them
-    assert text.count('"use strict";') == len(SCRIPTS)
-    assert text.count("</script>") == 2
+    assert (text.count('"use strict";'), text.count("</script>")) == (len(SCRIPTS), 2)
 
 
 def test_the_page_holds_the_film():
@@ -61,14 +64,10 @@ def test_the_page_holds_the_film():
     assert between(page().decode(), '<script id="film" type="text/plain">', "</script>") == ""
 
 
-def test_the_page_is_small():
-    assert len(page()) < 120_000
-
-
-def test_pages_are_written(tmp_path):
+def test_pages_are_small_and_are_written(tmp_path):
     size = write_page(tmp_path / "game.html", b"film")
     assert (tmp_path / "game.html").read_bytes() == page(b"film")
-    assert size == len(page(b"film"))
+    assert size == len(page(b"film")) < 120_000
 
 
 CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=600)
@@ -76,15 +75,8 @@ SEATS = ("metronome", "banker", "turtle", "novice", "random")
 
 
 @pytest.fixture(scope="module")
-def replay(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("replays")
-    game = territorial.VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False)
-    with territorial.Recorder(game, folder):
-        game.reset(seeds=[1])
-        while not game.state.over[0]:
-            game.step()
-    (path,) = folder.iterdir()
-    return territorial.Replay.load(path)
+def replay():
+    return recorded_game(CONFIG, SEATS, seed=1)[1]
 
 
 class Elements(HTMLParser):

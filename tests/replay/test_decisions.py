@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,14 @@ def recorded() -> Replay:
 def only(*arguments: Any, **options: Any) -> Any:
     (rows,) = decisions(*arguments, **options)
     return rows
+
+
+def begun_by_agents() -> tuple[territorial.VecGame, territorial.Recorder]:
+    """Return a game of five seats that are told what to do, and its recorder."""
+    game = territorial.VecGame(CONFIG, 1, seats=["external"] * 5, autoreset="disabled", observe=False)
+    recorder = territorial.Recorder(game)
+    game.reset(seeds=[1])
+    return game, recorder
 
 
 def launches_by_seat_and_tick(replay: Replay) -> dict[tuple[int, int], tuple[int, int]]:
@@ -118,23 +127,18 @@ def test_a_game_that_was_left_has_no_places_and_whole_steps_alone() -> None:
     assert not replay.is_over
     assert (rows.place == 0).all()
     assert rows.tick.max() == 110
-    game = territorial.VecGame(CONFIG, 1, seats=["external"] * 5, autoreset="disabled", observe=False)
-    recorder = territorial.Recorder(game)
-    game.reset(seeds=[1])
+    game, recorder = begun_by_agents()
     game.step()
     game.play(0, np.zeros((0, 4), int), 23)
     assert only(recorder.replay()).tick.max() == 10
 
 
 def test_seats_are_chosen_by_number_and_by_name(recorded: Replay) -> None:
-    assert set(only(recorded, seats=[2, 5]).seat.tolist()) == {2, 5}
-    assert set(only(recorded, seats=["settler", "agent"]).seat.tolist()) == {1, 4}
-    assert set(only(recorded, seats=["metronome-1"]).seat.tolist()) == {2}
-    assert set(only(recorded, seats=["player_0"]).seat.tolist()) == {1}
+    given = ([2, 5], ["settler", "agent"], ["metronome-1"], ["player_0"])
+    found = [set(only(recorded, seats=seats).seat.tolist()) for seats in given]
+    assert found == [{2, 5}, {1, 4}, {2}, {1}]
     nobody = only(recorded, seats=["banker"])
-    assert nobody.own.shape == (0, 35)
-    assert nobody.pairs.shape == (0, 8, 26)
-    assert nobody.action_mask.shape == (0, 81)
+    assert (nobody.own.shape, nobody.pairs.shape, nobody.action_mask.shape) == ((0, 35), (0, 8, 26), (0, 81))
 
 
 def test_every_gives_rows_on_a_grid_with_the_first_launch_before_the_next(recorded: Replay) -> None:
@@ -216,17 +220,12 @@ def test_what_does_not_fit_a_game_is_refused_with_the_game(recorded: Replay) -> 
 
 
 def test_a_game_that_plays_out_differently_is_refused(recorded: Replay) -> None:
-    import dataclasses
-
-    other = dataclasses.replace(recorded, seed=recorded.seed + 1)
     with pytest.raises(DivergedError):
-        only(other)
+        only(replace(recorded, seed=recorded.seed + 1))
 
 
 def test_two_launches_of_a_seat_at_a_tick_are_refused() -> None:
-    game = territorial.VecGame(CONFIG, 1, seats=["external"] * 5, autoreset="disabled", observe=False)
-    recorder = territorial.Recorder(game)
-    game.reset(seeds=[1])
+    game, recorder = begun_by_agents()
     game.tick(0, [(2, 0, 100), (2, 1, 100)])
     with pytest.raises(ReplayError, match=r"seat 2 launched more than once at tick 0"):
         only(recorder.replay())

@@ -4,6 +4,7 @@ import pickle
 import re
 import struct
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -52,19 +53,8 @@ def refusal(data):
 def test_what_is_written_is_read(replay, tmp_path):
     replay.save(tmp_path / "a.replay")
     read = Replay.load(tmp_path / "a.replay")
-    for name in (
-        "config",
-        "seed",
-        "seats",
-        "names",
-        "checkpoints",
-        "num_ticks",
-        "is_over",
-        "map_kind",
-        "terrain",
-    ):
-        assert getattr(read, name) == getattr(replay, name), name
-    assert np.array_equal(read.launches, replay.launches)
+    names = ("config", "seed", "seats", "names", "checkpoints", "num_ticks", "is_over", "map_kind", "terrain")
+    assert attrgetter(*names)(read) == attrgetter(*names)(replay)
     assert (read.launches.dtype, read.launches.flags.writeable) == (np.int32, False)
     assert len(read.launches) > 20
     assert (read.library_version, read.obs_version) == (territorial.__version__, territorial.OBS_VERSION)
@@ -72,14 +62,10 @@ def test_what_is_written_is_read(replay, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.replay"]
 
 
-def test_a_small_replay_takes_some_hundred_bytes(data):
-    assert len(data) < 1200
-
-
-def test_pickling_a_replay_takes_no_more_than_its_file(replay, data):
+def test_pickling_a_replay_takes_no_more_than_its_file_of_some_hundred_bytes(replay, data):
     replay.seek(100)
     sent = pickle.dumps(replay)
-    assert len(sent) < len(data) + 200
+    assert len(sent) < len(data) + 200 < 1400
     assert same_replay(pickle.loads(sent), replay)
 
 
@@ -303,5 +289,3 @@ def test_the_parser_on_the_page_reads_a_file():
     assert np.array_equal(land, replay.land.to_array())
     assert launches == [tuple(row) for row in replay.launches.tolist()]
     assert checkpoints == list(replay.checkpoints)
-    assert len(launches) > 20
-    assert len(checkpoints) == 3

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import territorial
 from territorial.replay import LiveGame, Recorder
 from territorial.replay.frames import GiftLog, givers_and_receivers, teams_in
 from tests.replay.team_games import CONFIG, TEAMS, begin, played
@@ -58,12 +57,9 @@ def test_givers_of_the_last_step_are_known():
 
 def test_games_without_allies_have_no_teams_and_no_gifts():
     for teams in (None, 6):
-        config = CONFIG.replace(teams=teams, max_ticks=100)
-        game = territorial.VecGame(config, 1, seats=["metronome"] * 6, autoreset="disabled", observe=False)
-        game.reset(seeds=[1])
-        assert teams_in(game) is None
+        game = begin(CONFIG.replace(teams=teams, max_ticks=100))
         live = LiveGame(game)
-        assert live.teams is None
+        assert teams_in(game) is live.teams is None
         assert {frame.gifts is None for frame in live.frames(10)} == {True}
 
 

@@ -10,6 +10,7 @@ from territorial.constants import STREAM_EPISODE
 from territorial.engine.recording import LOG_STEPS, NO_WATCHER
 from territorial.replay import Checkpoint, ReplayError
 from tests.engine.support import random_actions as legal_actions
+from tests.episodes import advance
 from tests.replay.support import (
     BOTS,
     SMALL,
@@ -34,6 +35,11 @@ class Shelf:
 
     def of(self, k):
         return [replay for game, replay in self.replays if game == k]
+
+    def verify(self):
+        """Assert that all play out as recorded, read from their files."""
+        for _, replay in self.replays:
+            Replay.from_bytes(replay.to_bytes()).verify()
 
 
 def play_random_game(rng):
@@ -60,8 +66,7 @@ def check(game, replay, k=0):
         values = game.blocks.ledger[k] if name == "ledger" else getattr(game.state, name)[k]
         found = again.blocks.ledger[0] if name == "ledger" else getattr(again.state, name)[0]
         assert np.array_equal(found, values), name
-    assert read.is_over == bool(game.state.over[k])
-    assert read.num_ticks == game.state.tick[k]
+    assert (read.is_over, read.num_ticks) == (bool(game.state.over[k]), game.state.tick[k])
 
 
 # ---- the same game again ---------------------------------------------------------------------------
@@ -74,7 +79,6 @@ def test_random_games_of_random_sizes_are_recorded_and_verified():
         check(game, replay)
         launches.append(len(replay.launches))
     assert np.median(launches) > 10
-    assert sum(launches) > 800
 
 
 def test_every_launch_is_recorded_those_that_are_not_legal_too():
@@ -112,14 +116,13 @@ def test_every_game_of_a_batch_gives_one_replay():
             info = game.step()[-1]
             for k in np.flatnonzero(info["ended"]).tolist():
                 ends[k] += 1
-                expected[k].append((int(seeds[k]), int(info["final_length"][k])))
+                expected[k].append((int(seeds[k]), int(info["final_length"][k]), True))
         assert [len(shelf.of(k)) for k in range(6)] == ends.tolist()
         going_on = [recorder.replay(k) for k in range(6)]
     assert ends.min() >= 2
     for k in range(6):
         finished, last = shelf.of(k)[:-1], shelf.of(k)[-1]
-        assert [(replay.seed, replay.num_ticks) for replay in finished] == expected[k]
-        assert all(replay.is_over for replay in finished)
+        assert [(replay.seed, replay.num_ticks, replay.is_over) for replay in finished] == expected[k]
         assert same_replay(last, going_on[k])
         assert not last.is_over
         for replay in shelf.of(k):
@@ -132,8 +135,7 @@ def test_a_folder_gets_a_file_for_every_game(tmp_path):
     folder, game = tmp_path / "a" / "b", VecGame(SMALL, 3, seats=BOTS, observe=False)
     with Recorder(game, folder, games=[0, 2]):
         game.reset()
-        for _ in range(100):
-            game.step()
+        advance(game, 100)
     replays = [Replay.load(path) for path in folder.iterdir()]
     assert len(replays) >= 4
     for path, replay in zip(folder.iterdir(), replays, strict=True):
@@ -170,8 +172,7 @@ def test_a_game_left_by_its_agents_is_not_over():
         left += int((info["was_reset"] & ~info["ended"]).sum())
     assert left > 0
     assert sum(not replay.is_over for _, replay in shelf.replays) == left
-    for _, replay in shelf.replays:
-        replay.verify()
+    shelf.verify()
 
 
 @pytest.mark.parametrize(
@@ -189,17 +190,12 @@ def test_games_with_maps_of_their_own_are_recorded_with_them(changes, kind):
         game.reset()
         lands = [game.land(k) for k in range(6)]
         terrains = [game.terrain_name(k) for k in range(6)]
-        for _ in range(30):
-            game.step()
+        advance(game, 30)
     assert len({land.hexdigest for land in lands}) > 1
-    first = {}
-    for k, replay in shelf.replays:
-        first.setdefault(k, replay)
-        Replay.from_bytes(replay.to_bytes()).verify()
-    assert [first[k].land for k in range(6)] == lands
-    assert [first[k].terrain for k in range(6)] == terrains
-    assert {replay.map_kind for replay in first.values()} == {kind}
-    assert {replay.config.num_maps for replay in first.values()} == {1}
+    shelf.verify()
+    first = [shelf.of(k)[0] for k in range(6)]
+    assert [(one.land, one.terrain) for one in first] == list(zip(lands, terrains, strict=True))
+    assert {(one.map_kind, one.config.num_maps) for one in first} == {(kind, 1)}
 
 
 def test_a_map_of_ones_own_is_recorded():
@@ -253,12 +249,11 @@ def test_an_environment_is_recorded():
             while env.agents:
                 env.step(dict.fromkeys(env.agents, 5))
         last = env.game.digest(0)
-    assert [replay.is_over for _, replay in shelf.replays] == [False, False], "cut by max_cycles"
+    lengths = [(replay.num_ticks, replay.is_over) for _, replay in shelf.replays]
+    assert lengths == [(300, False)] * 2, "cut by max_cycles"
     assert shelf.replays[-1][1].digest == last
     assert shelf.replays[0][1].names == ("player_0", "player_1", "turtle", "banker")
-    for _, replay in shelf.replays:
-        assert replay.num_ticks == 300
-        replay.verify()
+    shelf.verify()
 
 
 # ---- what is not recorded --------------------------------------------------------------------------
@@ -282,16 +277,9 @@ def test_a_game_put_elsewhere_gives_no_replay_but_the_next_one_does(how):
         recorder.replay(0)
     game.reset()
     assert [k for k, _ in shelf.replays] == ([] if how == "it came too late" else [1])
+    shelf.verify()
     game.step()
     check(game, recorder.replay(0))
-
-
-def test_a_recorder_that_comes_before_the_first_tick_is_in_time():
-    game = VecGame(SMALL, 1, seats=BOTS, autoreset="disabled")
-    game.reset()
-    recorder = Recorder(game)
-    game.step()
-    check(game, recorder.replay())
 
 
 def test_copies_are_not_recorded():
@@ -300,8 +288,7 @@ def test_copies_are_not_recorded():
     game.reset()
     game.step()
     for copy in (game.clone(), pickle.loads(pickle.dumps(game))):
-        for _ in range(200):
-            copy.step()
+        advance(copy, 200)
         Recorder(copy)  # may have one of its own
     assert shelf.replays == []
     game.step()
@@ -334,28 +321,25 @@ def test_a_replay_of_no_ticks_is_one():
 
 
 def test_a_replay_that_cannot_be_given_out_is_given_out_later():
-    given, game = [], VecGame(SMALL.replace(max_ticks=50), 3, seats=BOTS, observe=False)
+    shelf, game = Shelf(), VecGame(SMALL.replace(max_ticks=50), 3, seats=BOTS, observe=False)
 
     def full_disk(k, replay):
-        if len(given) == 1 and not is_repaired:
+        if len(shelf.replays) == 1 and not is_repaired:
             raise OSError("no space left")
-        given.append((k, replay))
+        shelf(k, replay)
 
     is_repaired = False
     recorder = Recorder(game, full_disk)
     game.reset()
-    for _ in range(4):
-        game.step()
+    advance(game, 4)
     with pytest.raises(OSError, match="no space left"):
         game.step()
     assert (game.state.tick == 0).all(), "the step was played"
     is_repaired = True
-    for _ in range(5):
-        game.step()
-    assert [k for k, _ in given] == [0, 1, 2, 0, 1, 2]
-    for _, replay in given:
-        assert (replay.num_ticks, replay.is_over) == (50, True)
-        replay.verify()
+    advance(game, 5)
+    found = [(k, replay.num_ticks, replay.is_over) for k, replay in shelf.replays]
+    assert found == [(k, 50, True) for k in (0, 1, 2)] * 2
+    shelf.verify()
     recorder.close()
 
 
@@ -372,10 +356,9 @@ def test_a_step_that_is_interrupted_costs_no_wrong_replay(monkeypatch, is_end_mi
                 game.step()
         else:
             game.step()
-    for _, replay in shelf.replays:
-        assert (replay.num_ticks, replay.is_over) == (100, True)
-        replay.verify()
-    assert len(shelf.replays) == (2 if is_end_missed else 6)
+    ends = [(replay.num_ticks, replay.is_over) for _, replay in shelf.replays]
+    assert ends == [(100, True)] * (2 if is_end_missed else 6)
+    shelf.verify()
     recorder.close()
 
 
@@ -387,10 +370,8 @@ def test_what_a_callback_asks_of_the_batch_is_answered():
 
     recorder = Recorder(game, look)
     game.reset()
-    for _ in range(3):
-        game.step()
-    assert [row[0] for row in seen] == [0, 1]
-    assert [row[3] for row in seen] == [0, 0]
+    advance(game, 3)
+    assert [(row[0], row[3]) for row in seen] == [(0, 0), (1, 0)]
 
 
 # ---- arguments -------------------------------------------------------------------------------------
@@ -404,8 +385,7 @@ def test_names_may_be_given_for_all_games_or_asked_for_when_one_begins():
     assert recorder.replay(1).names == ("a1", "b1")
     drawn[0] = "c"
     game.reset()
-    assert recorder.replay(0).names == ("c0", "b0")
-    assert recorder.replay(0).seats == ("agent", "turtle-1")
+    assert (recorder.replay(0).names, recorder.replay(0).seats) == (("c0", "b0"), ("agent", "turtle-1"))
     recorder.close()
     recorder = Recorder(game, names=["x", "y"])
     assert recorder.replay(0).names == ("x", "y")
@@ -440,15 +420,12 @@ def test_a_game_that_begins_anew_by_itself_gives_a_replay_and_is_recorded_again(
     game = VecGame(SMALL, 3, seats=BOTS, observe=False, autoreset="disabled")
     with Recorder(game, shelf):
         game.reset(seeds=[1, 2, 3])
-        for _ in range(5):
-            game.step()
+        advance(game, 5)
         game.reset_game(1, 77)
         assert [(k, replay.seed, replay.is_over) for k, replay in shelf.replays] == [(1, 2, False)]
-        for _ in range(7):
-            game.step()
+        advance(game, 7)
         game.reset_game(1)
     ticks = {(k, replay.seed): replay.num_ticks for k, replay in shelf.replays}
     every = SMALL.decision_every
     assert ticks == {(0, 1): 12 * every, (1, 2): 5 * every, (1, 77): 7 * every, (2, 3): 12 * every}
-    for _, replay in shelf.replays:
-        Replay.from_bytes(replay.to_bytes()).verify()
+    shelf.verify()
