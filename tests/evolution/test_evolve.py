@@ -37,12 +37,7 @@ def test_threads_and_interruptions_change_nothing(tmp_path: Path) -> None:
     assert resumed.candidates == whole.candidates
     assert without_time(resumed) == without_time(whole)
     assert Style.load(parts / STYLE) == whole.best == Style.load(tmp_path / "whole" / STYLE)
-
-
-def test_another_seed_gives_another_style(tmp_path: Path) -> None:
-    one = evolve(tmp_path / "one", FEW, generations=1)
-    other = evolve(tmp_path / "other", replace(FEW, seed=2), generations=1)
-    assert one.best != other.best
+    assert evolve(tmp_path / "other", replace(FEW, seed=2), generations=3).best != whole.best
 
 
 def test_a_generation_wins_more_than_the_first(tmp_path: Path) -> None:
@@ -67,15 +62,6 @@ def test_what_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_bytes() == before
 
 
-def test_an_unknown_option_in_the_file_is_refused(tmp_path: Path) -> None:
-    evolve(tmp_path, FEW, generations=1)
-    values = json.loads((tmp_path / FILE).read_bytes())
-    values["settings"]["config"]["fog"] = 3
-    (tmp_path / FILE).write_text(json.dumps(values))
-    with pytest.raises(ValueError, match="its config has the field 'fog'"):
-        evolve(tmp_path, FEW, generations=2)
-
-
 def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
     evolve(tmp_path, FEW, generations=1)
     path = tmp_path / FILE
@@ -93,6 +79,10 @@ def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=r"evolution\.json' cannot be resumed: "):
             evolve(tmp_path, FEW, generations=2)
         assert path.read_text() == damaged
+    values["settings"]["config"]["fog"] = 3
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match="its config has the field 'fog'"):
+        evolve(tmp_path, FEW, generations=2)
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,7 @@ def test_all_kinds_of_players_meet_in_one_match():
     assert not policy.is_started
     assert ranking.contest.code["takes"] == "takes 1"
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
-    assert named.players == ("hard-1", "mine")
-    assert named.contest.code == {"mine": "takes 1"}
+    assert (named.players, named.contest.code) == (("hard-1", "mine"), {"mine": "takes 1"})
 
 
 class Stacks(Takes):
@@ -162,8 +161,7 @@ def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch):
         quietly(["banker", stops], SMALL, 6, out=out)
     kept = stopped.value.result
     assert isinstance(stopped.value, PlayingError)
-    assert not kept.is_complete
-    assert [record.game for record in kept.records] == [0, 1]
+    assert (kept.is_complete, [record.game for record in kept.records]) == (False, [0, 1])
     assert len(out.read_text().splitlines()) == 3
 
 
@@ -189,29 +187,24 @@ def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path, monkeypat
     ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
     assert not ranking.is_complete
     assert len(ranking.records) == len(out.read_text().splitlines()) - 1 == 20
-    assert len(started) == 2
-    assert not any(process.is_alive() for process in started)
+    assert [process.is_alive() for process in started] == [False] * 2
 
 
-class _Numbers:
-    """Plays numbers, the last of which fails."""
-
-    def __call__(self):
-        return lambda number: [number, 100 // number]
+def numbers():
+    """Play numbers, the last of which fails."""
+    return lambda number: [number, 100 // number]
 
 
 def test_what_went_wrong_in_a_process_comes_out_of_it_and_no_process_is_left(started):
     with pytest.raises(
         PlayingError, match=r"^ZeroDivisionError: .* \(.*test_match.py, line \d+, in <lambda>\)$"
     ):
-        list(Processes(2)(_Numbers(), [*range(50, -1, -1)]))
-    assert len(started) == 2
-    assert not any(process.is_alive() for process in started)
+        list(Processes(2)(numbers, [*range(50, -1, -1)]))
+    assert [process.is_alive() for process in started] == [False] * 2
 
 
-class _IsKilled:
-    def __call__(self):
-        return lambda number: os.kill(os.getpid(), signal.SIGKILL)
+def is_killed():
+    return lambda number: os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
@@ -219,7 +212,7 @@ def test_it_is_said_how_a_process_ended():
     with pytest.raises(
         PlayingError, match=r"was ended by SIGKILL, which the system sends when memory runs out$"
     ):
-        list(Processes(2)(_IsKilled(), [1, 2]))
+        list(Processes(2)(is_killed, [1, 2]))
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,7 @@ def test_without_proc_psutil_measures(monkeypatch):
     pytest.importorskip("psutil", reason="psutil is not installed")
     monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
     found = measure()
-    assert found.measure == USS
-    assert found.processes[0].pid == os.getpid()
+    assert (found.measure, found.processes[0].pid) == (USS, os.getpid())
     assert found.total == found.private > 10 * MB
     assert measure([2**22 - 1]).processes == ()
 

@@ -52,18 +52,15 @@ def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch)
     lines = str(caught.value).splitlines()
     assert "the limit is 220 MB" in lines[0]
     assert [line.split()[:3] for line in lines[2:]] == [["grows", "7", "210"], ["me", "(this", "one)"]]
-    assert [found.held for found in stopped] == [211 * MB]
-    assert guard.samples == 9
+    assert ([found.held for found in stopped], guard.samples) == ([211 * MB], 9)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_samples_follow_each_other_the_faster_the_nearer_the_limit_is():
-    took, growth = 0.001, 100 * MB
-    assert MemoryGuard._pause(took, 0, 0.0) == SHORTEST_PAUSE
-    assert MemoryGuard._pause(1.0, 0, 0.0) == LONGEST_PAUSE
-    assert MemoryGuard._pause(took, 100 * MB, growth) == SHORTEST_PAUSE
-    assert MemoryGuard._pause(took, 10 * MB, growth) == 0.05
-    assert MemoryGuard._pause(took, 1, growth) == QUICKEST_PAUSE
+    growth = 100 * MB
+    assert [MemoryGuard._pause(took, 0, 0.0) for took in (0.001, 1.0)] == [SHORTEST_PAUSE, LONGEST_PAUSE]
+    pauses = [MemoryGuard._pause(0.001, left, growth) for left in (100 * MB, 10 * MB, 1)]
+    assert pauses == [SHORTEST_PAUSE, 0.05, QUICKEST_PAUSE]
 
 
 def test_growth_of_this_process_ends_the_block_that_grows():
