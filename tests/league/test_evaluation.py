@@ -8,11 +8,11 @@ import pytest
 
 import territorial
 from territorial import GameConfig, Setting, evaluate
-from territorial.bots import PythonBot
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.results import ResultsError
+from tests.league.support import Patient, Takes
 from tests.league.test_statistics import record
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
@@ -22,53 +22,19 @@ SETTINGS = {
 }
 
 
-class Idle(PythonBot):
-    name = "idle"
-
-    def decide(self, view):
-        return -1, 1024
-
-
-class Expanding:
-    """Acts on observations: takes neutral land whenever it may, and counts what it is asked."""
-
-    frames = 1
-
-    def __init__(self):
-        self.started, self.asked, self.stopped = 0, 0, 0
-
-    def identity(self):
-        return "expanding"
-
-    def start(self, config, layout, seed):
-        self.started += 1
-
-        def act(game, games, seats):
-            seen = game.observations
-            assert seen.planes.shape[0] > games.max()
-            self.asked += len(games)
-            legal = seen.masks[games, seats - 1, 0] >> 1 & 1
-            return np.stack([legal, np.full(len(games), 3)], axis=1)
-
-        return act
-
-    def stop(self):
-        self.stopped += 1
-
-
 def quietly(*args, **options):
     return evaluate(*args, **{"progress": False, "processes": 1} | options)
 
 
 def test_every_pair_is_played_with_the_same_seeds_and_seats():
-    expanding = Expanding()
-    found = quietly({"bank": "banker", "idle": Idle(), "net": expanding}, SETTINGS, 18, seed=5)
+    takes = Takes()
+    found = quietly({"bank": "banker", "idle": Patient("idle"), "net": takes}, SETTINGS, 18, seed=5)
     assert (found.policies, found.settings) == (("bank", "idle", "net"), ("small", "other"))
     assert (found.is_complete, len(found.records)) == (True, 3 * 2 * 18)
     assert {(one.game, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
     assert {len(one.own) for one in found.records if one.setting == "small"} == {2}
-    assert (expanding.started, expanding.stopped) == (4, 4)  # two portions in each of two settings
-    assert expanding.asked > 100
+    assert (takes.started, takes.stopped) == (4, 4)  # two portions in each of two settings
+    assert takes.asked > 100
     score = found.matrix("score").value
     assert (score[[0, 2]] > score[1]).all()
     assert ((score >= 0) & (score <= 1)).all()
@@ -98,7 +64,7 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
     assert [setting.at(k) for k in (0, 1, 5)] == wanted
     fixed = Setting(config=SMALL, seats=setting.seats, rotate=False)
     assert fixed.at(3) == fixed.at(0)
-    found = quietly({"idle": Idle(), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
+    found = quietly({"idle": Patient("idle"), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
     assert found.policies == ("m",)
     assert [(one.own, one.seats) for one in found.records] == [
         ((1,), ("m", "idle", "novice", "banker")),
@@ -108,7 +74,7 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
 
 def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
     setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
-    found = quietly({"idle": Idle()}, {"s": setting}, 4)
+    found = quietly({"idle": Patient("idle")}, {"s": setting}, 4)
     assert {(one.is_stopped, one.length, tuple(one.of_policy(one.places))) for one in found.records} == {
         (True, 12 * SMALL.decision_every, (3.0, 3.0, 3.0))
     }
@@ -207,16 +173,16 @@ REFUSED = [
         r"seats\[3\] is 'who'",
     ),
     (
-        lambda: quietly([Expanding()], SETTINGS, 1),
+        lambda: quietly([Takes()], SETTINGS, 1),
         TypeError,
-        r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}",
+        r"policies\[0\] is .*Takes.* no name; give a mapping, such as {'mine': policy}",
     ),
     (
-        lambda: quietly(["novice", Idle(), Idle()], SETTINGS, 1),
+        lambda: quietly(["novice", Patient("idle"), Patient("idle")], SETTINGS, 1),
         TypeError,
-        r"policies\[2\] is .*Idle.* the name 'idle' of another bot; give a mapping",
+        r"policies\[2\] is .*Patient.* the name 'idle' of another bot; give a mapping",
     ),
-    (lambda: quietly(Expanding(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
+    (lambda: quietly(Takes(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
 ]
 
 
@@ -228,6 +194,6 @@ def test_what_cannot_be_is_refused_by_name(call, error, message):
 
 def test_a_list_has_policies_that_have_a_name():
     one = {"small": SETTINGS["small"]}
-    assert quietly([Idle(), "novice"], one, 1).records == (
-        quietly({"idle": Idle(), "novice": "novice"}, one, 1).records
+    assert quietly([Patient("idle"), "novice"], one, 1).records == (
+        quietly({"idle": Patient("idle"), "novice": "novice"}, one, 1).records
     )

@@ -5,7 +5,6 @@ import signal
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import territorial
@@ -17,15 +16,9 @@ from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.results import GameResults
 from territorial.files.locks import InUseError, locked
+from tests.league.support import Patient, Takes
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
-
-
-class Waits(PythonBot):
-    name = "waits-1"
-
-    def decide(self, view):
-        return -1, 1
 
 
 class Stops(PythonBot):
@@ -39,29 +32,8 @@ class Stops(PythonBot):
         return -1, 1
 
 
-class Takes:
-    """A policy that takes neutral land whenever it may."""
-
-    frames = 1
+class Named(Takes):
     name = "takes"
-
-    def __init__(self):
-        self.is_started = False
-
-    def identity(self):
-        return "takes 1"
-
-    def start(self, config, layout, seed):
-        self.is_started = True
-
-        def act(game, games, seats):
-            legal = game.observations.masks[games, seats - 1, 0] >> 1 & 1
-            return np.stack([legal, np.full(len(games), 3)], axis=1)
-
-        return act
-
-    def stop(self):
-        self.is_started = False
 
 
 def quietly(*args, **options):
@@ -69,19 +41,19 @@ def quietly(*args, **options):
 
 
 def test_all_kinds_of_players_meet_in_one_match():
-    policy = Takes()
-    players = ["hard", "tests.league.test_match:Waits", Stops(), policy]
+    policy = Named()
+    players = ["hard", "tests.league.support:Patient", Stops(), policy]
     ranking = quietly(players, SMALL, 2)
-    assert ranking.records[0].seats == ("hard-1", "waits-1", "stops-1", "takes")
+    assert ranking.records[0].seats == ("hard-1", "patient-1", "stops-1", "takes")
     last = ranking.records[0].land[1]
     assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
-    assert not policy.is_started
+    assert policy.started == policy.stopped
     assert ranking.contest.code["takes"] == "takes 1"
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
     assert (named.players, named.contest.code) == (("hard-1", "mine"), {"mine": "takes 1"})
 
 
-class Stacks(Takes):
+class Stacks(Named):
     """Notes how many boards are in the stacks that it sees."""
 
     def __init__(self, name, frames, seen):
@@ -132,12 +104,12 @@ def test_by_default_a_match_is_that_of_the_command():
 
 def test_the_same_games_come_back_wherever_they_are_played():
     """And those of an evaluation, by the same two processes."""
-    players = ["banker", "tests.league.test_match:Waits", Takes()]
+    players = ["banker", "tests.league.support:Patient", Named()]
     here = quietly(players, SMALL, 7)
     assert quietly(players, SMALL, 7, processes=2).records == here.records
     settings = {"s": Setting(config=SMALL)}
     found = [
-        evaluate({"a": Takes(), "b": "banker"}, settings, 3, processes=count, progress=False)
+        evaluate({"a": Named(), "b": "banker"}, settings, 3, processes=count, progress=False)
         for count in (1, 2)
     ]
     assert found[0].records == found[1].records
@@ -237,8 +209,16 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (lambda: match(["banker"], SMALL, 0), ValueError, "games is 0"),
         (lambda: match(["banker"], SMALL, processes=0), ValueError, "processes is 0"),
         (lambda: match(["mine"], SMALL, policies={"mine": 3}), TypeError, "the policy 'mine' is 3"),
-        (lambda: match(["turtle"], SMALL, policies={"turtle": Waits()}), ValueError, "has the name 'turtle'"),
-        (lambda: match([Waits(), Waits()], SMALL), ValueError, "another player also has the name 'waits-1'"),
+        (
+            lambda: match(["turtle"], SMALL, policies={"turtle": Patient()}),
+            ValueError,
+            "has the name 'turtle'",
+        ),
+        (
+            lambda: match([Patient(), Patient()], SMALL),
+            ValueError,
+            "another player also has the name 'patient-1'",
+        ),
         (lambda: match("banker", SMALL, deal=True), TypeError, "seats is 'banker'; it must be a list"),
     ],
 )

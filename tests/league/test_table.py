@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import territorial
-from territorial.bots import PythonBot
 from territorial.engine.seats import seat_codes
 from territorial.league import Group, LeagueTable, Player
+from tests.league.support import Patient
 
 LEAGUE = LeagueTable(
     [
@@ -162,16 +162,6 @@ def test_mistakes_are_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
     LEAGUE.check_players(8)
-
-
-class Patient(PythonBot):
-    """A bot in Python that never moves."""
-
-    def __init__(self, name="patient-1"):
-        self.name = name
-
-    def decide(self, view):
-        return -1, 1024
 
 
 def test_bots_in_python_sit_in_tables():

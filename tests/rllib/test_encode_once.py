@@ -52,8 +52,7 @@ def frames_valued(module):
 
 
 def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
-    config = small_ppo()
-    runner = runner_of(config)
+    runner = runner_of(small_ppo())
     calls = count_frames(runner.module[MAIN])
     episodes = runner.sample()
     steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
@@ -75,9 +74,7 @@ def test_boards_are_listed_once_a_step_for_learning_and_frozen_seats(tmp_path, m
         network = EncodeOnceModule.make_policy(settings).state_dict()
         weights = {key: part.detach().numpy() for key, part in network.items()}
         store.add(name, weights, EncodeOnceModule.manifest(settings))
-    config = small_ppo(env, store=store)
-    runner = runner_of(config)
-    runner.sample()
+    runner_of(small_ppo(env, store=store)).sample()
     assert len(acted) == len(listed) == 8
 
 
@@ -90,20 +87,17 @@ def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(ends, togethe
     calls, batches = count_frames(module), frames_valued(module)
     before = {name: part.clone() for name, part in module.state_dict().items()}
     algorithm.train()
-    algorithm.stop()
     assert any((part != before[name]).any() for name, part in module.state_dict().items())
     (frames,) = batches
     values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
-    assert sum(values) == frames  # advantages: each frame of the batch once, five at a time
-    assert max(values) == 5
+    assert (sum(values), max(values)) == (frames, 5)  # advantages: each frame once, five at a time
     assert len(minibatches) >= 3
     # Each frame once, but for those that a minibatch ends within, and those that fill the last one.
     assert (sum(minibatches) <= frames + 2 * len(minibatches) + 6) == together
 
 
 def test_values_frame_by_frame_are_those_row_by_row():
-    config = small_ppo(value_chunk=2)
-    runner = runner_of(config)
+    runner = runner_of(small_ppo(value_chunk=2))
     runner.sample()
     module = runner.module[MAIN]
     rows = runner._source.rows("packed", runner.env.learners, "cpu")

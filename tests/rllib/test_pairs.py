@@ -57,16 +57,14 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(action_format):
         assert list(seen) == other.agents
         for agent, own in seen.items():
             assert mine.get_observation_space(agent).contains(own)
-            mask = theirs[agent].pop("action_mask")
-            np.testing.assert_array_equal(own.pop("action_mask"), np.hstack(mask))
-            assert own.keys() == theirs[agent].keys() == {"own", "pairs", "targets"}
-            np.testing.assert_equal(own, theirs[agent])
+            wanted = theirs[agent] | {"action_mask": np.hstack(theirs[agent]["action_mask"])}
+            assert own.keys() == {"own", "pairs", "targets", "action_mask"}
+            np.testing.assert_equal(own, wanted)
             np.testing.assert_equal(told[agent]["launches"], their_infos[agent]["launches"])
         actions = {agent: legal_numbers(mask, rng) for agent, mask in other.action_masks().items()}
         seen, rewards, ends, cuts, told = mine.step(actions)
         theirs, their_rewards, their_ends, their_cuts, their_infos = other.step(actions)
-        assert rewards == their_rewards
-        assert {agent: ends[agent] for agent in rewards} == their_ends
+        assert (rewards, {agent: ends[agent] for agent in rewards}) == (their_rewards, their_ends)
         assert all(their_cuts.values()) == cuts["__all__"]
         if not other.agents:  # the last observations are those of all who were there
             break
@@ -84,9 +82,6 @@ def test_options_of_the_environment_among_settings_and_other_formats_are_refused
         ValueError, match="action_format is 'discrete'; a PairModule needs one of pairs, pairs_m"
     ):
         PairModule(model_config={"action_format": "discrete"})
-
-
-# ---- runners ---------------------------------------------------------------------------------------
 
 
 # ---- the module ------------------------------------------------------------------------------------
@@ -195,9 +190,9 @@ def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     store = algorithm.keeper.store
     for module in ("main", "exploiter"):
         acting = algorithm.env_runner.module[module].get_state()
-        for name, array in weights_of(algorithm, module).items():
-            for found in (array, store.load(f"{module}-0")[name], acting[f"policy.{name}"]):
-                np.testing.assert_array_equal(found, wanted[name])
+        np.testing.assert_equal(weights_of(algorithm, module), wanted)
+        np.testing.assert_equal(dict(store.load(f"{module}-0")), wanted)
+        np.testing.assert_equal({name: acting[f"policy.{name}"] for name in wanted}, wanted)
     np.testing.assert_array_equal(store.load("exploiter-start")["hold.bias"], wanted["hold.bias"])
     algorithm.train()
     learned = weights_of(algorithm, "main")
@@ -206,8 +201,7 @@ def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     algorithm.stop()
     start.unlink()  # a run that goes on needs it no more
     resumed = ends(Algorithm.from_checkpoint(str(tmp_path / "kept")))
-    for name, array in weights_of(resumed, "main").items():
-        np.testing.assert_array_equal(array, learned[name])
+    np.testing.assert_equal(weights_of(resumed, "main"), learned)
 
 
 @pytest.mark.usefixtures("running_ray")
