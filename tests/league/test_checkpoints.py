@@ -69,8 +69,8 @@ def test_the_newest_are_kept(tmp_path):
     assert checkpoints.latest() is None
     for step in (1, 5, 12):
         folder = checkpoints.write(step, fill_with(str(step % 10)))
-    assert folder == checkpoints.latest()
-    assert (folder.name, checkpoints.steps(), content(folder)) == ("checkpoint-00000012", [5, 12], "22")
+    assert folder == checkpoints.latest() == tmp_path / "run" / "checkpoint-00000012"
+    assert (checkpoints.steps(), content(folder)) == ([5, 12], "22")
     assert sorted(os.listdir(tmp_path / "run")) == ["checkpoint-00000005", "checkpoint-00000012"]
     with pytest.raises(FileExistsError, match="step 12"):
         checkpoints.write(12, fill_with("x"))

@@ -31,8 +31,9 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
     found = quietly({"bank": "banker", "idle": Patient("idle"), "net": takes}, SETTINGS, 18, seed=5)
     assert (found.policies, found.settings) == (("bank", "idle", "net"), ("small", "other"))
     assert (found.is_complete, len(found.records)) == (True, 3 * 2 * 18)
-    assert {(one.game, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
-    assert {len(one.own) for one in found.records if one.setting == "small"} == {2}
+    assert {(one.game, one.seed, one.setting, len(one.own)) for one in found.records} == {
+        (k, 5 + k, setting, count) for k in range(18) for setting, count in (("small", 2), ("other", 1))
+    }
     assert (takes.started, takes.stopped) == (4, 4)  # two portions in each of two settings
     assert takes.asked > 100
     score = found.matrix("score").value
@@ -87,8 +88,7 @@ def test_matrices_have_means_and_intervals_over_games():
         for k, place in enumerate(places)
     ]
     matrix = Evaluation(["a", "b", "c"], ["s"], records).matrix("place")
-    assert matrix.value[:2, 0].tolist() == [2.0, 5.0]
-    assert matrix.games[:, 0].tolist() == [5, 1, 0]
+    assert (matrix.value[:2, 0].tolist(), matrix.games[:, 0].tolist()) == ([2.0, 5.0], [5, 1, 0])
     assert matrix.high[0, 0] - 2 == pytest.approx(2.776 * 1 / np.sqrt(5), rel=0.01)
     assert np.isnan([matrix.low[1, 0], matrix.value[2, 0]]).all()
     assert Evaluation(["a"], ["s"], records).matrix("win").value[0, 0] == pytest.approx(0.4)

@@ -83,8 +83,7 @@ def test_line_ups_of_32_seats_mix_strategies():
         league.freeze("main")
     assert [group.seats for group in league.table().groups] == [8, 4, 8, 4, 8]
     players = [str(player) for player in league.draw()]
-    assert len(players) == 32
-    assert players[:12] == ["trainable:main"] * 12
+    assert (len(players), players[:12]) == (32, ["trainable:main"] * 12)
     assert {name.partition(":")[0] for name in players[12:20]} == {"snapshot"}
     assert set(players[24:]) == {"bot:banker", "bot:novice"}
     alone = league_of(main()).draw()

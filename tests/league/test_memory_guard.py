@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,15 +25,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def held():
-    return measure().held
-
-
-def guarded(guard, work):
-    with guard:
-        work()
-
-
 def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch):
     """Of two processes, one holds 200 MB and takes 1 MB more with every sample."""
     levels = itertools.count(200 * MB, MB)
@@ -47,8 +38,8 @@ def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch)
     monkeypatch.setattr("territorial.memory.guard.measure", measured)
     stopped = []
     guard = MemoryGuard(220 * MB, on_limit=stopped.append)
-    with pytest.raises(BudgetError) as caught:
-        guarded(guard, lambda: time.sleep(SECONDS))
+    with pytest.raises(BudgetError) as caught, guard:
+        time.sleep(SECONDS)
     lines = str(caught.value).splitlines()
     assert "the limit is 220 MB" in lines[0]
     assert [line.split()[:3] for line in lines[2:]] == [["grows", "7", "210"], ["me", "(this", "one)"]]
@@ -65,7 +56,7 @@ def test_samples_follow_each_other_the_faster_the_nearer_the_limit_is():
 
 def test_growth_of_this_process_ends_the_block_that_grows():
     kept = []
-    guard = MemoryGuard((held() + 16 * MB) * RESERVE // (RESERVE - 1))
+    guard = MemoryGuard((measure().held + 16 * MB) * RESERVE // (RESERVE - 1))
 
     def grow():
         while len(kept) < 64:  # other memory of this process may come and go meanwhile
@@ -74,8 +65,8 @@ def test_growth_of_this_process_ends_the_block_that_grows():
             while guard.samples == samples:
                 time.sleep(0.001)
 
-    with pytest.raises(BudgetError, match="this one"):
-        guarded(guard, grow)
+    with pytest.raises(BudgetError, match="this one"), guard:
+        grow()
     assert 0 < len(kept) < 64
 
 
@@ -103,14 +94,14 @@ def test_shared_memory_counts_once_and_files_do_not_count(tmp_path):
     children = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True) for _ in range(3)]
     for child in children:
         child.stdout.readline()
-    before, most_before = held(), most_held(process_tree())
+    before, most_before = measure().held, most_held(process_tree())
     mine = mmap.mmap(shared, 0)
     assert sum(mine[i] for i in range(0, len(mine), 4096)) == 0
     for child in children:
         child.stdin.write("\n")
         child.stdin.flush()
         child.stdout.readline()
-    assert 8 * MB < held() - before < 32 * MB
+    assert 8 * MB < measure().held - before < 32 * MB
     assert most_held(process_tree()) > most_before + 40 * MB
     with MemoryGuard((before + 32 * MB) * RESERVE // (RESERVE - 1)) as guard:
         while guard.samples < 2:
@@ -122,8 +113,8 @@ def test_shared_memory_counts_once_and_files_do_not_count(tmp_path):
 
 
 def test_an_interrupt_of_the_user_stays_one():
-    with pytest.raises(KeyboardInterrupt):
-        guarded(MemoryGuard(2**50), lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), MemoryGuard(2**50):
+        signal.raise_signal(signal.SIGINT)
     with MemoryGuard(0):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -132,8 +123,9 @@ def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
     def fails(_):
         raise ProcessLookupError("no such runner")
 
-    with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught:
-        guarded(MemoryGuard(1 * MB, on_limit=fails), lambda: time.sleep(SECONDS))
+    guard = MemoryGuard(1 * MB, on_limit=fails)
+    with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught, guard:
+        time.sleep(SECONDS)
     assert isinstance(caught.value.__cause__, ProcessLookupError)
 
 
@@ -147,27 +139,20 @@ def test_a_signal_that_comes_as_the_block_ends_does_not_take_the_place_of_the_er
         join = guard._thread.join
         guard._thread.join = lambda: (signal.raise_signal(signal.SIGINT), join())
 
-    with pytest.raises(BudgetError):
-        guarded(guard, end_as_the_signal_comes)
+    with pytest.raises(BudgetError), guard:
+        end_as_the_signal_comes()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_block_in_another_thread_fails_at_its_end():
-    found = []
-
     def work():
-        try:
-            with MemoryGuard(1 * MB) as guard:
-                while not guard.samples:
-                    time.sleep(0.02)
-                time.sleep(0.01)
-        except BudgetError as error:
-            found.append(error)
+        with MemoryGuard(1 * MB) as guard:
+            while not guard.samples:
+                time.sleep(0.02)
+            time.sleep(0.01)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert len(found) == 1
+    with ThreadPoolExecutor() as threads, pytest.raises(BudgetError):
+        threads.submit(work).result()
 
 
 def test_what_cannot_be_measured_is_said(monkeypatch):
@@ -175,8 +160,8 @@ def test_what_cannot_be_measured_is_said(monkeypatch):
         raise PermissionError("the memory of process 1 may not be read")
 
     monkeypatch.setattr("territorial.memory.guard.most_held", denied)
-    with pytest.raises(PermissionError, match="process 1"):
-        guarded(MemoryGuard(2**50), lambda: time.sleep(SECONDS))
+    with pytest.raises(PermissionError, match="process 1"), MemoryGuard(2**50):
+        time.sleep(SECONDS)
 
 
 def test_where_psutil_may_not_tell_uss_it_is_the_resident_set(monkeypatch):

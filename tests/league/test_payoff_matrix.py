@@ -73,8 +73,7 @@ def test_wins_pairs_and_places_are_those_of_the_seats():
     assert seen(payoff.of(A, B)) == (1, 2, 0.5, 0.0, 0.25)
     assert seen(payoff.of(B, A)) == (1, 2, 0.5, 1.0, -0.25)
     assert seen(payoff.of(B, C)) == (1, 2, 0.75, 1.0, 1.25)
-    assert payoff.opponents(A) == (B, C)
-    assert payoff.opponents("stranger") == ()
+    assert (payoff.opponents(A), payoff.opponents("stranger")) == ((B, C), ())
 
 
 def test_who_lived_when_a_game_was_left_came_in_above_the_dead_alone():

@@ -75,8 +75,8 @@ def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
 
 def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
     mixed = [predict(of(pair_seats=n), "mixed") for n in range(4)]
-    assert item(mixed[0], "experience") == item(predict(SMALL, "packed"), "experience")
-    assert item(mixed[3], "experience") == item(predict(SMALL, "pairs"), "experience")
+    for plan, form in ((mixed[0], "packed"), (mixed[3], "pairs")):
+        assert item(plan, "experience") == item(predict(SMALL, form), "experience")
     steps = [item(plan, "experience").nbytes for plan in mixed[:3]]
     assert steps[1] - steps[0] == steps[2] - steps[1] == 32 * pair_bytes()
     assert item(mixed[1], "games") == item(mixed[0], "games") != item(mixed[3], "games")

@@ -16,7 +16,7 @@ import territorial
 from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
-from territorial.evaluation.players import Cast, Entrants, python_bot
+from territorial.evaluation.players import Cast, Entrants, identity_of, python_bot
 from territorial.evaluation.results import ResultsError
 from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
 from tests.bots.networks import random_file
@@ -109,11 +109,13 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatc
     )
     bot.write_text("from base_for_a_test import Base\nclass Bot(Base): pass\n")
     found = []
-    for path in (base, bot):
-        found += [Entrants(["bot_for_a_test:Bot", "turtle"]).code["b-1"] for _ in range(2)]
+    for path in (base, bot, bot):
+        found += [
+            (Entrants([name, "turtle"]).code["b-1"], identity_of(name)) for name in ["bot_for_a_test:Bot"] * 2
+        ]
         path.write_text(path.read_text() + "# changed\n")
-    found.append(Entrants(["bot_for_a_test:Bot"]).code["b-1"])
-    assert [found.index(code) for code in found] == [0, 0, 2, 2, 4]
+    for told in zip(*found, strict=True):
+        assert [told.index(one) for one in told] == [0, 0, 2, 2, 4, 4]
     assert Entrants(["turtle"]).code == {}
 
 
@@ -334,18 +336,11 @@ COMMANDS = {
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_commands_take_the_files_of_networks_and_styles(verb, capsys):
-    def code_of(text):
-        try:
-            return cli.main([verb, *COMMANDS[verb], "--seats", text, *SIZE])
-        except SystemExit as stopped:
-            return stopped.code
-
     Path("bad.json").write_text(json.dumps(MINE.to_dict() | {"interval": 0}))
-    assert code_of(f"{NET},{STYLE}") == 0
-    capsys.readouterr()
-    for text, message in (
-        (GONE[0], "'net:gone.safetensors', whose file cannot be read: No such file"),
-        ("style:bad.json", "Style.interval is 0; it must be"),
+    for text, code, message in (
+        (NET, 0, ""),
+        (GONE[0], 2, "'net:gone.safetensors', whose file cannot be read: No such file"),
+        ("style:bad.json", 2, "Style.interval is 0; it must be"),
     ):
-        assert code_of(f"{text},{STYLE}") == 2
+        assert cli.main([verb, *COMMANDS[verb], "--seats", f"{text},{STYLE}", *SIZE]) == code
         assert message in capsys.readouterr().err

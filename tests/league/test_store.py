@@ -318,8 +318,7 @@ def _add_all(path: Path, own: int, count: int) -> int:
 
 def test_processes_that_add_at_once_get_every_name_once(store, both):
     got = at_once(both, _add_all, [(store.path, own, 8) for own in range(2)])
-    assert sum(got) == 8
-    assert len(store.names()) == 2 * 8 + 8
+    assert (sum(got), len(store.names())) == (8, 2 * 8 + 8)
     for name in store.names():
         weights = store.load(name)
         owner = int(name.split("-")[1]) if name.startswith("own") else weights.manifest.metadata["by"]

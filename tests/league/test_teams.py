@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,16 +71,12 @@ def test_places_wins_and_fair_shares_count_teams():
 
 def test_teams_are_compared_once_however_many_seats_they_have_and_allies_are_not():
     tally = RecordArrays([record(0, "aaabcc", (1, 1, 1, 3, 2, 2), teams=UNEQUAL)])
-    assert tally.players == ("a", "b", "c")
+    assert (tally.players, tally.mixed_teams()) == (("a", "b", "c"), 0)
+    assert RecordArrays(GAMES).mixed_teams() == pytest.approx(3 / 6)
     expected = np.array([[np.nan, 1, 1], [0, np.nan, 0], [0, 1, np.nan]])
     np.testing.assert_array_equal(tally.beats(), expected)
     allies = RecordArrays([record(0, "abcc", (1, 1, 2, 2), teams=(1, 1, 2, 2))]).beats()
     np.testing.assert_array_equal(allies[[0, 0, 1], [1, 2, 2]], [np.nan, 1, 1])
-
-
-def test_teams_of_several_players_are_counted():
-    assert RecordArrays([record(0, "aaabcc", (1,) * 6, teams=UNEQUAL)]).mixed_teams() == 0
-    assert RecordArrays(GAMES).mixed_teams() == pytest.approx(3 / 6)
 
 
 def test_few_games_have_intervals_between_the_places_that_teams_can_have():
@@ -116,12 +113,9 @@ def test_ratings_are_of_teams():
     assert mixed["a"] == mixed["b"], "the win is that of both"
     assert mixed["a"].mu > 25 > mixed["c"].mu
 
-
-def test_a_team_that_was_not_out_is_before_all_others():
-    pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
     kept = ratings.Ratings()
     kept.record("aabbcc", [float("nan")] * 2 + [2, 2, 3, 3], (1, 1, 2, 2, 3, 3))
-    assert kept["a"].mu > kept["b"].mu > kept["c"].mu
+    assert kept["a"].mu > kept["b"].mu > kept["c"].mu, "who was not out is before all others"
 
 
 # ---- payoffs and the league ------------------------------------------------------------------------
@@ -164,19 +158,21 @@ def test_a_league_records_games_of_teams():
     assert League.from_bytes(league.to_bytes()).to_bytes() == league.to_bytes()
 
 
+def standing(**columns):
+    """A game as of the engine, which has begun and not ended."""
+    return SimpleNamespace(**{name: np.array([column]) for name, column in columns.items()})
+
+
 def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_land():
     game = VecGame(SMALL.replace(teams=None), 1, seed=0, seats=["agent"] * 6, autoreset="disabled")
     game.reset()
     np.testing.assert_array_equal(places_now(game.state, 0), np.full(6, 3.5))
 
-    class Standing:  # as of an engine: land and troops of five seats, the third of whom is out
-        place2 = np.array([[0, 0, 0, 10, 0, 0]])
-        team = np.arange(6)[None]
-        land = np.array([[0, 10, 30, 0, 10, 10]])
-        troops = np.array([[0, 7, 1, 0, 9, 7]])
-
-    assert places_now(Standing, 0).tolist() == [3.5, 1.0, 5.0, 2.0, 3.5]
-    assert np.isnan(known_places(Standing, 0)).tolist() == [True, True, False, True, True]
+    state = standing(  # of five seats, the third of whom is out
+        place2=[0, 0, 0, 10, 0, 0], team=range(6), land=[0, 10, 30, 0, 10, 10], troops=[0, 7, 1, 0, 9, 7]
+    )
+    assert places_now(state, 0).tolist() == [3.5, 1.0, 5.0, 2.0, 3.5]
+    assert np.isnan(known_places(state, 0)).tolist() == [True, True, False, True, True]
 
 
 # ---- records, contests -----------------------------------------------------------------------------
@@ -247,8 +243,7 @@ def test_a_match_of_whole_teams(tmp_path):
 def test_a_match_of_mixed_teams_says_so():
     seats = ["banker", "turtle", "banker", "turtle", "novice", "novice"]
     ranking = match(seats, SMALL, 2, **QUIET)
-    assert ranking.contest.draw == "fixed"
-    assert ranking.to_dict()["mixed_teams"] == pytest.approx(2 / 3)
+    assert (ranking.contest.draw, ranking.to_dict()["mixed_teams"]) == ("fixed", pytest.approx(2 / 3))
     assert "3 teams, 67 % of them of several players" in ranking.text()
     banker, turtle = (
         next(line for line in ranking.standings if line.player == name) for name in ("banker-1", "turtle-1")
@@ -334,17 +329,15 @@ def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
 
 
 def test_the_places_of_teams_that_are_not_out_are_open_and_dead_members_share_them():
-    class Standing:
-        """As of an engine: teams of two, the last of which is out; a member of the second is dead."""
-
-        team = np.array([[0, 1, 1, 2, 2, 3, 3]])
-        place2 = np.array([[0, 0, 0, 0, 0, 6, 6]])
-        land = np.array([[0, 10, 20, 0, 40, 0, 0]])
-        troops = np.array([[0, 5, 5, 0, 1, 0, 0]])
-
-    assert np.isnan(known_places(Standing, 0)).tolist() == [True] * 4 + [False] * 2
-    assert places_now(Standing, 0).tolist() == [2, 2, 1, 1, 3, 3]
-    Standing.land[0, 4] = 30
-    assert places_now(Standing, 0).tolist() == [1, 1, 2, 2, 3, 3], "troops decide between equal land"
-    Standing.troops[0, 4] = 10
-    assert places_now(Standing, 0).tolist() == [1.5] * 4 + [3, 3]
+    state = standing(  # teams of two, the last of which is out; a member of the second is dead
+        team=[0, 1, 1, 2, 2, 3, 3],
+        place2=[0, 0, 0, 0, 0, 6, 6],
+        land=[0, 10, 20, 0, 40, 0, 0],
+        troops=[0, 5, 5, 0, 1, 0, 0],
+    )
+    assert np.isnan(known_places(state, 0)).tolist() == [True] * 4 + [False] * 2
+    assert places_now(state, 0).tolist() == [2, 2, 1, 1, 3, 3]
+    state.land[0, 4] = 30
+    assert places_now(state, 0).tolist() == [1, 1, 2, 2, 3, 3], "troops decide between equal land"
+    state.troops[0, 4] = 10
+    assert places_now(state, 0).tolist() == [1.5] * 4 + [3, 3]

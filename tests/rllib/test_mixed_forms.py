@@ -98,8 +98,7 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
     pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
     for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
-        assert env.game.observes is observes
-        assert env.interfaces.frozen_form == (frozen or obs)
+        assert (env.game.observes, env.interfaces.frozen_form) == (observes, frozen or obs)
         env.close()
 
 

@@ -11,8 +11,9 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.modules.board import FeatureModule
 from territorial.league import Group, LeagueTable
-from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
+from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
 
