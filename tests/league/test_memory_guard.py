@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -120,10 +121,7 @@ def test_an_interrupt_of_the_user_stays_one():
 
 
 def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
-    def fails(_):
-        raise ProcessLookupError("no such runner")
-
-    guard = MemoryGuard(1 * MB, on_limit=fails)
+    guard = MemoryGuard(1 * MB, on_limit=mock.Mock(side_effect=ProcessLookupError("no such runner")))
     with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught, guard:
         time.sleep(SECONDS)
     assert isinstance(caught.value.__cause__, ProcessLookupError)
@@ -156,9 +154,7 @@ def test_a_block_in_another_thread_fails_at_its_end():
 
 
 def test_what_cannot_be_measured_is_said(monkeypatch):
-    def denied(pids):
-        raise PermissionError("the memory of process 1 may not be read")
-
+    denied = mock.Mock(side_effect=PermissionError("the memory of process 1 may not be read"))
     monkeypatch.setattr("territorial.memory.guard.most_held", denied)
     with pytest.raises(PermissionError, match="process 1"), MemoryGuard(2**50):
         time.sleep(SECONDS)
@@ -167,9 +163,7 @@ def test_what_cannot_be_measured_is_said(monkeypatch):
 def test_where_psutil_may_not_tell_uss_it_is_the_resident_set(monkeypatch):
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
 
-    def denied(self):
-        raise psutil.AccessDenied(self.pid)
-
+    denied = mock.Mock(side_effect=psutil.AccessDenied())
     monkeypatch.setattr(psutil.Process, "memory_full_info", denied)
     monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
     assert measure([os.getpid()]).total > 10 * MB

@@ -115,16 +115,12 @@ def test_a_removed_snapshot_is_gone_and_its_name_is_free(store):
     assert_same(store.load("main"), tensors(1))
 
 
-def _remove(path: Path, name: str) -> None:
-    SnapshotStore(path).remove(name)
-
-
 @needs_posix
 def test_whoever_has_it_loaded_keeps_what_another_process_removes(store, both):
     big = np.random.default_rng(0).integers(0, 256, 3_000_000, np.uint8)
     store.add("main", {"big": big}, manifest())
     weights = store.load("main", verify=False)
-    both.apply(_remove, (store.path, "main"))
+    both.apply(store.remove, ("main",))
     assert "main" not in store
     assert weights["big"].tobytes() == big.tobytes()
 

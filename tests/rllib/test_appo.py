@@ -1,6 +1,6 @@
 """Asynchronous PPO: leagues of boards and of pairs, its target network, and what it cannot be given."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import numpy as np
@@ -93,17 +93,11 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
 
 def is_held(lock):
     """Whether another thread would have to wait for a lock."""
-    found = []
-
-    def attempt():
-        found.append(not lock.acquire(blocking=False))
-        if not found[0]:
-            lock.release()
-
-    thread = threading.Thread(target=attempt)
-    thread.start()
-    thread.join()
-    return found[0]
+    with ThreadPoolExecutor(1) as other:
+        is_free = other.submit(lock.acquire, blocking=False).result()
+        if is_free:
+            other.submit(lock.release).result()
+    return not is_free
 
 
 def check_states(learner):

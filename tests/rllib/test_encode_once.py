@@ -1,5 +1,7 @@
 """The encode-once network in RLlib: frames through the trunk once, in runners and in learners."""
 
+from unittest import mock
+
 import pytest
 import torch
 from ray.rllib.algorithms.appo import APPOConfig
@@ -38,19 +40,6 @@ def count_frames(module):
     return calls
 
 
-def frames_valued(module):
-    """The numbers of distinct frames in the batches that ``module`` is asked the values of."""
-    batches, compute = [], module.compute_values
-
-    def watched(batch, embeddings=None):
-        if embeddings is None:
-            batches.append(len(torch.unique(batch[Columns.OBS]["frame"])))
-        return compute(batch, embeddings)
-
-    module.compute_values = watched
-    return batches
-
-
 def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
     runner = runner_of(small_ppo())
     calls = count_frames(runner.module[MAIN])
@@ -84,11 +73,13 @@ def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(ends, togethe
     config = rows_by_frame(config) if together else config
     algorithm = ends(config.build_algo())
     module = algorithm.learner_group._learner.module[MAIN].unwrapped()
-    calls, batches = count_frames(module), frames_valued(module)
+    calls, compute = count_frames(module), module.compute_values
     before = {name: part.clone() for name, part in module.state_dict().items()}
-    algorithm.train()
+    with mock.patch.object(module, "compute_values", side_effect=compute) as valued:
+        algorithm.train()
     assert any((part != before[name]).any() for name, part in module.state_dict().items())
-    (frames,) = batches
+    (batch,) = (call.args[0] for call in valued.mock_calls if call.kwargs.get("embeddings") is None)
+    frames = len(torch.unique(batch[Columns.OBS]["frame"]))
     values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
     assert (sum(values), max(values)) == (frames, 5)  # advantages: each frame once, five at a time
     assert len(minibatches) >= 3

@@ -211,10 +211,7 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
 
 
 def test_the_engine_begins_the_next_games_with_their_own_seeds_and_seats(batch, monkeypatch):
-    def refuse(*_, **__):
-        raise AssertionError("a game was reset one by one")
-
-    monkeypatch.setattr(VecGame, "reset_game", refuse)
+    monkeypatch.setattr(VecGame, "reset_game", lambda *_, **__: pytest.fail("a game was reset one by one"))
     for episode in range(3):
         seeds = [seed_of_episode(SEED + k, episode) for k in range(GAMES)]
         assert batch.game.state.seed.tolist() == seeds

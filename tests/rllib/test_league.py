@@ -3,6 +3,7 @@
 import pickle
 from importlib.util import find_spec
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -128,12 +129,9 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
     tmp_path, monkeypatch
 ):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
     keeper = LeagueKeeper(small_league(), SnapshotStore(tmp_path))
     before = keeper.league.to_bytes()
-    monkeypatch.setattr(keeper, "_keep", interrupted)
+    monkeypatch.setattr(keeper, "_keep", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         keeper._freeze(None, "main")
     assert keeper.league.to_bytes() == before

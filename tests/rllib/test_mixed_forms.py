@@ -22,7 +22,7 @@ from territorial.league import Group, LeagueTable, MismatchError
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.pair_policy import PairRows, in_two_parts
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
-from tests.rllib.support import SmallModule, ppo, runner_of, trained
+from tests.rllib.support import SmallModule, legal_action, ppo, runner_of, trained
 
 SEEN_BY = {
     "main": {"own", "pairs", "targets", "action_mask"},
@@ -57,18 +57,6 @@ def likeliest_launches(monkeypatch):
 # ---- the environment -------------------------------------------------------------------------------
 
 
-def drawn(env, seen, rng):
-    """A legal action of every agent."""
-    actions = {}
-    for agent, own in seen.items():
-        mask = own["action_mask"]
-        if env.get_action_space(agent).shape == ():
-            actions[agent] = rng.choice(np.flatnonzero(mask))
-        else:
-            actions[agent] = np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
-    return actions
-
-
 def test_every_agent_sees_what_its_module_reads():
     env, rng, found = TerritorialMultiAgentEnv(entries(max_cycles=40)), np.random.default_rng(3), set()
     seen, _ = env.reset(seed=3)
@@ -90,7 +78,7 @@ def test_every_agent_sees_what_its_module_reads():
                 np.testing.assert_array_equal(mask[:, 1:-10], candidates)
                 found |= set(candidates.flat)
                 np.testing.assert_equal({key: seen[agent][key][None] for key in numbers}, numbers)
-        seen, *_ = env.step(drawn(env, {agent: seen[agent] for agent in env.agents}, rng))
+        seen, *_ = env.step({agent: legal_action(seen[agent]["action_mask"], rng) for agent in env.agents})
     assert found == {0, 1}
 
 

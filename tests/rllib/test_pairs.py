@@ -27,20 +27,13 @@ from territorial.nets.pair_export import rows_of_config
 from territorial.nets.pair_policy import PairRows
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
-from tests.rllib.support import CONFIG, ppo, trained
+from tests.rllib.support import CONFIG, legal_action, ppo, trained
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
 
 
 def entries(**changes):
     return {"config": GAME, "seats": SEATS, "obs": "pairs", **changes}
-
-
-def legal_numbers(mask, rng):
-    """A legal action of one number, or of two parts, for its flat mask."""
-    if len(mask) % 10 == 1:
-        return rng.choice(np.flatnonzero(mask))
-    return np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
 
 
 # ---- the environment -------------------------------------------------------------------------------
@@ -61,7 +54,7 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(action_format):
             assert own.keys() == {"own", "pairs", "targets", "action_mask"}
             np.testing.assert_equal(own, wanted)
             np.testing.assert_equal(told[agent]["launches"], their_infos[agent]["launches"])
-        actions = {agent: legal_numbers(mask, rng) for agent, mask in other.action_masks().items()}
+        actions = {agent: legal_action(mask, rng) for agent, mask in other.action_masks().items()}
         seen, rewards, ends, cuts, told = mine.step(actions)
         theirs, their_rewards, their_ends, their_cuts, their_infos = other.step(actions)
         assert (rewards, {agent: ends[agent] for agent in rewards}) == (their_rewards, their_ends)
@@ -124,13 +117,6 @@ def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(ends, t
         set_env(algorithm, num_candidates=3)
 
 
-def written(policy, config, folder):
-    """Return the file that the network of a policy has in the engine of games of ``config``."""
-    path, rows = folder / "again.safetensors", rows_of_config(config, 8)
-    policy.export(path, interval=config.decision_every, temperature=1, rows=rows)
-    return path
-
-
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize(
     ("runner", "runners", "action_format", "frozen_seats"),
@@ -166,7 +152,9 @@ def test_snapshots_and_networks_play_in_both_runners(
     assert frozen.manifest.settings == {"size": "small"}
     exported = Network(store.network("main-2").path)
     assert (exported.interval, exported.temperature) == (CONFIG.decision_every, 1.0)
-    assert exported.digest == Network(written(policy_of(algorithm), CONFIG, tmp_path)).digest
+    again, rows = tmp_path / "again.safetensors", rows_of_config(CONFIG, 8)
+    policy_of(algorithm).export(again, interval=CONFIG.decision_every, temperature=1, rows=rows)
+    assert exported.digest == Network(again).digest
     assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
 
 

@@ -89,26 +89,16 @@ def test_what_is_evaluated_is_what_was_restored(run, restore, i):
     assert_plays_with(algorithm.eval_env_runner, weights)
 
 
-def as_learners(algorithm, kept, i):
-    algorithm.restore_from_path(f"{kept[i][0]}/learner_group", component="learner_group")
-
-
-def as_module(algorithm, kept, i):
-    part = f"learner_group/learner/rl_module/{MAIN}"
-    algorithm.restore_from_path(f"{kept[i][0]}/{part}", component=part)
-
-
-def as_weights(algorithm, kept, i):
-    algorithm.set_weights({MAIN: kept[i][2]})
-
-
-@pytest.mark.parametrize("give", [as_learners, as_module, as_weights])
-def test_runners_get_weights_that_are_given_alone_and_play_their_games_on(run, give):
+@pytest.mark.parametrize("part", ["learner_group", f"learner_group/learner/rl_module/{MAIN}", None])
+def test_runners_get_weights_that_are_given_alone_and_play_their_games_on(run, part):
     algorithm, kept = run
     as_folder(algorithm, kept, 3)
     algorithm.train()
     before = games_of(algorithm)
-    give(algorithm, kept, 1)
+    if part is None:
+        algorithm.set_weights({MAIN: kept[1][2]})
+    else:
+        algorithm.restore_from_path(f"{kept[1][0]}/{part}", component=part)
     for runner in (algorithm.env_runner, algorithm.eval_env_runner):
         assert_plays_with(runner, kept[1][2])
     assert games_of(algorithm) == before

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 
@@ -31,8 +32,7 @@ def nothing_is_built(monkeypatch):
     monkeypatch.setattr(Run, "_build", build)
 
 
-def build(self, *_):
-    raise BuiltError
+build = mock.Mock(side_effect=BuiltError)
 
 
 def store_in(folder, **names):
@@ -268,9 +268,7 @@ def test_a_run_that_cannot_be_resumed_ends_in_one_line(folder, capsys, damage):
 def test_what_cannot_be_restored_names_its_checkpoint(folder, monkeypatch):
     monkeypatch.undo()
 
-    def fail(*_, **__):
-        raise EOFError("Ran out of input")
-
-    monkeypatch.setattr(runs.Algorithm, "from_checkpoint", fail)
+    fails = mock.Mock(side_effect=EOFError("Ran out of input"))
+    monkeypatch.setattr(runs.Algorithm, "from_checkpoint", fails)
     with pytest.raises(UsageError, match="00000002 cannot be restored: EOFError: Ran out of"):
         cli._train(Run, folder, None, {})

@@ -128,19 +128,15 @@ def test_a_learner_never_makes_what_it_was_shipped(small_runner):
 
 
 def test_a_runner_uses_the_processors_that_it_was_given(tmp_path):
-    before = torch.get_num_threads()
     config = small_config(fill(tmp_path), runner="batched")
     config.env_runners(num_env_runners=1, num_cpus_per_env_runner=3)
-    try:
-        runner = config.env_runner_cls(config=config, worker_index=1, num_workers=1)
-        assert torch.get_num_threads() == runner.env.game.num_threads == 3
-        runner.sample()
-        config = small_config(fill(tmp_path / "other"), runner="batched")
-        torch.set_num_threads(2)
-        runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-        assert (torch.get_num_threads(), runner.env.game.num_threads) == (2, 1)
-    finally:
-        torch.set_num_threads(before)
+    runner = config.env_runner_cls(config=config, worker_index=1, num_workers=1)
+    assert torch.get_num_threads() == runner.env.game.num_threads == 3
+    runner.sample()
+    config = small_config(fill(tmp_path / "other"), runner="batched")
+    torch.set_num_threads(2)
+    runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
+    assert (torch.get_num_threads(), runner.env.game.num_threads) == (2, 1)
 
 
 @pytest.fixture

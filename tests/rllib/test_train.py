@@ -377,15 +377,17 @@ TINY = {
 def begun(running_ray, tmp_path_factory):
     """A run with a runner of its own, in games that do not end, and its folder."""
     folder = tmp_path_factory.mktemp("league") / "run"
-    changes = {
-        "env_runners": 1,
-        "num_games": 1,
-        "iteration_steps": 6,
-        "minibatch": 6,
-        "max_ticks": 100_000,
-        "iterations": 1,
-    }
-    training = dataclasses.replace(PRESETS["quick"], **changes, freeze_every=1, checkpoint_every=5)
+    training = dataclasses.replace(
+        PRESETS["quick"],
+        env_runners=1,
+        num_games=1,
+        iteration_steps=6,
+        minibatch=6,
+        max_ticks=100_000,
+        iterations=1,
+        freeze_every=1,
+        checkpoint_every=5,
+    )
     with closing(run.Run(folder, training)) as current:
         yield current, folder
 

@@ -85,7 +85,8 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
         ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
     ):
         freeze(algorithm, store, "pool-1", module="pool")
-    set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
+    frozen = Group(2, {"snapshot:probe-1": 1})
+    set_league(algorithm, LeagueTable([*MIXTURE.groups[:2], frozen, frozen]))  # main and rival alone play on
     algorithm.train()  # the games under way end
     before = copy.deepcopy(algorithm.learner_group.get_weights())
     result = algorithm.train()
@@ -95,11 +96,6 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
     for name in ("scout", "probe"):
         np.testing.assert_equal(after[name], before[name])
     assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
-
-
-def only(name):
-    """``MIXTURE`` with one frozen opponent in all the seats that may have one."""
-    return LeagueTable([*MIXTURE.groups[:2], Group(2, {name: 1}), Group(2, {name: 1})])
 
 
 def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
