@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from territorial.bots import PythonBot
 from territorial.evaluation.play import games_of
 from territorial.evaluation.pool import Processes
 from territorial.league import Manifest
@@ -41,6 +42,42 @@ def tensors(seed: int = 0) -> dict[str, np.ndarray]:
         "mask": rng.random(7) < 0.5,
         "none": np.zeros((0, 4), np.float64),
     }
+
+
+class Patient(PythonBot):
+    """A bot in Python that never moves."""
+
+    def __init__(self, name: str = "patient-1") -> None:
+        self.name = name
+
+    def decide(self, view: Any) -> Any:
+        return -1, 1024
+
+
+class Takes:
+    """A policy that takes neutral land whenever it may, and counts what it is asked."""
+
+    frames = 1
+
+    def __init__(self) -> None:
+        self.started, self.asked, self.stopped = 0, 0, 0
+
+    def identity(self) -> str:
+        return "takes 1"
+
+    def start(self, config: Any, layout: Any, seed: Any) -> Any:
+        self.started += 1
+
+        def act(game: Any, games: Any, seats: Any) -> Any:
+            assert game.observations.planes.shape[0] > games.max()
+            self.asked += len(games)
+            legal = game.observations.masks[games, seats - 1, 0] >> 1 & 1
+            return np.stack([legal, np.full(len(games), 3)], axis=1)
+
+        return act
+
+    def stop(self) -> None:
+        self.stopped += 1
 
 
 _barrier: Any = None

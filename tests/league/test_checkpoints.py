@@ -69,10 +69,8 @@ def test_the_newest_are_kept(tmp_path):
     assert checkpoints.latest() is None
     for step in (1, 5, 12):
         folder = checkpoints.write(step, fill_with(str(step % 10)))
-    assert folder == checkpoints.latest()
-    assert folder.name == "checkpoint-00000012"
-    assert checkpoints.steps() == [5, 12]
-    assert content(folder) == "22"
+    assert folder == checkpoints.latest() == tmp_path / "run" / "checkpoint-00000012"
+    assert (checkpoints.steps(), content(folder)) == ([5, 12], "22")
     assert sorted(os.listdir(tmp_path / "run")) == ["checkpoint-00000005", "checkpoint-00000012"]
     with pytest.raises(FileExistsError, match="step 12"):
         checkpoints.write(12, fill_with("x"))
@@ -91,8 +89,7 @@ def bare_python(program, *arguments):
 @pytest.mark.skipif(sys.platform == "win32", reason="counts calls of the system that Windows does not make")
 def test_a_process_killed_at_any_call_leaves_the_last_complete_one(tmp_path):
     *killed, finished = map(int, bare_python(WRITER, str(tmp_path)).stdout.split())
-    assert finished == 0
-    assert set(killed) == {9}
+    assert (finished, set(killed)) == (0, {9})
     assert len(killed) >= 15
     found = set()
     for number in range(1, len(killed) + 2):
@@ -145,9 +142,7 @@ def test_a_full_disk_is_said_and_leaves_the_one_before(tmp_path, monkeypatch, nu
     ) as caught:
         checkpoints.write(2, fill)
     assert caught.value.errno == number
-    assert files(tmp_path) == before
-    assert checkpoints.latest() == first
-    assert content(first) == "11"
+    assert (files(tmp_path), checkpoints.latest(), content(first)) == (before, first, "11")
 
 
 def test_contents_list_all_files(tmp_path):

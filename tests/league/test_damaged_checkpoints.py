@@ -1,6 +1,7 @@
 """A checkpoint is complete when all of it is there, bit by bit; else the one before is taken."""
 
 import os
+import re
 
 import pytest
 
@@ -28,27 +29,18 @@ def checkpoints(tmp_path):
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_the_one_before_a_damaged_one_is_taken_with_one_line(checkpoints, caplog, damage):
     DAMAGES[damage](checkpoints.at(3))
-    assert checkpoints.steps() == [2]
-    assert content(checkpoints.latest()) == "22"
+    assert (checkpoints.steps(), content(checkpoints.latest())) == ([2], "22")
     (record,) = caplog.records
-    text = record.getMessage()
-    assert "checkpoint-00000003" in text
-    assert text.endswith("; checkpoint-00000002 is taken")
-    assert "\n" not in text
+    assert re.fullmatch(r".*checkpoint-00000003.*; checkpoint-00000002 is taken", record.getMessage())
     assert content(checkpoints.write(3, fill_with("5"))) == "55", "it is in nobody's way"
-
-
-def test_the_damaged_file_is_named(checkpoints, caplog):
-    (checkpoints.at(3) / "inner" / "league").write_text("4" * 10)
-    checkpoints.latest()
-    assert "the content of 'inner/league' differs from what was written" in caplog.text
 
 
 def test_without_any_that_is_complete_nothing_begins_again(checkpoints):
     for step in (2, 3):
         DAMAGES["a bit"](checkpoints.at(step))
     with pytest.raises(
-        DamagedCheckpointsError, match=r"no checkpoint in .* is complete: checkpoint-00000003: the"
+        DamagedCheckpointsError,
+        match=r"no checkpoint in .* is complete: checkpoint-00000003: the content of 'weights' differs from",
     ):
         checkpoints.latest()
 

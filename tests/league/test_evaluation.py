@@ -8,11 +8,11 @@ import pytest
 
 import territorial
 from territorial import GameConfig, Setting, evaluate
-from territorial.bots import PythonBot
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.results import ResultsError
+from tests.league.support import Patient, Takes
 from tests.league.test_statistics import record
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
@@ -22,58 +22,22 @@ SETTINGS = {
 }
 
 
-class Idle(PythonBot):
-    name = "idle"
-
-    def decide(self, view):
-        return -1, 1024
-
-
-class Expanding:
-    """Acts on observations: takes neutral land whenever it may, and counts what it is asked."""
-
-    frames = 1
-
-    def __init__(self):
-        self.started, self.asked, self.stopped = 0, 0, 0
-
-    def identity(self):
-        return "expanding"
-
-    def start(self, config, layout, seed):
-        self.started += 1
-
-        def act(game, games, seats):
-            seen = game.observations
-            assert seen.planes.shape[0] > games.max()
-            self.asked += len(games)
-            legal = seen.masks[games, seats - 1, 0] >> 1 & 1
-            return np.stack([legal, np.full(len(games), 3)], axis=1)
-
-        return act
-
-    def stop(self):
-        self.stopped += 1
-
-
 def quietly(*args, **options):
     return evaluate(*args, **{"progress": False, "processes": 1} | options)
 
 
 def test_every_pair_is_played_with_the_same_seeds_and_seats():
-    expanding = Expanding()
-    found = quietly({"bank": "banker", "idle": Idle(), "net": expanding}, SETTINGS, 18, seed=5)
-    assert found.is_complete
-    assert found.policies == ("bank", "idle", "net")
-    assert found.settings == ("small", "other")
-    assert len(found.records) == 3 * 2 * 18
-    assert {(one.game, one.seed) for one in found.records} == {(k, 5 + k) for k in range(18)}
-    assert {len(one.own) for one in found.records if one.setting == "small"} == {2}
-    assert (expanding.started, expanding.stopped) == (4, 4)  # two portions in each of two settings
-    assert expanding.asked > 100
+    takes = Takes()
+    found = quietly({"bank": "banker", "idle": Patient("idle"), "net": takes}, SETTINGS, 18, seed=5)
+    assert (found.policies, found.settings) == (("bank", "idle", "net"), ("small", "other"))
+    assert (found.is_complete, len(found.records)) == (True, 3 * 2 * 18)
+    assert {(one.game, one.seed, one.setting, len(one.own)) for one in found.records} == {
+        (k, 5 + k, setting, count) for k in range(18) for setting, count in (("small", 2), ("other", 1))
+    }
+    assert (takes.started, takes.stopped) == (4, 4)  # two portions in each of two settings
+    assert takes.asked > 100
     score = found.matrix("score").value
-    assert (score[0] > score[1]).all()
-    assert (score[2] > score[1]).all()
+    assert (score[[0, 2]] > score[1]).all()
     assert ((score >= 0) & (score <= 1)).all()
 
 
@@ -86,10 +50,9 @@ def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
     returned = 0
     while not game.state.over.all() and game.state.alive[0, 1]:
         returned += game.step()[1][0]
-    assert one.length == game.state.tick[0]
+    assert (one.own, one.length) == ((1,), game.state.tick[0])
     assert one.land[-1] == tuple(game.state.land[0, 1:].tolist())
     assert one.returns == pytest.approx(returned, abs=1e-6)
-    assert one.own == (1,)
     assert found.matrix("land").value[0, 0] == game.state.land[0, 1] / game.state.num_land[0]
     assert found.matrix("return").value[0, 0] == one.returns[0]
     if game.state.place2[0, 1]:
@@ -98,12 +61,11 @@ def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
 
 def test_seats_move_on_and_other_policies_may_be_opponents():
     setting = Setting(config=SMALL, seats=["agent", "idle", "novice", "banker"])
-    assert setting.at(0) == ("agent", "idle", "novice", "banker")
-    assert setting.at(1) == ("banker", "agent", "idle", "novice")
-    assert setting.at(5) == setting.at(1)
+    wanted = [("agent", "idle", "novice", "banker"), *[("banker", "agent", "idle", "novice")] * 2]
+    assert [setting.at(k) for k in (0, 1, 5)] == wanted
     fixed = Setting(config=SMALL, seats=setting.seats, rotate=False)
     assert fixed.at(3) == fixed.at(0)
-    found = quietly({"idle": Idle(), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
+    found = quietly({"idle": Patient("idle"), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
     assert found.policies == ("m",)
     assert [(one.own, one.seats) for one in found.records] == [
         ((1,), ("m", "idle", "novice", "banker")),
@@ -113,10 +75,10 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
 
 def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
     setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
-    found = quietly({"idle": Idle()}, {"s": setting}, 4)
-    assert all(one.is_stopped for one in found.records)
-    assert {one.length for one in found.records} == {12 * SMALL.decision_every}
-    assert {tuple(one.of_policy(one.places)) for one in found.records} == {(3.0, 3.0, 3.0)}
+    found = quietly({"idle": Patient("idle")}, {"s": setting}, 4)
+    assert {(one.is_stopped, one.length, tuple(one.of_policy(one.places))) for one in found.records} == {
+        (True, 12 * SMALL.decision_every, (3.0, 3.0, 3.0))
+    }
 
 
 def test_matrices_have_means_and_intervals_over_games():
@@ -126,8 +88,7 @@ def test_matrices_have_means_and_intervals_over_games():
         for k, place in enumerate(places)
     ]
     matrix = Evaluation(["a", "b", "c"], ["s"], records).matrix("place")
-    assert matrix.value[:2, 0].tolist() == [2.0, 5.0]
-    assert matrix.games[:, 0].tolist() == [5, 1, 0]
+    assert (matrix.value[:2, 0].tolist(), matrix.games[:, 0].tolist()) == ([2.0, 5.0], [5, 1, 0])
     assert matrix.high[0, 0] - 2 == pytest.approx(2.776 * 1 / np.sqrt(5), rel=0.01)
     assert np.isnan([matrix.low[1, 0], matrix.value[2, 0]]).all()
     assert Evaluation(["a"], ["s"], records).matrix("win").value[0, 0] == pytest.approx(0.4)
@@ -212,16 +173,16 @@ REFUSED = [
         r"seats\[3\] is 'who'",
     ),
     (
-        lambda: quietly([Expanding()], SETTINGS, 1),
+        lambda: quietly([Takes()], SETTINGS, 1),
         TypeError,
-        r"policies\[0\] is .*Expanding.* no name; give a mapping, such as {'mine': policy}",
+        r"policies\[0\] is .*Takes.* no name; give a mapping, such as {'mine': policy}",
     ),
     (
-        lambda: quietly(["novice", Idle(), Idle()], SETTINGS, 1),
+        lambda: quietly(["novice", Patient("idle"), Patient("idle")], SETTINGS, 1),
         TypeError,
-        r"policies\[2\] is .*Idle.* the name 'idle' of another bot; give a mapping",
+        r"policies\[2\] is .*Patient.* the name 'idle' of another bot; give a mapping",
     ),
-    (lambda: quietly(Expanding(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
+    (lambda: quietly(Takes(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
 ]
 
 
@@ -233,6 +194,6 @@ def test_what_cannot_be_is_refused_by_name(call, error, message):
 
 def test_a_list_has_policies_that_have_a_name():
     one = {"small": SETTINGS["small"]}
-    found = quietly([Idle(), "novice"], one, 1)
-    assert found.policies == ("idle", "novice")
-    assert found.records == quietly({"idle": Idle(), "novice": "novice"}, one, 1).records
+    assert quietly([Patient("idle"), "novice"], one, 1).records == (
+        quietly({"idle": Patient("idle"), "novice": "novice"}, one, 1).records
+    )

@@ -50,8 +50,7 @@ def test_a_balanced_contest_deals_the_seats_as_evenly_as_they_go(count):
     games = list(map(contest(400, players=players, draw="balanced").at, range(400)))
     counts = np.array([[seats.count(name) for name in players] for seats in games])
     assert (counts.sum(axis=1) == 5).all()
-    assert counts.min() == 5 // count
-    assert counts.max() == -(-5 // count)
+    assert (counts.min(), counts.max()) == (5 // count, -(-5 // count))
     share = counts.sum(axis=0) / counts.sum()
     assert np.abs(share - 1 / count).max() < 0.03
     by_seat = np.array([[seats[i] == players[0] for i in range(5)] for seats in games]).mean(axis=0)

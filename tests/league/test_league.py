@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from territorial.league import Gate, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.league.league import MOST_NOTES
 from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates, drawn_few
 
@@ -42,14 +42,12 @@ def test_prioritised_play_prefers_what_its_weighting_says():
     np.testing.assert_allclose(weights("pfsp", above, weighting="hard"), np.array([0.9, 0.5, 0.1]) / 1.5)
     np.testing.assert_allclose(weights("pfsp", above, weighting="easy"), np.array([0.1, 0.5, 0.9]) / 1.5)
     assert weights("pfsp", above, weighting="even").argmax() == 1
-    harder = weights("pfsp", above, weighting="hard", power=4)
-    assert harder[0] > 0.9
+    assert weights("pfsp", above, weighting="hard", power=4)[0] > 0.9
 
 
 def test_near_ratings_are_preferred_however_far_all_are():
     found = weights("near", [0.5] * 4, ratings=[20, 26, 30, 45], own=25.0, scale=2.0)
-    assert found.argmax() == 1
-    assert found[1] > found[0] > found[3]
+    assert found.max() == found[1] > found[0] > found[3]
     far = weights("near", [0.5] * 2, ratings=[10_000, 9_000], own=0.0)
     assert far.argmax() == 1
 
@@ -59,8 +57,7 @@ def test_the_exploiter_meets_main_while_it_has_a_chance_and_its_copies_until_the
     has = weights("versus_main", [0.3, 0.5, 0.9], is_main=is_main)
     assert has[0] > 0.97
     has_none = weights("versus_main", [0.05, 0.5, 0.9], is_main=is_main)
-    assert has_none[0] < 0.01
-    assert has_none[1] > has_none[2] > 0.2
+    assert has_none[1] > has_none[2] > 0.2 > 0.01 > has_none[0]
     assert weights("self_play", [0.5, 0.5, 0.5], is_main=is_main)[0] > 0.97
 
 
@@ -84,18 +81,13 @@ def test_line_ups_of_32_seats_mix_strategies():
     )
     for _ in range(3):
         league.freeze("main")
-    table = league.table()
-    assert isinstance(table, LeagueTable)
-    assert [group.seats for group in table.groups] == [8, 4, 8, 4, 8]
+    assert [group.seats for group in league.table().groups] == [8, 4, 8, 4, 8]
     players = [str(player) for player in league.draw()]
-    assert len(players) == 32
-    assert players[:12] == ["trainable:main"] * 12
+    assert (len(players), players[:12]) == (32, ["trainable:main"] * 12)
     assert {name.partition(":")[0] for name in players[12:20]} == {"snapshot"}
     assert set(players[24:]) == {"bot:banker", "bot:novice"}
-
-
-def test_before_anybody_is_frozen_main_agents_play_themselves():
-    assert {str(player) for player in league_of(main()).draw()} == {"trainable:main"}
+    alone = league_of(main()).draw()
+    assert {str(player) for player in alone} == {"trainable:main"}, "before anybody is frozen"
 
 
 def test_those_who_win_are_met_more_often():
@@ -136,33 +128,35 @@ def beat(league, winner, loser, games):
         league.record([winner, loser], [1, 2])
 
 
+def assert_shut(league, reason):
+    verdict = league.gate("main")
+    assert not verdict.is_open
+    assert reason in verdict.reason
+
+
 def test_a_gate_opens_when_all_are_beaten_often_enough():
     league = league_of(main(2, gate=Gate(beats=0.7, min_games=10, min_steps=5)))
     league.freeze("main")
     assert league.gate("main") == (False, "0 of at least 5 steps")
     league.advance("main", 5)
     beat(league, "trainable:main", "snapshot:main-0", 9)
-    assert not league.gate("main").is_open
-    assert "met 0 of 1" in league.gate("main").reason
+    assert_shut(league, "met 0 of 1")
     beat(league, "trainable:main", "snapshot:main-0", 1)
     assert league.gate("main").is_open
     assert league.freeze("main").name == "main-1"
-    assert not league.gate("main").is_open
     league.advance("main", 5)
-    assert "met 1 of 2" in league.gate("main").reason
+    assert_shut(league, "met 1 of 2")
     beat(league, "snapshot:main-1", "trainable:main", 20)
-    verdict = league.gate("main")
-    assert not verdict.is_open
-    assert "snapshot:main-1" in verdict.reason
+    assert_shut(league, "snapshot:main-1")
 
 
 def test_a_gate_opens_when_time_is_up():
-    league = league_of(main(2, gate=Gate(max_steps=3)))
+    league, is_open = league_of(main(2, gate=Gate(max_steps=3))), []
     league.freeze("main")
-    league.advance("main", 2)
-    assert not league.gate("main").is_open
-    league.advance("main")
-    assert league.gate("main").is_open
+    for _ in range(3):
+        league.advance("main")
+        is_open.append(league.gate("main").is_open)
+    assert is_open == [False, False, True]
 
 
 def test_an_exploiter_is_measured_by_main_and_begins_anew():
@@ -176,11 +170,10 @@ def test_an_exploiter_is_measured_by_main_and_begins_anew():
     league.advance("breaker")
     beat(league, "trainable:breaker", "trainable:main", 20)
     assert league.gate("breaker").is_open
-    frozen = league.freeze("breaker")
-    assert frozen == ("breaker-0", (), True)
+    assert league.freeze("breaker") == ("breaker-0", (), True)
     assert league.payoff.games("trainable:breaker", ["trainable:main"])[0] == 0
-    assert league.pool("exploiter_snapshots") == ("snapshot:breaker-0",)
-    assert league.pool("main_snapshots") == ("snapshot:main-0",)
+    pools = [league.pool(name) for name in ("exploiter_snapshots", "main_snapshots")]
+    assert pools == [("snapshot:breaker-0",), ("snapshot:main-0",)]
     assert not league.freeze("main").starts_anew
 
 
@@ -195,8 +188,7 @@ def test_the_league_gives_up_whom_it_needs_least(eviction, gone):
     for name, place in (("main-0", 1), ("main-1", 3), ("main-2", 3), ("main-3", 2)):
         for _ in range(20):
             league.record([f"snapshot:{name}", "bot:banker"], [place, 2])
-    frozen = league.freeze("main")
-    assert frozen.evicted == (gone,)
+    assert league.freeze("main").evicted == (gone,)
     assert f"snapshot:{gone}" not in league.payoff.names
     assert list(league.snapshots) == [name for name in (f"main-{i}" for i in range(5)) if name != gone]
     league.record([f"snapshot:{gone}", "bot:banker", "trainable:main"], [1, 2, 3])
@@ -403,5 +395,4 @@ def test_a_league_that_goes_on_for_long_stays_as_large_as_it_is():
     assert MOST_NOTES // 2 <= len(league.history) < MOST_NOTES
     steps = [row["step"] for row in league.history]
     assert steps == sorted(steps)
-    assert steps[0] == 0
-    assert steps[-1] == league.steps["main"] - 1
+    assert (steps[0], steps[-1]) == (0, league.steps["main"] - 1)

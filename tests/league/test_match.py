@@ -5,7 +5,6 @@ import signal
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import territorial
@@ -17,15 +16,9 @@ from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.results import GameResults, ResultsError
 from territorial.files.locks import InUseError, locked
+from tests.league.support import Patient, Takes
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
-
-
-class Waits(PythonBot):
-    name = "waits-1"
-
-    def decide(self, view):
-        return -1, 1
 
 
 class Stops(PythonBot):
@@ -39,29 +32,8 @@ class Stops(PythonBot):
         return -1, 1
 
 
-class Takes:
-    """A policy that takes neutral land whenever it may."""
-
-    frames = 1
+class Named(Takes):
     name = "takes"
-
-    def __init__(self):
-        self.is_started = False
-
-    def identity(self):
-        return "takes 1"
-
-    def start(self, config, layout, seed):
-        self.is_started = True
-
-        def act(game, games, seats):
-            legal = game.observations.masks[games, seats - 1, 0] >> 1 & 1
-            return np.stack([legal, np.full(len(games), 3)], axis=1)
-
-        return act
-
-    def stop(self):
-        self.is_started = False
 
 
 def quietly(*args, **options):
@@ -69,20 +41,19 @@ def quietly(*args, **options):
 
 
 def test_all_kinds_of_players_meet_in_one_match():
-    policy = Takes()
-    players = ["hard", "tests.league.test_match:Waits", Stops(), policy]
+    policy = Named()
+    players = ["hard", "tests.league.support:Patient", Stops(), policy]
     ranking = quietly(players, SMALL, 2)
-    assert ranking.records[0].seats == ("hard-1", "waits-1", "stops-1", "takes")
+    assert ranking.records[0].seats == ("hard-1", "patient-1", "stops-1", "takes")
     last = ranking.records[0].land[1]
     assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
-    assert not policy.is_started
+    assert (policy.started, policy.stopped) == (3, 2), "once before all, and for every game of a portion"
     assert ranking.contest.code["takes"] == "takes 1"
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
-    assert named.players == ("hard-1", "mine")
-    assert named.contest.code == {"mine": "takes 1"}
+    assert (named.players, named.contest.code) == (("hard-1", "mine"), {"mine": "takes 1"})
 
 
-class Stacks(Takes):
+class Stacks(Named):
     """Notes how many boards are in the stacks that it sees."""
 
     def __init__(self, name, frames, seen):
@@ -133,12 +104,12 @@ def test_by_default_a_match_is_that_of_the_command():
 
 def test_the_same_games_come_back_wherever_they_are_played():
     """And those of an evaluation, by the same two processes."""
-    players = ["banker", "tests.league.test_match:Waits", Takes()]
+    players = ["banker", "tests.league.support:Patient", Named()]
     here = quietly(players, SMALL, 7)
     assert quietly(players, SMALL, 7, processes=2).records == here.records
     settings = {"s": Setting(config=SMALL)}
     found = [
-        evaluate({"a": Takes(), "b": "banker"}, settings, 3, processes=count, progress=False)
+        evaluate({"a": Named(), "b": "banker"}, settings, 3, processes=count, progress=False)
         for count in (1, 2)
     ]
     assert found[0].records == found[1].records
@@ -162,8 +133,7 @@ def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch):
         quietly(["banker", stops], SMALL, 6, out=out)
     kept = stopped.value.result
     assert isinstance(stopped.value, PlayingError)
-    assert not kept.is_complete
-    assert [record.game for record in kept.records] == [0, 1]
+    assert (kept.is_complete, [record.game for record in kept.records]) == (False, [0, 1])
     assert len(out.read_text().splitlines()) == 3
 
 
@@ -189,29 +159,24 @@ def test_an_interrupt_ends_a_match_and_keeps_what_was_played(tmp_path, monkeypat
     ranking = match(["banker", "turtle"], SMALL, 100_000, out=out, processes=2, progress=False)
     assert not ranking.is_complete
     assert len(ranking.records) == len(out.read_text().splitlines()) - 1 == 20
-    assert len(started) == 2
-    assert not any(process.is_alive() for process in started)
+    assert [process.is_alive() for process in started] == [False] * 2
 
 
-class _Numbers:
-    """Plays numbers, the last of which fails."""
-
-    def __call__(self):
-        return lambda number: [number, 100 // number]
+def numbers():
+    """Play numbers, the last of which fails."""
+    return lambda number: [number, 100 // number]
 
 
 def test_what_went_wrong_in_a_process_comes_out_of_it_and_no_process_is_left(started):
     with pytest.raises(
         PlayingError, match=r"^ZeroDivisionError: .* \(.*test_match.py, line \d+, in <lambda>\)$"
     ):
-        list(Processes(2)(_Numbers(), [*range(50, -1, -1)]))
-    assert len(started) == 2
-    assert not any(process.is_alive() for process in started)
+        list(Processes(2)(numbers, [*range(50, -1, -1)]))
+    assert [process.is_alive() for process in started] == [False] * 2
 
 
-class _IsKilled:
-    def __call__(self):
-        return lambda number: os.kill(os.getpid(), signal.SIGKILL)
+def is_killed():
+    return lambda number: os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
@@ -219,7 +184,7 @@ def test_it_is_said_how_a_process_ended():
     with pytest.raises(
         PlayingError, match=r"was ended by SIGKILL, which the system sends when memory runs out$"
     ):
-        list(Processes(2)(_IsKilled(), [1, 2]))
+        list(Processes(2)(is_killed, [1, 2]))
 
 
 @pytest.mark.parametrize(
@@ -244,8 +209,16 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (lambda: match(["banker"], SMALL, 0), ValueError, "games is 0"),
         (lambda: match(["banker"], SMALL, processes=0), ValueError, "processes is 0"),
         (lambda: match(["mine"], SMALL, policies={"mine": 3}), TypeError, "the policy 'mine' is 3"),
-        (lambda: match(["turtle"], SMALL, policies={"turtle": Waits()}), ValueError, "has the name 'turtle'"),
-        (lambda: match([Waits(), Waits()], SMALL), ValueError, "another player also has the name 'waits-1'"),
+        (
+            lambda: match(["turtle"], SMALL, policies={"turtle": Patient()}),
+            ValueError,
+            "has the name 'turtle'",
+        ),
+        (
+            lambda: match([Patient(), Patient()], SMALL),
+            ValueError,
+            "another player also has the name 'patient-1'",
+        ),
         (lambda: match("banker", SMALL, deal=True), TypeError, "seats is 'banker'; it must be a list"),
     ],
 )

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -25,15 +26,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def held():
-    return measure().held
-
-
-def guarded(guard, work):
-    with guard:
-        work()
-
-
 def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch):
     """Of two processes, one holds 200 MB and takes 1 MB more with every sample."""
     levels = itertools.count(200 * MB, MB)
@@ -47,28 +39,25 @@ def test_a_process_that_grows_is_stopped_before_the_limit_and_named(monkeypatch)
     monkeypatch.setattr("territorial.memory.guard.measure", measured)
     stopped = []
     guard = MemoryGuard(220 * MB, on_limit=stopped.append)
-    with pytest.raises(BudgetError) as caught:
-        guarded(guard, lambda: time.sleep(SECONDS))
+    with pytest.raises(BudgetError) as caught, guard:
+        time.sleep(SECONDS)
     lines = str(caught.value).splitlines()
     assert "the limit is 220 MB" in lines[0]
     assert [line.split()[:3] for line in lines[2:]] == [["grows", "7", "210"], ["me", "(this", "one)"]]
-    assert [found.held for found in stopped] == [211 * MB]
-    assert guard.samples == 9
+    assert ([found.held for found in stopped], guard.samples) == ([211 * MB], 9)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_samples_follow_each_other_the_faster_the_nearer_the_limit_is():
-    took, growth = 0.001, 100 * MB
-    assert MemoryGuard._pause(took, 0, 0.0) == SHORTEST_PAUSE
-    assert MemoryGuard._pause(1.0, 0, 0.0) == LONGEST_PAUSE
-    assert MemoryGuard._pause(took, 100 * MB, growth) == SHORTEST_PAUSE
-    assert MemoryGuard._pause(took, 10 * MB, growth) == 0.05
-    assert MemoryGuard._pause(took, 1, growth) == QUICKEST_PAUSE
+    growth = 100 * MB
+    assert [MemoryGuard._pause(took, 0, 0.0) for took in (0.001, 1.0)] == [SHORTEST_PAUSE, LONGEST_PAUSE]
+    pauses = [MemoryGuard._pause(0.001, left, growth) for left in (100 * MB, 10 * MB, 1)]
+    assert pauses == [SHORTEST_PAUSE, 0.05, QUICKEST_PAUSE]
 
 
 def test_growth_of_this_process_ends_the_block_that_grows():
     kept = []
-    guard = MemoryGuard((held() + 16 * MB) * RESERVE // (RESERVE - 1))
+    guard = MemoryGuard((measure().held + 16 * MB) * RESERVE // (RESERVE - 1))
 
     def grow():
         while len(kept) < 64:  # other memory of this process may come and go meanwhile
@@ -77,8 +66,8 @@ def test_growth_of_this_process_ends_the_block_that_grows():
             while guard.samples == samples:
                 time.sleep(0.001)
 
-    with pytest.raises(BudgetError, match="this one"):
-        guarded(guard, grow)
+    with pytest.raises(BudgetError, match="this one"), guard:
+        grow()
     assert 0 < len(kept) < 64
 
 
@@ -106,14 +95,14 @@ def test_shared_memory_counts_once_and_files_do_not_count(tmp_path):
     children = [subprocess.Popen(command, stdin=-1, stdout=-1, text=True) for _ in range(3)]
     for child in children:
         child.stdout.readline()
-    before, most_before = held(), most_held(process_tree())
+    before, most_before = measure().held, most_held(process_tree())
     mine = mmap.mmap(shared, 0)
     assert sum(mine[i] for i in range(0, len(mine), 4096)) == 0
     for child in children:
         child.stdin.write("\n")
         child.stdin.flush()
         child.stdout.readline()
-    assert 8 * MB < held() - before < 32 * MB
+    assert 8 * MB < measure().held - before < 32 * MB
     assert most_held(process_tree()) > most_before + 40 * MB
     with MemoryGuard((before + 32 * MB) * RESERVE // (RESERVE - 1)) as guard:
         while guard.samples < 2:
@@ -125,18 +114,16 @@ def test_shared_memory_counts_once_and_files_do_not_count(tmp_path):
 
 
 def test_an_interrupt_of_the_user_stays_one():
-    with pytest.raises(KeyboardInterrupt):
-        guarded(MemoryGuard(2**50), lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), MemoryGuard(2**50):
+        signal.raise_signal(signal.SIGINT)
     with MemoryGuard(0):
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_what_fails_near_the_limit_does_not_hide_that_the_limit_was_near():
-    def fails(_):
-        raise ProcessLookupError("no such runner")
-
-    with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught:
-        guarded(MemoryGuard(1 * MB, on_limit=fails), lambda: time.sleep(SECONDS))
+    guard = MemoryGuard(1 * MB, on_limit=mock.Mock(side_effect=ProcessLookupError("no such runner")))
+    with pytest.raises(BudgetError, match=r"the limit is 1\.00 MB") as caught, guard:
+        time.sleep(SECONDS)
     assert isinstance(caught.value.__cause__, ProcessLookupError)
 
 
@@ -150,44 +137,33 @@ def test_a_signal_that_comes_as_the_block_ends_does_not_take_the_place_of_the_er
         join = guard._thread.join
         guard._thread.join = lambda: (signal.raise_signal(signal.SIGINT), join())
 
-    with pytest.raises(BudgetError):
-        guarded(guard, end_as_the_signal_comes)
+    with pytest.raises(BudgetError), guard:
+        end_as_the_signal_comes()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_block_in_another_thread_fails_at_its_end():
-    found = []
-
     def work():
-        try:
-            with MemoryGuard(1 * MB) as guard:
-                while not guard.samples:
-                    time.sleep(0.02)
-                time.sleep(0.01)
-        except BudgetError as error:
-            found.append(error)
+        with MemoryGuard(1 * MB) as guard:
+            while not guard.samples:
+                time.sleep(0.02)
+            time.sleep(0.01)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    assert len(found) == 1
+    with ThreadPoolExecutor() as threads, pytest.raises(BudgetError):
+        threads.submit(work).result()
 
 
 def test_what_cannot_be_measured_is_said(monkeypatch):
-    def denied(pids):
-        raise PermissionError("the memory of process 1 may not be read")
-
+    denied = mock.Mock(side_effect=PermissionError("the memory of process 1 may not be read"))
     monkeypatch.setattr("territorial.memory.guard.most_held", denied)
-    with pytest.raises(PermissionError, match="process 1"):
-        guarded(MemoryGuard(2**50), lambda: time.sleep(SECONDS))
+    with pytest.raises(PermissionError, match="process 1"), MemoryGuard(2**50):
+        time.sleep(SECONDS)
 
 
 def test_where_psutil_may_not_tell_uss_it_is_the_resident_set(monkeypatch):
     psutil = pytest.importorskip("psutil", reason="psutil is not installed")
 
-    def denied(self):
-        raise psutil.AccessDenied(self.pid)
-
+    denied = mock.Mock(side_effect=psutil.AccessDenied())
     monkeypatch.setattr(psutil.Process, "memory_full_info", denied)
     monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
     assert measure([os.getpid()]).total > 10 * MB

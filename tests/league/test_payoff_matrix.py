@@ -64,26 +64,24 @@ def test_places_must_be_there_for_all():
         PayoffMatrix().record(["a", "b", "c"], [1.0, 2.0])
 
 
+def seen(one):
+    return one.games, one.pairs, one.above, one.win_rate, one.place_difference
+
+
 def test_wins_pairs_and_places_are_those_of_the_seats():
     payoff = after(([A, B, B, C], [2, 1, 3.5, 3.5]))
-    one = payoff.of(A, B)
-    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.5, 0.0, 0.25)
-    one = payoff.of(B, A)
-    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.5, 1.0, -0.25)
-    one = payoff.of(B, C)
-    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 2, 0.75, 1.0, 1.25)
-    assert payoff.opponents(A) == (B, C)
-    assert payoff.opponents("stranger") == ()
+    assert seen(payoff.of(A, B)) == (1, 2, 0.5, 0.0, 0.25)
+    assert seen(payoff.of(B, A)) == (1, 2, 0.5, 1.0, -0.25)
+    assert seen(payoff.of(B, C)) == (1, 2, 0.75, 1.0, 1.25)
+    assert (payoff.opponents(A), payoff.opponents("stranger")) == ((B, C), ())
 
 
 def test_who_lived_when_a_game_was_left_came_in_above_the_dead_alone():
     nan = math.nan
     payoff = after(([A, B, B, C, C], [nan, nan, 5, 4, nan]))
     # Three are alive, at place 2 on average; pairs among them are open, and none of them has won.
-    one = payoff.of(A, B)
-    assert (one.games, one.pairs, one.above, one.win_rate, one.place_difference) == (1, 1, 1.0, 0.0, 3.0)
-    one = payoff.of(A, C)
-    assert (one.games, one.pairs, one.above, one.place_difference) == (1, 1, 1.0, 2.0)
+    assert seen(payoff.of(A, B)) == (1, 1, 1.0, 0.0, 3.0)
+    assert seen(payoff.of(A, C)) == (1, 1, 1.0, 0.0, 2.0)
     payoff.record([A, B], [nan, nan])
     assert payoff.of(A, B).games == 1
 
@@ -110,8 +108,7 @@ def test_many_games_are_those_counted_by_hand():
     for player in names:
         for opponent in set(names) - {player}:
             one = payoff.of(player, opponent)
-            found = one.games, one.pairs, one.above, one.win_rate, one.place_difference
-            assert found == pytest.approx(by_hand(games, player, opponent))
+            assert seen(one) == pytest.approx(by_hand(games, player, opponent))
             assert one.low < one.above < one.high
 
 

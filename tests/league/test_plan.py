@@ -14,6 +14,7 @@ from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
+CONFIG = territorial.GameConfig(height=32, width=48, num_players=6)
 SMALL = Setup(height=32, width=48, num_players=6, frames=2, agent_seats=3)
 
 
@@ -41,23 +42,17 @@ def test_the_flattened_observation_has_the_size_that_the_space_has():
     assert flat_size(Setup()) == 8_650_860
 
 
-def test_a_frame_has_the_bytes_of_its_arrays():
-    config = territorial.GameConfig(height=32, width=48, num_players=6)
-    seen = territorial.VecGame(config, 1, frames=2).reset()
+def test_a_game_has_the_bytes_of_state_and_observation_and_a_frame_those_of_its_arrays():
+    game = territorial.VecGame(CONFIG, 1, frames=2, autoreset="disabled")
+    held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._arrays.buffers)
+    assert game_bytes(SMALL) == held
+    seen = game.reset()
     arrays = (seen.planes, seen.players, seen.borders, seen.globals)
     assert frame_bytes(SMALL) == sum(array.nbytes for array in arrays)
 
 
-def test_a_game_has_the_bytes_of_state_and_observation():
-    config = territorial.GameConfig(height=32, width=48, num_players=6)
-    game = territorial.VecGame(config, 1, frames=2, autoreset="disabled")
-    held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._arrays.buffers)
-    assert game_bytes(SMALL) == held
-
-
 def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
-    config = territorial.GameConfig(height=32, width=48, num_players=6)
-    env = territorial.parallel_env(config=config, obs="pairs", action_format="pairs")
+    env = territorial.parallel_env(config=CONFIG, obs="pairs", action_format="pairs")
     seen, _ = env.reset(seed=1)
     (row, *_) = seen.values()
     assert row["own"].dtype == row["pairs"].dtype == np.float32
@@ -73,16 +68,15 @@ def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
     names = {part.name for part in pairs.items}
     assert "frames, stacked" not in names
     assert item(pairs, "rows, joined").nbytes == rows
-    config = territorial.GameConfig(height=32, width=48, num_players=6)
-    blind = territorial.VecGame(config, 1, observe=False, autoreset="disabled")
+    blind = territorial.VecGame(CONFIG, 1, observe=False, autoreset="disabled")
     assert item(pairs, "games").nbytes == sum(block.nbytes for block in blind.blocks)
     assert item(pairs, "minibatch").nbytes == 16 * (pair_bytes() + 2 * 500_000 * 4)
 
 
 def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
     mixed = [predict(of(pair_seats=n), "mixed") for n in range(4)]
-    assert item(mixed[0], "experience") == item(predict(SMALL, "packed"), "experience")
-    assert item(mixed[3], "experience") == item(predict(SMALL, "pairs"), "experience")
+    for plan, form in ((mixed[0], "packed"), (mixed[3], "pairs")):
+        assert item(plan, "experience") == item(predict(SMALL, form), "experience")
     steps = [item(plan, "experience").nbytes for plan in mixed[:3]]
     assert steps[1] - steps[0] == steps[2] - steps[1] == 32 * pair_bytes()
     assert item(mixed[1], "games") == item(mixed[0], "games") != item(mixed[3], "games")
@@ -144,11 +138,6 @@ def test_sums_are_those_of_the_items(form, env_runners, learners):
     assert all(item.nbytes >= 0 for item in plan.items)
 
 
-def test_another_form_is_an_error():
-    with pytest.raises(ValueError, match="form is 'dense'; it must be one of one-hot, packed, pairs, mixed"):
-        predict(SMALL, "dense")
-
-
 def test_sizes_are_readable():
     assert [in_mb(size) for size in (0, 1.5 * MB, 10 * MB, 9999 * MB, 226.2 * GB)] == [
         "0.00 MB",
@@ -188,6 +177,8 @@ def test_a_budget_is_kept():
 def test_setups_are_checked(fields, message):
     with pytest.raises((TypeError, ValueError), match=message):
         Setup(**fields)
+    with pytest.raises(ValueError, match="form is 'dense'; it must be one of one-hot, packed, pairs, mixed"):
+        predict(SMALL, "dense")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +223,7 @@ def run(capsys, *arguments):
 
 
 def test_the_command_shows_all_forms_side_by_side(capsys):
-    code, out, err = run(capsys)
+    code, out, err = run(capsys, "--budget", "6GB")
     assert (code, err) == (0, "")
     plans = [predict(Setup(), form) for form in FORMS]
     for plan in plans:
@@ -257,15 +248,15 @@ def test_options_take_the_place_of_what_the_file_says(capsys, tmp_path):
 
 
 def test_the_budget_decides_the_exit_code(capsys):
-    assert run(capsys, "--budget", "6GB")[0] == 0
-    code, out, err = run(capsys, "--budget", "1.5 gb")
-    assert code == 1
-    assert "the league needs" in err
-    assert "the budget is 1,536 MB" in err
-    assert "worst moment" in out
-    assert run(capsys, "--budget", "6GB", "--form", "one-hot")[0] == 1
     pairs = predict(Setup(), "pairs").peak
-    assert run(capsys, "--budget", f"{pairs}B", "--form", "pairs")[0] == 0
-    code, _, err = run(capsys, "--budget", f"{pairs - 1}B", "--form", "pairs")
-    assert code == 1
-    assert "(pairs)" in err
+    for budget, form, wanted, message in (
+        ("6GB", "packed", 0, ""),
+        ("1.5 gb", "packed", 1, "the budget is 1,536 MB"),
+        ("6GB", "one-hot", 1, "the league needs"),
+        (f"{pairs}B", "pairs", 0, ""),
+        (f"{pairs - 1}B", "pairs", 1, "(pairs)"),
+    ):
+        code, out, err = run(capsys, "--budget", budget, "--form", form)
+        assert code == wanted
+        assert message in err
+        assert "worst moment" in out

@@ -32,10 +32,6 @@ def test_ratings_rank_players_by_their_strength_and_grow_surer():
     assert ratings.rate(games(400)) == many
 
 
-def test_a_rating_is_shown_with_half_of_its_interval():
-    assert ratings.Rating(25.04, 2.0).text() == "25.0 ± 3.9"
-
-
 @pytest.mark.verify
 def test_intervals_of_ratings_hold_the_strength_of_nearly_all_players():
     """Of 30 contests with games of players whose strengths are known, up to what all have in common."""
@@ -68,6 +64,7 @@ def test_seats_of_one_player_are_one_rating():
     assert found["b"] == apart["b"]
     assert found["a"].mu == pytest.approx((apart["x"].mu + apart["y"].mu) / 2)
     assert found["a"].sigma ** 2 == pytest.approx((apart["x"].sigma ** 2 + apart["y"].sigma ** 2) / 2)
+    assert ratings.Rating(25.04, 2.0).text() == "25.0 ± 3.9", "with half of its interval"
     tied = ratings.rate([record(0, "ab", (1.5, 1.5))])
     assert tied["a"].mu == pytest.approx(tied["b"].mu)
 

@@ -53,8 +53,6 @@ def value_in(folder):
 
 def test_the_new_one_takes_the_place_of_the_old_one(tmp_path):
     put(tmp_path, 1)
-    with pytest.raises(FileExistsError, match="there is a snapshot 'last' in"):
-        SnapshotStore(tmp_path).add("last", {}, manifest())
     put(tmp_path, 2)
     assert value_in(tmp_path) == 2
     assert sorted(os.listdir(tmp_path)) == [".lock", "last"]
@@ -81,8 +79,7 @@ def test_a_process_killed_at_any_call_leaves_one_of_the_two(tmp_path):
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
     text = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     *killed, finished = map(int, text.split())
-    assert finished == 0
-    assert set(killed) == {9}
+    assert (finished, set(killed)) == (0, {9})
     assert len(killed) >= 15
     found = set()
     for number in range(1, len(killed) + 1):

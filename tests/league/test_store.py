@@ -20,6 +20,7 @@ from territorial.league import (
 )
 from territorial.observation.layout import OBS_VERSION
 from tests.league.support import at_once, manifest, tensors
+from tests.league.test_tensor_file import as_bytes
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are mapped")
 
@@ -29,12 +30,8 @@ def store(tmp_path: Path) -> SnapshotStore:
     return SnapshotStore(tmp_path / "league")
 
 
-def weights_file(store: SnapshotStore, name: str) -> Path:
-    return store.path / name / "weights.safetensors"
-
-
-def manifest_file(store: SnapshotStore, name: str) -> Path:
-    return store.path / name / "manifest.json"
+def file_in(store: SnapshotStore, name: str, file: str = "weights.safetensors") -> Path:
+    return store.path / name / file
 
 
 def assert_same(found, expected) -> None:
@@ -57,17 +54,15 @@ def test_a_snapshot_comes_back_with_its_manifest(store):
 
 def test_the_digest_is_that_of_the_weights(store):
     store.add("main-1", tensors(), manifest())
-    assert store.digest("main-1") == hashlib.sha256(weights_file(store, "main-1").read_bytes()).hexdigest()
-    with pytest.raises(UnknownSnapshotError, match="'main-2'"):
-        store.digest("main-2")
+    assert store.digest("main-1") == hashlib.sha256(file_in(store, "main-1").read_bytes()).hexdigest()
 
 
 def test_a_network_for_the_engine_lies_beside_the_weights_and_goes_with_them(store):
     store.add("main-1", tensors(), manifest(), network=[b"a network ", b"of the engine"])
     store.add("main-2", tensors(), manifest())
     found = store.network("main-1")
-    assert found.path.read_bytes() == b"a network of the engine"
-    assert found.sha256 == hashlib.sha256(b"a network of the engine").hexdigest()
+    content = b"a network of the engine"
+    assert (found.path.read_bytes(), found.sha256) == (content, hashlib.sha256(content).hexdigest())
     assert store.network("main-2") is None
     assert_same(store.load("main-1"), tensors())
     store.remove("main-1")
@@ -101,8 +96,7 @@ def test_a_loaded_snapshot_keeps_no_file_open(store):
     store.add("main", tensors(), manifest())
     before = len(os.listdir("/proc/self/fd"))
     kept = [store.load("main") for _ in range(20)]
-    assert len(os.listdir("/proc/self/fd")) == before
-    del kept
+    assert (len(os.listdir("/proc/self/fd")), len(kept)) == (before, 20)
 
 
 # ---- removing ----------------------------------------------------------------------------------------
@@ -121,16 +115,12 @@ def test_a_removed_snapshot_is_gone_and_its_name_is_free(store):
     assert_same(store.load("main"), tensors(1))
 
 
-def _remove(path: Path, name: str) -> None:
-    SnapshotStore(path).remove(name)
-
-
 @needs_posix
 def test_whoever_has_it_loaded_keeps_what_another_process_removes(store, both):
     big = np.random.default_rng(0).integers(0, 256, 3_000_000, np.uint8)
     store.add("main", {"big": big}, manifest())
     weights = store.load("main", verify=False)
-    both.apply(_remove, (store.path, "main"))
+    both.apply(store.remove, ("main",))
     assert "main" not in store
     assert weights["big"].tobytes() == big.tobytes()
 
@@ -187,6 +177,8 @@ def test_a_snapshot_for_something_else_is_refused(store, field, value):
     with pytest.raises(MismatchError, match=f"snapshot 'main': {field} is .*; here it must be"):
         store.load("main", expect={field: value})
     store.load("main", expect={field: getattr(manifest(), field)})
+    with pytest.raises(TypeError, match="'colour' is not a field of a manifest; its fields are architecture"):
+        store.load("main", expect={"colour": "red"})
 
 
 def test_versions_of_other_releases_are_refused_unless_asked_for(store):
@@ -196,12 +188,6 @@ def test_versions_of_other_releases_are_refused_unless_asked_for(store):
     with pytest.raises(MismatchError, match="rules_version"):
         store.load("old", expect={"obs_version": OBS_VERSION + 1})
     assert_same(store.load("old", expect={"obs_version": None, "rules_version": None}), tensors())
-
-
-def test_expecting_what_no_manifest_has_is_an_error(store):
-    store.add("main", tensors(), manifest())
-    with pytest.raises(TypeError, match="'colour' is not a field of a manifest; its fields are architecture"):
-        store.load("main", expect={"colour": "red"})
 
 
 @pytest.mark.parametrize(
@@ -256,48 +242,36 @@ def test_what_is_left_of_a_snapshot_is_fetched_again(store, tmp_path):
     store.add("main", tensors(), manifest())
     cache = SnapshotStore(tmp_path / "cache", fetch=store.pack)
     assert_same(cache.load("main"), tensors())
-    manifest_file(cache, "main").unlink()
+    file_in(cache, "main", "manifest.json").unlink()
     assert_same(cache.load("main"), tensors())
 
 
 # ---- damage ------------------------------------------------------------------------------------------
 
 
-def _flip(path: Path, place: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("verify", [True, False])
 @pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"\0", lambda data: b""])
-def test_files_of_another_length_are_damaged(store, change, verify):
+def test_files_of_another_length_are_damaged_and_so_are_missing_ones(store, change, verify):
     store.add("main", tensors(), manifest())
-    path = weights_file(store, "main")
+    path = file_in(store, "main")
     path.write_bytes(change(path.read_bytes()))
     with pytest.raises(
         DamagedSnapshotError, match=r"'main' in .* damaged: weights.safetensors: it has \d+ byt"
     ):
         store.load("main", verify=verify)
+    path.unlink()
+    with pytest.raises(DamagedSnapshotError, match=r"weights.safetensors"):
+        store.load("main", verify=verify)
 
 
 def test_every_flipped_bit_is_found(store):
     store.add("main", tensors(), manifest())
-    path = weights_file(store, "main")
-    size = path.stat().st_size
-    for place in range(0, size, 7):
-        _flip(path, place)
+    path = file_in(store, "main")
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.raises(DamagedSnapshotError, match="its content differs from what was written"):
             store.load("main")
-        _flip(path, place)
-    store.load("main")
-
-
-def test_missing_weights_are_damage(store):
-    store.add("main", tensors(), manifest())
-    weights_file(store, "main").unlink()
-    with pytest.raises(DamagedSnapshotError, match=r"weights.safetensors"):
-        store.load("main")
 
 
 @pytest.mark.parametrize(
@@ -314,7 +288,7 @@ def test_missing_weights_are_damage(store):
 )
 def test_a_damaged_manifest_is_named(store, text, message):
     store.add("main", tensors(), manifest())
-    manifest_file(store, "main").write_bytes(text)
+    file_in(store, "main", "manifest.json").write_bytes(text)
     for method in (store.load, store.manifest):
         with pytest.raises(DamagedSnapshotError, match=f"damaged: manifest.json: .*{message}"):
             method("main")
@@ -340,8 +314,7 @@ def _add_all(path: Path, own: int, count: int) -> int:
 
 def test_processes_that_add_at_once_get_every_name_once(store, both):
     got = at_once(both, _add_all, [(store.path, own, 8) for own in range(2)])
-    assert sum(got) == 8
-    assert len(store.names()) == 2 * 8 + 8
+    assert (sum(got), len(store.names())) == (8, 2 * 8 + 8)
     for name in store.names():
         weights = store.load(name)
         owner = int(name.split("-")[1]) if name.startswith("own") else weights.manifest.metadata["by"]
@@ -436,8 +409,7 @@ def test_what_is_not_here_is_fetched_when_it_is_needed(source, tmp_path):
     assert node.manifest("main-1") == source.manifest("main-1")
     for _ in range(2):
         assert_same(node.load("main-1"), tensors(1))
-    assert node.names() == ["main-1"]
-    assert len(os.listdir(fetch.marks)) == 1
+    assert (node.names(), len(os.listdir(fetch.marks))) == (["main-1"], 1)
 
 
 def _load_all(store: SnapshotStore, names: list[str]) -> list[float]:
@@ -461,36 +433,26 @@ def test_a_network_is_fetched_with_the_weights(source, tmp_path):
     assert node.network("main-0") is None
 
 
-@pytest.mark.parametrize(
-    ("network", "message"), [(b"a netwerk", "its content differs"), (None, "network.safetensors is missing")]
-)
-def test_a_network_that_is_damaged_on_its_way_is_not_kept(source, tmp_path, network, message):
-    source.add("strong", tensors(), manifest(), network=[b"a network"])
-    node = SnapshotStore(tmp_path / "node", fetch=lambda name: source.pack(name)._replace(network=network))
-    with pytest.raises(DamagedSnapshotError, match=f"as fetched: {message}"):
-        node.network("strong")
-    assert node.names() == []
-
-
 def test_what_nobody_has_is_unknown(source, tmp_path):
-    node = SnapshotStore(tmp_path / "node", fetch=source.pack)
-    with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
-        node.load("x")
-
     def without(name: str):
         raise KeyError(name)
 
-    node = SnapshotStore(tmp_path / "node", fetch=without)
-    with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
-        node.load("x")
+    for fetch in (source.pack, without):
+        with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'x'"):
+            SnapshotStore(tmp_path / "node", fetch=fetch).load("x")
 
 
-def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path):
-    def damaged(name: str):
-        text, weights, _ = source.pack(name)
-        return text, bytes(weights[:-1]) + b"?"
-
-    node = SnapshotStore(tmp_path / "node", fetch=damaged)
-    with pytest.raises(DamagedSnapshotError, match="as fetched: its content differs from what was written"):
-        node.load("main-0")
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("weights", as_bytes(tensors(1)), "its content differs from what was written"),
+        ("network", b"a netwerk", "its content differs"),
+        ("network", None, "network.safetensors is missing"),
+    ],
+)
+def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path, file, content, message):
+    source.add("strong", tensors(), manifest(), network=[b"a network"])
+    node = SnapshotStore(tmp_path / "node", fetch=lambda name: source.pack(name)._replace(**{file: content}))
+    with pytest.raises(DamagedSnapshotError, match=f"as fetched: {message}"):
+        node.load("strong")
     assert node.names() == []

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import territorial
-from territorial.bots import PythonBot
 from territorial.engine.seats import seat_codes
 from territorial.league import Group, LeagueTable, Player
+from tests.league.support import Patient
 
 LEAGUE = LeagueTable(
     [
@@ -43,19 +43,13 @@ tables = st.builds(LeagueTable, st.lists(groups, min_size=2, max_size=6), st.boo
 def test_a_draw_fills_every_seat_from_its_group_and_depends_on_the_seed_alone(table, seed):
     drawn = table.draw(rng(seed))
     assert len(drawn) == table.num_players
+    assert table == LeagueTable.from_json(table.to_json()) == LeagueTable.from_dict(table.to_dict())
     assert drawn == table.draw(rng(seed)) == LeagueTable.from_json(table.to_json()).draw(rng(seed))
     if not table.shuffle:
         seats = iter(drawn)
         for group in table.groups:
             assert all(group.players[next(seats)] > 0 for _ in range(group.seats))
     assert all(player.name in table.names(player.kind) for player in drawn)
-
-
-@settings(max_examples=30)
-@given(tables)
-def test_a_table_comes_back_from_json(table):
-    assert LeagueTable.from_json(table.to_json()) == table
-    assert LeagueTable.from_dict(table.to_dict()) == table
 
 
 def test_draws_follow_the_weights():
@@ -79,8 +73,7 @@ def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
     draws = [table.draw(rng(seed)) for seed in range(200)]
     assert all(Counter(player.kind for player in draw) == {"trainable": 1, "bot": 3} for draw in draws)
     places = Counter(draw.index(Player("trainable", "main")) for draw in draws)
-    assert set(places) == {0, 1, 2, 3}
-    assert min(places.values()) > 25
+    assert min(places[seat] for seat in range(4)) > 25
 
 
 def test_the_largest_number_that_can_be_drawn_gives_a_player_with_a_weight():
@@ -171,22 +164,11 @@ def test_mistakes_are_named(make, error, message):
     LEAGUE.check_players(8)
 
 
-class Patient(PythonBot):
-    """A bot in Python that never moves."""
-
-    def __init__(self, name="patient-1"):
-        self.name = name
-
-    def decide(self, view):
-        return -1, 1024
-
-
 def test_bots_in_python_sit_in_tables():
     bot = Patient()
     table = LeagueTable([Group(2, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 0})])
     drawn = table.draw(rng())
-    assert [player.seat for player in drawn[2:]] == [bot] * 3
-    assert [str(player) for player in drawn[2:]] == ["bot:patient-1"] * 3
+    assert [(player.seat, str(player)) for player in drawn[2:]] == [(bot, "bot:patient-1")] * 3
     assert table.names("bot") == ["patient-1"]
     assert LeagueTable(table.groups).draw(rng()) == drawn
     copied = pickle.loads(pickle.dumps(table))  # as to a runner

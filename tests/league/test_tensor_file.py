@@ -56,14 +56,10 @@ def test_arrays_come_back_whatever_their_shape_dtype_and_byte_order(folder, cont
     assert all(array.flags.aligned for array in found.arrays.values())
 
 
-def test_slices_and_transposed_arrays_come_back():
+def test_slices_and_transposed_arrays_come_back_in_whatever_order_they_are_given():
     square = np.arange(36, dtype=np.int32).reshape(6, 6)
     given = {"a": square.T, "b": square[::2, 1:4], "c": square[::-1], "d": np.broadcast_to(square[0], (3, 6))}
-    assert as_bytes(given) == as_bytes({name: array.copy() for name, array in given.items()})
-
-
-def test_the_bytes_do_not_depend_on_the_order_in_which_tensors_are_given():
-    assert as_bytes(tensors()) == as_bytes(dict(reversed(tensors().items())))
+    assert as_bytes(given) == as_bytes({name: array.copy() for name, array in reversed(given.items())})
 
 
 @pytest.mark.parametrize("dtype", ["BF16", "F8_E4M3", "F8_E5M2"])
@@ -196,8 +192,7 @@ def test_the_library_and_ml_dtypes_agree_about_bfloat16(tmp_path):
     ours = as_bytes({"w": values})
     assert ours == as_bytes({"w": values.view(np.uint16)}, {"w": "BF16"})
     (name, tensor) = library.deserialize(ours)[0]
-    assert (name, tensor["dtype"], tensor["shape"]) == ("w", "BF16", [3])
-    assert bytes(tensor["data"]) == values.tobytes()
+    assert (name, tensor) == ("w", {"dtype": "BF16", "shape": [3], "data": values.tobytes()})
 
 
 def test_an_open_file_is_read_from_its_beginning(tmp_path):

@@ -1,6 +1,7 @@
 """How long the rest takes: numbers that somebody can read, and none where nobody knows."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -39,5 +40,4 @@ def test_no_number_of_seconds_is_long():
 def test_what_ends_before_its_first_game_says_nothing_of_the_rest():
     stream = io.StringIO()
     progress.Progress(500, 0, stream).close()
-    assert stream.getvalue().split("]")[1].strip() == ""
-    assert stream.getvalue().startswith("0 of 500 games [")
+    assert re.fullmatch(r"0 of 500 games \[.*\]\s*", stream.getvalue())

@@ -71,20 +71,14 @@ def guarded(source):
     return GUARD + textwrap.indent(source, "    ")
 
 
-def test_a_script_needs_no_guard(tmp_path):
-    assert printed(tmp_path, PLAYERS + MATCH) == PLAYED
+@pytest.mark.parametrize("arguments", [["-"], ["-c", PLAYERS + MATCH]])
+def test_what_is_typed_needs_no_guard(tmp_path, arguments):
+    assert printed(tmp_path, "", *arguments, stdin=PLAYERS + MATCH) == PLAYED
 
 
-def test_what_comes_from_stdin_needs_no_guard(tmp_path):
-    assert printed(tmp_path, "", "-", stdin=PLAYERS + MATCH) == PLAYED
-
-
-def test_what_is_typed_after_c_needs_no_guard(tmp_path):
-    assert printed(tmp_path, "", "-c", PLAYERS + MATCH) == PLAYED
-
-
-def test_a_guard_elsewhere_in_a_script_is_none(tmp_path):
-    assert printed(tmp_path, PLAYERS + MATCH + guarded("print('end')")) == PLAYED + "end\n"
+@pytest.mark.parametrize(("more", "last"), [("", ""), (f"{GUARD}    print('end')", "end\n")])
+def test_a_script_needs_no_guard_and_one_elsewhere_is_none(tmp_path, more, last):
+    assert printed(tmp_path, PLAYERS + MATCH + more) == PLAYED + last
 
 
 def test_all_that_starts_processes_needs_no_guard(tmp_path):

@@ -30,8 +30,7 @@ def assert_same_episodes(stock, batched):
     for theirs, mine in zip(stock, batched, strict=True):
         for name in ("env_t", "env_t_started", "is_terminated", "is_truncated", "is_done"):
             assert getattr(mine, name) == getattr(theirs, name), name
-        assert mine.agent_ids == theirs.agent_ids
-        assert len(mine) == len(theirs)
+        assert (mine.agent_ids, len(mine)) == (theirs.agent_ids, len(theirs))
         for agent in mine.agent_ids:
             assert_same_agent(theirs.agent_episodes[agent], mine.agent_episodes[agent])
             assert mine.agent_t_started[agent] == theirs.agent_t_started[agent]
@@ -49,16 +48,12 @@ def assert_same_agent(theirs, mine):
     assert mine.extra_model_outputs.keys() == theirs.extra_model_outputs.keys()
     for name in ("observations", "actions", "rewards", "infos"):
         own, other = getattr(mine, name), getattr(theirs, name)
-        assert own.lookback == other.lookback, name
-        assert len(own.data) == len(other.data), name
-    assert mine.rewards.data == theirs.rewards.data
-    assert mine.infos.data == theirs.infos.data
+        assert (own.lookback, len(own.data)) == (other.lookback, len(other.data)), name
+    assert (mine.rewards.data, mine.infos.data) == (theirs.rewards.data, theirs.infos.data)
     np.testing.assert_array_equal(np.array(mine.actions.data), np.array(theirs.actions.data))
     for own, other in zip(mine.observations.data, theirs.observations.data, strict=True):
-        assert own.keys() == other.keys()
-        for key, array in other.items():
-            np.testing.assert_array_equal(own[key], array)
-            assert own[key].dtype == array.dtype
+        np.testing.assert_equal(own, other)
+        assert all(own[key].dtype == array.dtype for key, array in other.items())
     for key, column in theirs.extra_model_outputs.items():
         own = mine.extra_model_outputs[key]
         assert own.lookback == column.lookback

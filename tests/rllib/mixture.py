@@ -1,10 +1,9 @@
 """A league in which four learn: two of each of two architectures, with two observation modes."""
 
-import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters import BoardModule, configure
-from territorial.decode.features import feature_names
+from rllib_adapters import configure
+from rllib_adapters.modules.board import FeatureModule
 from territorial.league import Group, LeagueTable
 from tests.rllib.support import BigModule, SmallModule, env_config
 
@@ -22,31 +21,10 @@ MIXTURE = LeagueTable(
 )
 
 
-class FeatureTrunk(torch.nn.Module):
-    """Looks at no board."""
-
-    form = "features"
-
-    def __init__(self, layout, config, width=8):
-        super().__init__()
-        self.embedding_size = width
-        self.layer = torch.nn.Linear(len(feature_names(config)), width)
-
-    def forward(self, boards, features):
-        assert boards is None
-        return self.layer(features).tanh()
-
-
-class FeatureModule(BoardModule):
-    @classmethod
-    def make_trunk(cls, layout, config, **settings):
-        return FeatureTrunk(layout, config, **settings)
-
-
 MODULES = {
     "main": (SmallModule, {"trunk": {"form": "semantic"}}),
     "rival": (SmallModule, {"trunk": {"form": "semantic"}}),
-    "scout": FeatureModule,
+    "scout": (FeatureModule, {"trunk": {"width": 8}}),
     "probe": (FeatureModule, {"trunk": {"width": 5}}),
 }
 

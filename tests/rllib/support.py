@@ -4,6 +4,7 @@ import copy
 import os
 import sys
 
+import numpy as np
 import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 
@@ -114,6 +115,13 @@ def small_config(store, env=None, **settings):
     """PPO of ``SmallModule``; ``env``: changes of ``env_config``."""
     settings |= {"store": store, "module": SmallModule, "architectures": [BigModule]}
     return ppo(env_config(**(env or {})), **settings)
+
+
+def legal_action(mask, rng):
+    """A legal action of one number, or of two parts, for its flat mask."""
+    if len(mask) % 10 == 1:
+        return rng.choice(np.flatnonzero(mask))
+    return np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
 
 
 def runner_of(config):

@@ -1,6 +1,8 @@
 """Settings of the games changed while training goes on."""
 
 import os
+from contextlib import ExitStack
+from functools import cache
 
 import numpy as np
 import pytest
@@ -54,17 +56,13 @@ def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_doe
     algorithm = ends(config_of().build_algo())
     algorithm.train()
     runner, module = algorithm.env_runner, algorithm.env_runner.module
-    weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
+    weights = algorithm.learner_group.get_weights([MAIN])
     set_env(algorithm, **HARDER)
     assert algorithm.env_runner is runner
     assert runner.module is module
-    for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
-        np.testing.assert_array_equal(array, weights[name])
+    np.testing.assert_equal(algorithm.learner_group.get_weights([MAIN]), weights)
     result = algorithm.train()
-    ((config, players, max_cycles),) = games_of(algorithm)
-    assert config == HARDER["config"]
-    assert players == [["main", "banker", "banker", "banker"]] * 2
-    assert max_cycles == 7
+    assert games_of(algorithm) == [(HARDER["config"], [["main", "banker", "banker", "banker"]] * 2, 7)]
     assert result["env_runners"]["num_episodes"] >= 2  # none is longer than seven steps
     episodes = runner.sample()
     assert max(episode.env_t for episode in episodes) <= 7
@@ -83,13 +81,12 @@ def test_more_players_on_a_larger_board_with_the_same_weights_runners_and_learne
     algorithm = ends(config.build_algo())
     algorithm.train()
     before = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    pids = [os.getpid(), *algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False)]
+    pids = algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False)
     set_env(algorithm, **LARGER)
-    for name, array in algorithm.learner_group.get_weights([MAIN])[MAIN].items():
-        np.testing.assert_array_equal(array, before[name])
+    np.testing.assert_equal(algorithm.learner_group.get_weights([MAIN])[MAIN], before)
     result = algorithm.train()
     assert np.isfinite(result["learners"][MAIN]["total_loss"])
-    assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids[1:]
+    assert algorithm.env_runner_group.foreach_env_runner(_pid, local_env_runner=False) == pids
     assert games_of(algorithm) == [(LARGER["config"], [["main"] * 3 + ["novice"] * 6] * 2, None)]
     after = algorithm.learner_group.get_weights([MAIN])[MAIN]
     assert any((array != before[name]).any() for name, array in after.items())
@@ -110,24 +107,21 @@ def test_a_callback_changes_games_after_an_iteration(ends):
     algorithm = ends(config_of().callbacks(on_train_result=lesson).build_algo())
     for wanted in (FIRST, HARDER["config"], HARDER["config"]):
         algorithm.train()
-        assert env_of(algorithm).config == wanted
-        assert games_of(algorithm)[0][0] == wanted
+        assert env_of(algorithm).config == games_of(algorithm)[0][0] == wanted
 
 
 @pytest.fixture(scope="module")
 def built(running_ray):
     """Algorithms of ``config_of``, each built once: nothing changes in them."""
-    algorithms = {}
+    with ExitStack() as stopped:
 
-    def algorithm(**made_with):
-        key = str(made_with)
-        if key not in algorithms:
-            algorithms[key] = config_of(**made_with).build_algo()
-        return algorithms[key]
+        @cache
+        def algorithm(**made_with):
+            made = config_of(**made_with).build_algo()
+            stopped.callback(made.stop)
+            return made
 
-    yield algorithm
-    for one in algorithms.values():
-        one.stop()
+        yield algorithm
 
 
 @pytest.mark.parametrize(
@@ -151,8 +145,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
     algorithm = built(**made_with)
     with pytest.raises((ValueError, TypeError), match=message):
         set_env(algorithm, **changes)
-    assert env_of(algorithm).config == FIRST
-    assert env_of(algorithm).seats == SEATS
+    assert (env_of(algorithm).config, env_of(algorithm).seats) == (FIRST, SEATS)
 
 
 def test_a_league_with_snapshots_keeps_its_size(ends, tmp_path):

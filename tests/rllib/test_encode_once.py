@@ -1,5 +1,7 @@
 """The encode-once network in RLlib: frames through the trunk once, in runners and in learners."""
 
+from unittest import mock
+
 import pytest
 import torch
 from ray.rllib.algorithms.appo import APPOConfig
@@ -38,22 +40,8 @@ def count_frames(module):
     return calls
 
 
-def frames_valued(module):
-    """The numbers of distinct frames in the batches that ``module`` is asked the values of."""
-    batches, compute = [], module.compute_values
-
-    def watched(batch, embeddings=None):
-        if embeddings is None:
-            batches.append(len(torch.unique(batch[Columns.OBS]["frame"])))
-        return compute(batch, embeddings)
-
-    module.compute_values = watched
-    return batches
-
-
 def test_a_runner_encodes_every_game_once_a_step_for_all_seats():
-    config = small_ppo()
-    runner = runner_of(config)
+    runner = runner_of(small_ppo())
     calls = count_frames(runner.module[MAIN])
     episodes = runner.sample()
     steps = sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
@@ -75,9 +63,7 @@ def test_boards_are_listed_once_a_step_for_learning_and_frozen_seats(tmp_path, m
         network = EncodeOnceModule.make_policy(settings).state_dict()
         weights = {key: part.detach().numpy() for key, part in network.items()}
         store.add(name, weights, EncodeOnceModule.manifest(settings))
-    config = small_ppo(env, store=store)
-    runner = runner_of(config)
-    runner.sample()
+    runner_of(small_ppo(env, store=store)).sample()
     assert len(acted) == len(listed) == 8
 
 
@@ -87,23 +73,22 @@ def test_a_learner_encodes_each_distinct_frame_of_a_minibatch_once(ends, togethe
     config = rows_by_frame(config) if together else config
     algorithm = ends(config.build_algo())
     module = algorithm.learner_group._learner.module[MAIN].unwrapped()
-    calls, batches = count_frames(module), frames_valued(module)
+    calls, compute = count_frames(module), module.compute_values
     before = {name: part.clone() for name, part in module.state_dict().items()}
-    algorithm.train()
-    algorithm.stop()
+    with mock.patch.object(module, "compute_values", side_effect=compute) as valued:
+        algorithm.train()
     assert any((part != before[name]).any() for name, part in module.state_dict().items())
-    (frames,) = batches
+    (batch,) = (call.args[0] for call in valued.mock_calls if call.kwargs.get("embeddings") is None)
+    frames = len(torch.unique(batch[Columns.OBS]["frame"]))
     values, minibatches = calls[: -(-frames // 5)], calls[-(-frames // 5) :]
-    assert sum(values) == frames  # advantages: each frame of the batch once, five at a time
-    assert max(values) == 5
+    assert (sum(values), max(values)) == (frames, 5)  # advantages: each frame once, five at a time
     assert len(minibatches) >= 3
     # Each frame once, but for those that a minibatch ends within, and those that fill the last one.
     assert (sum(minibatches) <= frames + 2 * len(minibatches) + 6) == together
 
 
 def test_values_frame_by_frame_are_those_row_by_row():
-    config = small_ppo(value_chunk=2)
-    runner = runner_of(config)
+    runner = runner_of(small_ppo(value_chunk=2))
     runner.sample()
     module = runner.module[MAIN]
     rows = runner._source.rows("packed", runner.env.learners, "cpu")

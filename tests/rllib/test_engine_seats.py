@@ -33,9 +33,6 @@ def hold(env):
     return np.zeros((env.num_envs, 6), np.int64)
 
 
-# ---- what they choose --------------------------------------------------------------------------------
-
-
 # ---- in both environments ----------------------------------------------------------------------------
 
 
@@ -81,13 +78,16 @@ def test_what_cannot_be_exported_says_why():
         pass
 
     options = EnvConfig.from_config({"config": CONFIG, "obs": "pairs"})
-    assert "its architecture is 'Mine'" in network_of(OwnModule, policy_called("1"), options)
-    assert "the engine plays 'PairPolicy'" in network_of(PairModule, OwnPolicy("small"), options)
     wide = EnvConfig.from_config({"config": CONFIG, "obs": "pairs", "num_candidates": 65})
-    assert "num_candidates is 65" in network_of(PairModule, policy_called("1"), wide)
-    policy = deepcopy(policy_called("1"))
-    policy.score.weight.mul_(1e6)
-    assert "saturate whole numbers" in network_of(PairModule, policy, options)
+    usual, large = policy_called("1"), deepcopy(policy_called("1"))
+    large.score.weight.mul_(1e6)
+    for module, policy, given, message in (
+        (OwnModule, usual, options, "its architecture is 'Mine'"),
+        (PairModule, OwnPolicy("small"), options, "the engine plays 'PairPolicy'"),
+        (PairModule, usual, wide, "num_candidates is 65"),
+        (PairModule, large, options, "saturate whole numbers"),
+    ):
+        assert message in network_of(module, policy, given)
 
 
 def test_configure_takes_a_switch_and_refuses_another_word(tmp_path):
@@ -97,17 +97,13 @@ def test_configure_takes_a_switch_and_refuses_another_word(tmp_path):
     assert EnvConfig.from_config(seated.env_config).store is store
     pooled = configure(PPOConfig(), env, store=store, frozen_seats="pool")
     assert EnvConfig.from_config(pooled.env_config).store is None
+    moved = SnapshotStore(tmp_path / "after")
+    move_store(seated, moved)
+    assert EnvConfig.from_config(seated.env_config).store is moved, "it is that of the games, too"
     with pytest.raises(ValueError, match="frozen_seats is 'python'; it must be one of engine, pool"):
         configure(PPOConfig(), env, store=store, frozen_seats="python")
     with pytest.raises(TypeError, match=r"store is 5; it must be a territorial\.league\.SnapshotStore"):
         EnvConfig(config=CONFIG, store=5)
-
-
-def test_a_store_that_was_moved_is_that_of_the_games_too(tmp_path):
-    config = configure(PPOConfig(), entries(None, "strong"), store=SnapshotStore(tmp_path / "before"))
-    moved = SnapshotStore(tmp_path / "after")
-    move_store(config, moved)
-    assert EnvConfig.from_config(config.env_config).store is moved
 
 
 # ---- coming and going --------------------------------------------------------------------------------
@@ -130,15 +126,16 @@ def test_a_game_plays_on_with_a_snapshot_that_is_removed(store):
 def test_another_snapshot_of_the_name_is_another_network(store):
     env = TerritorialBatchEnv(entries(store, "strong", max_cycles=2), 1)
     env.reset(seed=4)
-    first = env.game.seats_of(0)[2]
+    before = env.game.seats_of(0)[2]
     env.envs[0].set_league(table("weak"))
     store.remove("strong")
     add(store, "strong", network=network_called("1"))
     env.envs[0].set_league(table("strong"))
     for _ in range(3):
         env.step(hold(env))
-    assert env.game.seats_of(0)[2].split("@")[0] == first.split("@")[0]
-    assert env.game.seats_of(0)[2] != first
+    after = env.game.seats_of(0)[2]
+    assert after.split("@")[0] == before.split("@")[0]
+    assert after != before
 
 
 def test_nothing_grows_as_many_come_and_go(store):
@@ -162,8 +159,8 @@ def test_nothing_grows_as_many_come_and_go(store):
 
 
 def test_environments_of_a_process_share_what_they_open(store):
-    first, second = (TerritorialMultiAgentEnv(entries(store, "strong")) for _ in range(2))
-    for env in (first, second):
+    envs = [TerritorialMultiAgentEnv(entries(store, "strong")) for _ in range(2)]
+    for env in envs:
         env.reset(seed=1)
-    found = [env._house._networks.network("strong") for env in (first, second)]
-    assert found[0] is found[1]
+    first, second = (env._house._networks.network("strong") for env in envs)
+    assert first is second

@@ -1,6 +1,7 @@
 """The environment for RLlib: who is shown, what is shared, how it ends, and what it refuses."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,10 +16,6 @@ from territorial.league import Group, LeagueTable, Outcome
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
-
-
-def holding(env):
-    return {agent: np.array([0, 0]) for agent in env.agents}
 
 
 def random_actions(observations, rng):
@@ -39,10 +36,8 @@ def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
         assert list(observations) == env.agents == list(infos)
         seats = env.game.seats_of(0)
         frozen = {int(agent.split("_")[1]) for agent in env.agents if agent.startswith("frozen")}
-        assert seats[:2] == ("agent", "agent")
-        assert seats[5] == "metronome-1"
-        for i in (2, 3, 4):
-            assert seats[i] == ("external" if i in frozen else "banker-1")
+        others = ("external" if i in frozen else "banker-1" for i in (2, 3, 4))
+        assert seats == ("agent", "agent", *others, "metronome-1")
         names = {decode_name(observations[f"frozen_{i}"]["opponent"]) for i in frozen}
         assert names <= {"first", "second"}
         drawn |= names
@@ -58,8 +53,8 @@ def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
         assert len({id(seen[name]) for seen in after.values()}) == 1
         assert after["player_0"][name] is not before["player_0"][name]
         np.testing.assert_array_equal(before["player_0"][name], kept[name])
-    assert len({id(space) for space in env.observation_spaces.values()}) == 2
-    assert len({id(space) for space in env.action_spaces.values()}) == 1
+    spaces = (env.observation_spaces, env.action_spaces)
+    assert [len(set(map(id, by_agent.values()))) for by_agent in spaces] == [2, 1]
 
 
 def test_it_plays_the_game_of_the_pettingzoo_environment():
@@ -82,9 +77,8 @@ def test_it_plays_the_game_of_the_pettingzoo_environment():
         )
         assert rewards == pytest.approx(their_rewards)
         assert {agent: terminated[agent] for agent in rewards} == their_ends
-        for agent in rewards:
-            if terminated[agent]:
-                assert infos[agent]["place"] == their_infos[agent]["place"] > 0
+        for agent in filter(terminated.get, rewards):
+            assert infos[agent]["place"] == their_infos[agent]["place"] > 0
     assert terminated["__all__"]
 
 
@@ -96,8 +90,8 @@ def test_spaces_are_small_when_they_travel():
     box = ByteBox((4, 6, 256, 32))
     assert sum(getattr(box, name).base.nbytes for name in ("low", "high")) < 100
     assert pickle.loads(pickle.dumps(box)) == box
-    assert box.contains(box.sample())
-    assert not box.contains(np.zeros((4, 6, 256, 31), np.uint8))
+    contained = [box.contains(one) for one in (box.sample(), np.zeros((4, 6, 256, 31), np.uint8))]
+    assert contained == [True, False]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 129, "a\0b"])
@@ -145,15 +139,16 @@ def test_bad_options_are_refused_by_name(changes, message):
 def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
     env = TerritorialMultiAgentEnv(env_config(max_cycles=1))
     env.reset(seed=0)
+    holding = {agent: np.array([0, 0]) for agent in env.agents}
     with pytest.raises(ValueError, match="the action of 'player_0' is missing"):
         env.step({})
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
-            env.step(holding(env) | {"player_1": np.asarray(bad)})
+            env.step(holding | {"player_1": np.asarray(bad)})
     more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
     with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
         env.set_league(more)
-    env.step(holding(env))
+    env.step(holding)
     with pytest.raises(RuntimeError, match="no agent is left"):
         env.step({})
 
@@ -161,18 +156,12 @@ def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
 CASES = cases()
 
 
-@pytest.fixture(scope="module")
-def recorded():
-    return load(PATH)
+RECORDED = load(PATH)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_mode_plays_what_was_recorded(case, recorded):
-    assert CASES[case]().digest() == recorded[case], f"python -m tests.rllib.recorded_modes --show '{case}'"
-
-
-def test_nothing_is_recorded_that_is_not_played(recorded):
-    assert recorded.keys() == CASES.keys()
+@pytest.mark.parametrize("case", CASES | RECORDED)
+def test_a_mode_plays_what_was_recorded(case):
+    assert CASES[case]().digest() == RECORDED[case], f"python -m tests.rllib.recorded_modes --show '{case}'"
 
 
 GAMES, STEPS, SEED = 3, 4, 5
@@ -222,10 +211,7 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
 
 
 def test_the_engine_begins_the_next_games_with_their_own_seeds_and_seats(batch, monkeypatch):
-    def refuse(*_, **__):
-        raise AssertionError("a game was reset one by one")
-
-    monkeypatch.setattr(VecGame, "reset_game", refuse)
+    monkeypatch.setattr(VecGame, "reset_game", lambda *_, **__: pytest.fail("a game was reset one by one"))
     for episode in range(3):
         seeds = [seed_of_episode(SEED + k, episode) for k in range(GAMES)]
         assert batch.game.state.seed.tolist() == seeds
@@ -241,19 +227,15 @@ def test_a_position_in_a_game_that_is_over_does_not_let_it_go_on(batch):
     play_episode(batch)
     owner = batch.game.state.owner[0, 1:-1, 1:-1].copy()
     batch.game.set_position(0, owner)
-    step = batch.step(ACTIONS)
-    assert step.begun.tolist() == list(range(GAMES))
+    assert batch.step(ACTIONS).begun.tolist() == list(range(GAMES))
     assert batch.game.state.tick.tolist() == [0] * GAMES
 
 
 def test_of_what_nobody_asks_for_the_newest_are_kept():
-    class Standing:
-        place2, team = np.array([[0, 2, 4]]), np.array([[0, 1, 2]])
-
+    standing = SimpleNamespace(place2=np.array([[0, 2, 4]]), team=np.array([[0, 1, 2]]))
     kept = outcomes.Outcomes()
     for i in range(outcomes.MOST + 10):
-        kept.add([f"snapshot:{i}", "bot:banker"], Standing, 0, is_cut=False)
+        kept.add([f"snapshot:{i}", "bot:banker"], standing, 0, is_cut=False)
     taken = kept.take()
-    assert len(taken) == outcomes.MOST
+    assert (len(taken), kept.take()) == (outcomes.MOST, [])
     assert taken[0] == Outcome(("snapshot:10", "bot:banker"), (1.0, 2.0))
-    assert kept.take() == []

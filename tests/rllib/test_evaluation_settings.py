@@ -72,19 +72,16 @@ BESIDE = {
 """Evaluations by two runners in processes of their own."""
 
 
-def evaluated(config):
-    """The results of the evaluations of two iterations."""
-    algorithm = config.build_algo()
-    try:
-        return [algorithm.train()["evaluation"]["env_runners"] for _ in range(2)]
-    finally:
-        algorithm.stop()
-
-
 @pytest.mark.parametrize("runner", RUNNERS)
 @pytest.mark.parametrize("settings", HERE.values(), ids=HERE)
-def test_evaluations_in_the_driver(runner, settings):
-    for found in evaluated(config_of(runner, **settings)):
+def test_evaluations_in_the_driver(ends, runner, settings):
+    check_two(ends(config_of(runner, **settings).build_algo()))
+
+
+def check_two(algorithm):
+    """Two iterations are evaluated."""
+    for _ in range(2):
+        found = algorithm.train()["evaluation"]["env_runners"]
         assert found["num_env_steps_sampled"] >= 5
         assert found["num_episodes"] >= 1
         assert found["episode_len_mean"] <= 5
@@ -95,20 +92,15 @@ def test_evaluations_in_the_driver(runner, settings):
 @pytest.mark.parametrize(
     ("name", "config"), [*((name, PPOConfig) for name in BESIDE), ("parallel, auto", APPOConfig)]
 )
-def test_evaluations_beside_the_driver(runner, name, config):
+def test_evaluations_beside_the_driver(ends, runner, name, config):
     config = config_of(runner, config, evaluation_num_env_runners=2, **BESIDE[name])
-    if config.evaluation_duration == "auto":  # which drops what comes after the end of an iteration
-        algorithm, end, episodes = config.build_algo(), time.monotonic() + PATIENCE, 0
-        try:
-            while episodes < 2:
-                assert time.monotonic() < end, "it hangs"
-                episodes += algorithm.train()["evaluation"].get("env_runners", {}).get("num_episodes", 0)
-        finally:
-            algorithm.stop()
+    algorithm, end, episodes = ends(config.build_algo()), time.monotonic() + PATIENCE, 0
+    if config.evaluation_duration != "auto":
+        check_two(algorithm)
         return
-    for found in evaluated(config):
-        assert found["num_env_steps_sampled"] >= 5
-        assert found["num_episodes"] >= 1
+    while episodes < 2:  # what comes after the end of an iteration is dropped
+        assert time.monotonic() < end, "it hangs"
+        episodes += algorithm.train()["evaluation"].get("env_runners", {}).get("num_episodes", 0)
 
 
 @pytest.fixture(scope="module", params=RUNNERS)
@@ -243,8 +235,7 @@ def test_evaluations_follow_the_league_with_its_snapshots_and_keep_their_own_ent
     algorithm = ends(against_a_snapshot(store, {"max_cycles": 3}).build_algo())
     algorithm.train()
     runner = algorithm.eval_env_runner
-    assert runner.env.options.store.path == store.path
-    assert runner.env.options.max_cycles == 3
+    assert (runner.env.options.store.path, runner.env.options.max_cycles) == (store.path, 3)
     assert frozen_in(runner) == {"strong"}
     set_league(algorithm, table("later"))
     algorithm.train()
@@ -277,8 +268,7 @@ def test_entries_of_evaluations_take_the_place_of_those_that_are_trained(store):
     assert (with_seats.league, list(with_seats.seats), with_seats.max_cycles) == (None, SEATS, None)
     assert (with_seats.store, with_seats.obs) == (store, "pairs")
     with_league = options_in(against_a_snapshot(store, {"league": FIELD}, league=None, seats=SEATS))
-    assert (with_league.seats, with_league.league) == (None, FIELD)
-    assert with_league.max_cycles == 6
+    assert (with_league.seats, with_league.league, with_league.max_cycles) == (None, FIELD, 6)
     with pytest.raises(TypeError, match=r"the field 'max_cycle' \(did you mean 'max_cycles'\?\)"):
         options_in(against_a_snapshot(store, {"max_cycle": 3}))
 

@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -44,14 +45,9 @@ def config_of(runner, bot, **faults):
 @pytest.fixture(scope="module", params=RUNNERS)
 def algorithm(request, running_ray):
     """An algorithm whose games are made again when they fail."""
-    config = config_of(request.param, "bot:novice", restart_failed_sub_environments=True)
-    algorithm = config.build_algo()
+    algorithm = config_of(request.param, "bot:novice", restart_failed_sub_environments=True).build_algo()
     yield algorithm
     algorithm.stop()
-
-
-def failures(algorithm):
-    return algorithm.metrics.peek(("env_runners", "num_env_step_failures"), default=0)
 
 
 def games_over(runner):
@@ -62,12 +58,13 @@ def games_over(runner):
 
 
 def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
-    before, first, bot = failures(algorithm), algorithm.env_runner.env, Fails("present-1")
+    failures = partial(algorithm.metrics.peek, ("env_runners", "num_env_step_failures"), default=0)
+    before, first, bot = failures(), algorithm.env_runner.env, Fails("present-1")
     set_league(algorithm, league(bot))
     while bot.left:
         result = algorithm.train()
         assert result["env_runners"]["num_env_steps_sampled"] >= 24
-    assert failures(algorithm) == before + 1
+    assert failures() == before + 1
     assert algorithm.env_runner.env is not first
     for env in algorithm.env_runner.env.envs:
         assert "present-1" in env.unwrapped.league.names("bot")
@@ -162,11 +159,7 @@ def test_a_runner_that_is_restarted_has_the_present_snapshots_in_the_engines_sea
         algorithm.train()
     algorithm.train()
     now = runner_of(algorithm)
-    assert now["tables"] == {table("later").to_json()}
-    assert now["games"] == OTHER_GAMES
-    assert now["in_engine"] == {"later"}
-    assert now["in_pool"] == set()
-    assert now["opened"] == []
+    assert (now["tables"], now["games"]) == ({table("later").to_json()}, OTHER_GAMES)
+    assert (now["in_engine"], now["in_pool"], now["opened"]) == ({"later"}, set(), [])
     weights = algorithm.learner_group.get_weights([MAIN])[MAIN]
-    for name, array in weights.items():
-        np.testing.assert_array_equal(now["weights"][name], array)
+    np.testing.assert_equal({name: now["weights"][name] for name in weights}, weights)

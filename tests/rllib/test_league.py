@@ -3,6 +3,7 @@
 import pickle
 from importlib.util import find_spec
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -73,9 +74,7 @@ def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
     algorithm = ends(config.build_algo())
     league = league_in(algorithm)
     assert store.names() == ["main-0"]
-    first = weights_of(algorithm, "main")
-    for name, array in store.load("main-0").items():
-        np.testing.assert_array_equal(array, first[name])
+    np.testing.assert_equal(dict(store.load("main-0")), weights_of(algorithm, "main"))
     for i in range(1, 5):
         algorithm.train()
         assert league_of(algorithm).to_dict() == league.table().to_dict()
@@ -95,9 +94,8 @@ def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
     assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
     assert store.names() == ["main-1", *sorted(league.snapshots)]
     give_weights(algorithm, "main", store.load("main-1"))
-    acting = algorithm.env_runner.module["main"].get_state()
-    for name, array in store.load("main-1").items():
-        np.testing.assert_array_equal(acting[f"policy.{name}"], array)
+    acting, given = algorithm.env_runner.module["main"].get_state(), dict(store.load("main-1"))
+    np.testing.assert_equal({name: acting[f"policy.{name}"] for name in given}, given)
 
 
 def test_the_league_is_part_of_checkpoints(ends, tmp_path):
@@ -131,46 +129,39 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
     tmp_path, monkeypatch
 ):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
     keeper = LeagueKeeper(small_league(), SnapshotStore(tmp_path))
     before = keeper.league.to_bytes()
-    monkeypatch.setattr(keeper, "_keep", interrupted)
+    monkeypatch.setattr(keeper, "_keep", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         keeper._freeze(None, "main")
     assert keeper.league.to_bytes() == before
 
 
 @pytest.mark.verify
-def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(tmp_path):
+def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(ends, tmp_path):
     config = league_config(tmp_path, small_league(own=[Patient()]))
 
     def trial(name):  # as Tune makes one
         about = {TRIAL_INFO: SimpleNamespace(trial_id=name)}
         return config.algo_class(config={**config.to_dict(), **about})
 
-    first, second = trial("one"), trial("two")
-    try:
-        first.train()
-        assert SnapshotStore(tmp_path / "one").names() == ["main-0", "main-1"]
-        assert SnapshotStore(tmp_path / "two").names() == ["main-0"]
-        runs = {SnapshotStore(tmp_path / name).manifest("main-0").metadata["run"] for name in ("one", "two")}
-        assert runs == {"one", "two"}
-        with pytest.raises(StoreInUseError, match="another run writes to the store"):
-            trial("one")
-        second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
-        assert league_in(second).to_bytes() == league_in(first).to_bytes()
-        assert league_of(second).to_dict() == league_of(first).to_dict()
-        assert "patient-1" in league_of(second).names("bot")
-        assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
-        second.train()
-        assert league_in(second).steps == {"main": 2}
-        assert league_in(first).steps == {"main": 1}
-    finally:
-        first.stop()
-        second.stop()
-    trial("one").stop()  # the store is free again
+    first, second = ends(trial("one")), ends(trial("two"))
+    first.train()
+    assert SnapshotStore(tmp_path / "one").names() == ["main-0", "main-1"]
+    assert SnapshotStore(tmp_path / "two").names() == ["main-0"]
+    runs = {SnapshotStore(tmp_path / name).manifest("main-0").metadata["run"] for name in ("one", "two")}
+    assert runs == {"one", "two"}
+    with pytest.raises(StoreInUseError, match="another run writes to the store"):
+        trial("one")
+    second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
+    assert league_in(second).to_bytes() == league_in(first).to_bytes()
+    assert league_of(second).to_dict() == league_of(first).to_dict()
+    assert "patient-1" in league_of(second).names("bot")
+    assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
+    second.train()
+    assert [league_in(one).steps for one in (first, second)] == [{"main": 1}, {"main": 2}]
+    first.stop()
+    ends(trial("one"))  # the store is free again
 
 
 @pytest.fixture
@@ -186,16 +177,11 @@ def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
     assert told[MAIN]["num_module_steps_trained"] > 0
     assert "num_module_steps_trained" not in told[POOL]
     assert np.isfinite(told[MAIN]["total_loss"])
-    learner = algorithm.learner_group._learner
-    assert not any(POOL in name for name in learner._named_optimizers)
+    assert not any(POOL in name for name in algorithm.learner_group._learner._named_optimizers)
 
 
 def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
-    config = small_config(store)
-    algorithm = ends(config.build_algo())
-    episodes = algorithm.env_runner.sample()
-    algorithm.stop()
-    buffers = []
+    episodes, buffers = ends(small_config(store).build_algo()).env_runner.sample(), []
     shipped = len(pickle.dumps(episodes, protocol=5, buffer_callback=buffers.append))
     shipped += sum(len(buffer.raw()) for buffer in buffers)
     steps = [
@@ -210,19 +196,16 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
 
 
 def test_league_seats_need_a_store():
-    from ray.rllib.algorithms.ppo import PPOConfig
-
     with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
         configure(PPOConfig(), env_config(), module=BigModule)
 
 
 @pytest.mark.parametrize("kind", ["batched", "stock"])
-def test_an_iteration_gives_back_after_sampling_and_after_learning(kind, tmp_path, monkeypatch):
+def test_an_iteration_gives_back_after_sampling_and_after_learning(ends, kind, tmp_path, monkeypatch):
     given_back = []
     for place in (runner, learners):
         monkeypatch.setattr(place, "give_back", lambda name=place.__name__: given_back.append(name))
-    algorithm = small_config(fill(tmp_path), runner=kind).build_algo()
+    algorithm = ends(small_config(fill(tmp_path), runner=kind).build_algo())
     for _ in range(2):
         algorithm.train()
-    algorithm.stop()
     assert given_back == [runner.__name__, learners.__name__] * 2

@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import re
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -68,10 +69,9 @@ def test_a_row_of_bytes_is_the_observation_in_numpy_and_in_torch():
     tensors = legacy.record.tensors(torch.from_numpy(stack))
     for i, agent in enumerate(seen):
         assert legacy.observation_spaces[agent].contains(rows[agent])
-        for name, array in seen[agent].items():
-            np.testing.assert_array_equal(arrays[name][i], array)
-            np.testing.assert_array_equal(tensors[name][i].numpy(), array)
-            assert tensors[name].numpy().dtype == array.dtype
+        for found in (arrays, {name: tensor.numpy() for name, tensor in tensors.items()}):
+            np.testing.assert_equal({name: found[name][i] for name in found}, seen[agent])
+            assert all(found[name].dtype == array.dtype for name, array in seen[agent].items())
 
 
 def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
@@ -85,8 +85,7 @@ def test_an_observation_of_the_full_game_is_a_quarter_of_a_megabyte():
 @pytest.mark.parametrize("capacity", [100, pytest.param(2, marks=pytest.mark.verify)])
 def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_path, capacity):
     algorithm = ends(league(fill(tmp_path), capacity).build_algo())
-    before = algorithm.get_policy("p0").get_weights()
-    before = {name: array.copy() for name, array in before.items()}
+    before = deepcopy(algorithm.get_policy("p0").get_weights())
     algorithm.train()
     after = algorithm.get_policy("p0").get_weights()
     assert any((before[name] != after[name]).any() for name in before)
@@ -102,11 +101,9 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_p
         batch = algorithm.env_runner.sample().policy_batches
         assert batch["p0"][SampleBatch.OBS].dtype == np.uint8
         for name in ("bot_1", "frozen_3"):  # what opponents saw is not kept for training
-            assert SampleBatch.OBS not in batch[name]
-            assert SampleBatch.NEXT_OBS not in batch[name]
+            assert not {SampleBatch.OBS, SampleBatch.NEXT_OBS} & batch[name].keys()
     policies["frozen_4"].play("first")
-    again = SnapshotPolicy.from_state(policies["frozen_4"].get_state())
-    assert again.snapshot == "first"
+    assert SnapshotPolicy.from_state(policies["frozen_4"].get_state()).snapshot == "first"
 
 
 @pytest.mark.verify
@@ -120,8 +117,8 @@ def test_weights_move_to_the_new_stack_as_the_page_says(ends, tmp_path):
     new = ends(small_config(store=tmp_path).build_algo())
     exec(compile(block, PAGE.name, "exec"), {"old_algorithm": old, "new_algorithm": new})
     moved = new.learner_group.get_weights(["main"])["main"]
-    for name, tensor in old.get_policy("p0").model.policy.state_dict().items():
-        np.testing.assert_array_equal(moved[f"policy.{name}"], tensor.numpy())
+    given = {name: part.numpy() for name, part in old.get_policy("p0").model.policy.state_dict().items()}
+    np.testing.assert_equal({name: moved[f"policy.{name}"] for name in given}, given)
 
 
 def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():
@@ -134,14 +131,12 @@ def test_the_dummy_batch_of_the_full_game_is_below_a_megabyte():
             return batch
 
     env = LegacyEnv({})
-    settings = settings_of({})
-    model = {"custom_model": BoardModel, "custom_model_config": {"module": SmallModule, **settings}}
+    model = {"custom_model": BoardModel, "custom_model_config": {"module": SmallModule, **settings_of({})}}
     config = PPOConfig().api_stack(
         enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False
     )
-    config.training(model=model)
-    space = env.observation_spaces["player_0"]
-    policy = Watched(space, env.action_spaces["player_0"], config.to_dict())
+    spaces = env.observation_spaces["player_0"], env.action_spaces["player_0"]
+    policy = Watched(*spaces, config.training(model=model).to_dict())
     assert policy._dummy_batch is None
     assert 0 < max(seen) < 1_000_000
 
@@ -168,5 +163,4 @@ def test_the_example_builds_all_its_policies(tmp_path):
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     config = example.make_config(CONFIG, str(tmp_path), 32, 2)
-    assert len(config.policies) == 65
-    assert config.policies_to_train == ["p0"]
+    assert (len(config.policies), config.policies_to_train) == (65, ["p0"])

@@ -35,19 +35,19 @@ def rows(heads, count=300, seed=0):
 @pytest.mark.parametrize("heads", [(14, 10), (81,), (1, 3, 2)])
 def test_they_and_their_gradients_are_those_of_rllibs_distributions(heads):
     logits, actions = rows(heads)
+    kind, more = TorchMultiCategorical, {"input_lens": list(heads)}
     if len(heads) == 1:
-        actions = actions[:, 0]
+        actions, kind, more = actions[:, 0], TorchCategorical, {}
+
+    def rllibs(own, *_):
+        dist = kind.from_logits(own, **more)
+        return dist.logp(actions), dist.entropy()
+
     by_rows = torch.randn(2, len(logits), generator=torch.Generator().manual_seed(1))
     found = []
-    for fused in (True, False):
+    for function in (likelihoods, rllibs):
         own = logits.clone().requires_grad_()
-        if fused:
-            logp, entropy = likelihoods(own, actions, heads)
-        else:
-            kind = TorchCategorical if len(heads) == 1 else TorchMultiCategorical
-            more = {} if len(heads) == 1 else {"input_lens": list(heads)}
-            dist = kind.from_logits(own, **more)
-            logp, entropy = dist.logp(actions), dist.entropy()
+        logp, entropy = function(own, actions, heads)
         (by_rows[0] * logp + by_rows[1] * entropy).sum().backward()
         found.append((logp.detach(), entropy.detach(), own.grad))
     for mine, theirs in zip(*found, strict=True):
@@ -100,13 +100,10 @@ def test_a_processor_without_it_learns_in_float32_and_says_so(monkeypatch, caplo
     monkeypatch.setattr(learners, "computes_bf16", lambda device: False)
     with caplog.at_level(logging.WARNING):
         pair = Pair(small_config("pairs").learning(bf16=True))
+        learners.learn_in_bf16(MAIN, torch.nn.Linear(2, 2))
     assert not pair.module.learns_in_bf16
-    assert "the module 'main' learns in float32: cpu does not compute in bfloat16" in caplog.text
-
-
-def test_modules_of_another_kind_are_named(caplog):
-    learners.learn_in_bf16(MAIN, torch.nn.Linear(2, 2))
     assert "bf16 needs a BoardModule or a PairModule, and it is a Linear" in caplog.text
+    assert "the module 'main' learns in float32: cpu does not compute in bfloat16" in caplog.text
 
 
 def test_what_a_processor_can_do_is_asked_of_pytorch(monkeypatch):

@@ -22,7 +22,7 @@ from territorial.league import Group, LeagueTable, MismatchError
 from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.pair_policy import PairRows, in_two_parts
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
-from tests.rllib.support import SmallModule, ppo, runner_of, trained
+from tests.rllib.support import SmallModule, legal_action, ppo, runner_of, trained
 
 SEEN_BY = {
     "main": {"own", "pairs", "targets", "action_mask"},
@@ -34,10 +34,6 @@ SEEN_BY = {
 
 def entries(**changes):
     return {**FORMS_ENV, **changes}
-
-
-def config_of(store, runner, **changes):
-    return ppo(entries(**changes), module=MODULES, store=store, runner=runner)
 
 
 @pytest.fixture
@@ -61,18 +57,6 @@ def likeliest_launches(monkeypatch):
 # ---- the environment -------------------------------------------------------------------------------
 
 
-def drawn(env, seen, rng):
-    """A legal action of every agent."""
-    actions = {}
-    for agent, own in seen.items():
-        mask = own["action_mask"]
-        if env.get_action_space(agent).shape == ():
-            actions[agent] = rng.choice(np.flatnonzero(mask))
-        else:
-            actions[agent] = np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
-    return actions
-
-
 def test_every_agent_sees_what_its_module_reads():
     env, rng, found = TerritorialMultiAgentEnv(entries(max_cycles=40)), np.random.default_rng(3), set()
     seen, _ = env.reset(seed=3)
@@ -93,9 +77,8 @@ def test_every_agent_sees_what_its_module_reads():
                 candidates = numbers.pop("action_mask")[:, 1::10]
                 np.testing.assert_array_equal(mask[:, 1:-10], candidates)
                 found |= set(candidates.flat)
-                for key, rows in numbers.items():
-                    np.testing.assert_array_equal(seen[agent][key], rows[0])
-        seen, *_ = env.step(drawn(env, {agent: seen[agent] for agent in env.agents}, rng))
+                np.testing.assert_equal({key: seen[agent][key][None] for key in numbers}, numbers)
+        seen, *_ = env.step({agent: legal_action(seen[agent]["action_mask"], rng) for agent in env.agents})
     assert found == {0, 1}
 
 
@@ -103,8 +86,7 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
     pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
     for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
-        assert env.game.observes is observes
-        assert env.interfaces.frozen_form == (frozen or obs)
+        assert (env.game.observes, env.interfaces.frozen_form) == (observes, frozen or obs)
         env.close()
 
 
@@ -169,11 +151,11 @@ def test_options_come_back_from_plain_data_and_plain_leagues_are_as_before():
     again = EnvConfig.from_config(json.loads(json.dumps(options.to_dict())))
     assert again.to_dict() == options.to_dict()
     assert [again.form_of(name) for name in FORMS] == list(FORMS.values())
-    assert again.forms == ("packed", "pairs", "both")
-    assert again.options_of("pairs").action_format == "pairs_multi_discrete"
-    assert (
-        again.options_of("packed").action_format == again.options_of("both").action_format == "multi_discrete"
-    )
+    assert {form: again.options_of(form).action_format for form in again.forms} == {
+        "packed": "multi_discrete",
+        "pairs": "pairs_multi_discrete",
+        "both": "multi_discrete",
+    }
     assert EnvConfig.from_config(entries(obs="pairs")).forms == ("pairs",)
 
 
@@ -233,7 +215,8 @@ def test_a_snapshot_of_another_form_is_refused_by_name(tmp_path):
 @pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
 def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
     store = fill_forms(tmp_path / "store")
-    algorithm = ends(config_of(store, runner, max_cycles=12).build_algo())
+    config = ppo(entries(max_cycles=12), module=MODULES, store=store, runner=runner)
+    algorithm = ends(config.build_algo())
     result, learned = trained(algorithm)
     assert learned == FORMS.keys()
     assert all(math.isfinite(result["learners"][name]["total_loss"]) for name in FORMS)
@@ -271,16 +254,11 @@ def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(
 
 
 def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
-    config = config_of(fill_forms(tmp_path), "batched", frozen_obs="packed")
+    given = {"module": MODULES, "store": str(tmp_path)}
+    config = configure(PPOConfig(), entries(frozen_obs="packed"), **given)
     pool = config.rl_module_spec.rl_module_specs[POOL].model_config
     assert (pool["form"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
     with pytest.raises(
         TypeError, match=r"architectures has the entry .*PairModule.* a subclass of BoardModule"
     ):
-        configure(
-            PPOConfig(),
-            entries(frozen_obs="packed"),
-            module=MODULES,
-            store=str(tmp_path),
-            architectures=[PairModule],
-        )
+        configure(PPOConfig(), entries(frozen_obs="packed"), **given, architectures=[PairModule])

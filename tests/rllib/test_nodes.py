@@ -111,8 +111,7 @@ def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
     saved = store.load("first")
     store.add("third", dict(saved), saved.manifest, network=[b"for the engine"])
     for there, content in ray.get([reader.network.remote("third") for reader in readers]):
-        assert there.startswith(path)
-        assert content == b"for the engine"
+        assert (there.startswith(path), content) == (True, b"for the engine")
 
 
 def commanded(tmp_path, *arguments):
@@ -131,15 +130,15 @@ def commanded(tmp_path, *arguments):
 def test_commands_join_the_cluster_and_print_what_they_do_without_it(tmp_path, capsys):
     store = fill(tmp_path / "store", is_sure=True, frames=1).path
     size = f"--height {CONFIG.height} --width {CONFIG.width} --num-players {CONFIG.num_players}"
-    command = [*f"match --seats turtle,snapshot:first --games 6 --max-ticks 100 {size}".split()]
-    command += ["--store", str(store), "--architecture", "SmallModule=tests.torch.support:MeanTrunk"]
-    there = commanded(tmp_path, *command)
-    assert cli.main([*command, "--processes", "1"]) == 0
-    assert capsys.readouterr().out == there
-    command = [*f"match --deal --seats turtle,novice,banker --games 3 --max-ticks 100 {size}".split()]
-    there = commanded(tmp_path, *command, "--processes", "2")
-    assert cli.main([*command, "--processes", "1"]) == 0
-    assert capsys.readouterr().out == there
+    snapshots = ("--store", str(store), "--architecture", "SmallModule=tests.torch.support:MeanTrunk")
+    for who, options in (
+        ("--seats turtle,snapshot:first --games 6", snapshots),
+        ("--deal --seats turtle,novice,banker --games 3", ("--processes", "2")),
+    ):
+        command = [*f"match {who} --max-ticks 100 {size}".split(), *options]
+        there = commanded(tmp_path, *command)
+        assert cli.main([*command, "--processes", "1"]) == 0
+        assert capsys.readouterr().out == there
 
 
 def test_a_league_is_trained_on_the_machines_of_a_cluster_and_resumed_there(tmp_path):
@@ -225,8 +224,7 @@ def test_the_runner_of_a_machine_that_is_lost_is_restarted_on_a_new_one(ends, tm
     assert len(store.names()) == 3, "the first ones have gone"
     before = runners_of(algorithm)
     lost = {index for index, (_, node, _) in before.items() if node != home}
-    assert len(before) == 2
-    assert len(lost) == 1, "each machine has one of them"
+    assert (len(before), len(lost)) == (2, 1), "each machine has one of them"
     steps = result["env_runners"]["num_env_steps_sampled_lifetime"]
     games = league.num_games
     two_machines.remove_node(two_machines.away, allow_graceful=False)
@@ -241,9 +239,8 @@ def test_the_runner_of_a_machine_that_is_lost_is_restarted_on_a_new_one(ends, tm
     assert {index for index, (_, node, _) in now.items() if node == new} == lost
     assert all((now[index][0] != before[index][0]) == (index in lost) for index in before)
     result = iterate()
-    now = runners_of(algorithm)
-    assert len(now) == 2
-    assert all(tables == {league.table().to_json()} for _, _, tables in now.values())
+    tables = [tables for _, _, tables in runners_of(algorithm).values()]
+    assert tables == [{league.table().to_json()}] * 2
     assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
     assert league.num_games > games
     assert sorted(store.names()) == sorted(league.snapshots)

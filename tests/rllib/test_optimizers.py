@@ -69,11 +69,8 @@ def test_updates_are_those_of_rllib_but_for_rounding(both):
 def test_gradients_are_looked_at_together_and_not_one_by_one(both, monkeypatch):
     (learner, _), weights = both
     begin([learner], weights)
-    looked = []
-    isfinite = torch.isfinite
-    monkeypatch.setattr(torch, "isfinite", lambda one: looked.append(one) or isfinite(one))
+    monkeypatch.setattr(torch, "isfinite", lambda one: pytest.fail("it is looked at"))
     learner.apply_gradients(gradients(learner, 0))
-    assert not looked
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 3e38])

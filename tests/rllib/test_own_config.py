@@ -17,7 +17,16 @@ from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig
 from territorial import GameConfig
 from territorial.league import Group, LeagueTable
 from territorial.maps import MapMix
-from tests.rllib.support import CONFIG, Patient, SmallModule, env_config, fill, league, small_config
+from tests.rllib.support import (
+    CONFIG,
+    Patient,
+    SmallModule,
+    env_config,
+    fill,
+    league,
+    runner_of,
+    small_config,
+)
 from tests.rllib.test_league import league_config, small_league
 
 
@@ -30,9 +39,7 @@ def test_rows_that_do_not_train_stay_in_the_runner_whatever_the_callbacks(tmp_pa
     config = small_config(fill(tmp_path), runner=runner)
     config.callbacks(Mine, on_sample_end=lambda **_: None)
     config.multi_agent(policies_to_train=[])
-    (episode, *_) = config.env_runner_cls(config=config, worker_index=0, num_workers=0).sample(
-        num_timesteps=2, random_actions=True
-    )
+    (episode, *_) = runner_of(config).sample(num_timesteps=2, random_actions=True)
     assert episode.env_steps() > 0
     assert not episode.agent_episodes
 
@@ -75,12 +82,10 @@ def test_configurations_of_ones_own_are_derived_from_those_of_this_package(tmp_p
 
     given = PPOConfig().training(lr=0.125)
     made = configure(given, {"config": CONFIG}, module=SmallModule)
-    assert made.lr == 0.125
-    assert made.algo_class is TerritorialPPO
-    assert given.env is None, "what was given stays as it was"
+    assert (made.lr, made.algo_class) == (0.125, TerritorialPPO)
     ours = Ours()
     assert configure(ours, {"config": CONFIG}, module=SmallModule).algo_class.__name__ == "Better"
-    assert ours.env is None, "so does one that is derived from this package's"
+    assert given.env is ours.env is None, "what was given stays as it was"
     with pytest.raises(
         ValueError, match=r"the configuration is a .*Theirs for .*; derive the one from .*PPOConf"
     ):
@@ -100,8 +105,7 @@ def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path)
     values = json.loads(json.dumps(config.serialize(), allow_nan=False))
     assert values["callbacks"].endswith("Mine")
     again = EnvConfig.from_config({**values["env_config"], "bots": [Patient()]})
-    assert again.config == game
-    assert again.table.to_dict() == table.to_dict()
+    assert (again.config, again.table.to_dict()) == (game, table.to_dict())
     json.dumps(league_config(tmp_path / "other", small_league()).serialize())
 
 
@@ -122,11 +126,8 @@ def test_an_environment_may_be_configured_by_a_file():
         height=32, width=32, num_players=6, map="islands", rewards={"land": 1}
     )
     assert options.table.names("bot") == ["novice", "patient-1"]
-    seats = {
-        "config": {"num_players": 2},
-        "bots": ["tests.rllib.support:Patient"],
-        "seats": ["agent", "patient-1"],
-    }
+    bots = ["tests.rllib.support:Patient"]
+    seats = {"config": {"num_players": 2}, "bots": bots, "seats": ["agent", "patient-1"]}
     assert isinstance(EnvConfig.from_config(seats).seats[1], Patient)
 
 
@@ -166,18 +167,15 @@ def test_what_cannot_be_read_is_named(env, error, message):
 def test_a_minibatch_is_counted_in_rows_of_agents():
     game = GameConfig(height=64, width=64, num_players=32)
     config = configure(PPOConfig(), {"config": game}, module=SmallModule)
-    config.training(train_batch_size_per_learner=64, minibatch_size=64 * 32)
-    config.validate()
+    config.training(train_batch_size_per_learner=64, minibatch_size=64 * 32).validate()
     assert config.minibatch_size == 64 * 32
-    config.training(minibatch_size=64 * 32 + 1)
-    with pytest.raises(
-        ValueError,
-        match=r"minibatch_size is 2049; a train batch has at most 2048 rows .*: 64 steps of up to 32 se",
+    for unit, message in (
+        ("env_steps", "is 2049; a train batch has at most 2048 rows .*: 64 steps of up to 32 se"),
+        ("agent_steps", "a train batch has at most 64 rows for a module: 64 agent steps"),
     ):
-        config.validate()
-    config.multi_agent(count_steps_by="agent_steps")
-    with pytest.raises(ValueError, match="a train batch has at most 64 rows for a module: 64 agent steps"):
-        config.validate()
+        config.multi_agent(count_steps_by=unit).training(minibatch_size=64 * 32 + 1)
+        with pytest.raises(ValueError, match=message):
+            config.validate()
 
 
 def test_each_who_learns_has_rows_of_their_own_seats():
@@ -192,12 +190,12 @@ def test_impala_is_configured_as_well():
     config = configure(IMPALAConfig(), env_config(league=league("bot:banker")), module=SmallModule)
     config.training(train_batch_size_per_learner=100, minibatch_size=200).validate()
     assert config.algo_class.__name__ == "TerritorialIMPALA"
-    with pytest.raises(
-        ValueError, match="with IMPALA and APPO it must be a multiple of rollout_fragment_length, 50"
+    for size, message in (
+        (120, "with IMPALA and APPO it must be a multiple of rollout_fragment_length, 50"),
+        (250, "at most 200 rows"),
     ):
-        config.training(minibatch_size=120).validate()
-    with pytest.raises(ValueError, match="at most 200 rows"):
-        config.training(minibatch_size=250).validate()
+        with pytest.raises(ValueError, match=message):
+            config.training(minibatch_size=size).validate()
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,20 @@ from tests.rllib.leagues import in_engine
 PAGE = Path(__file__).parents[2] / "docs/rllib.md"
 
 
-@pytest.mark.checkout
-@pytest.mark.usefixtures("running_ray")
-def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_block(text, names):
+    """Run the block of the page that has ``text``."""
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    (block,) = [block for block in blocks if "def take_turns" in block]
+    (block,) = [block for block in blocks if text in block]
+    exec(compile(block, str(PAGE), "exec"), names)
+
+
+@pytest.mark.checkout
+def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(ends, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     parts = PPOConfig, freeze, set_league, GameConfig, Group, LeagueTable
     names = {"configure": configure, **{part.__name__: part for part in parts}}
-    exec(compile(block, str(PAGE), "exec"), names)
-    algorithm, store = names["match"], SnapshotStore("matches")
+    run_block("def take_turns", names)
+    algorithm, store = ends(names["match"]), SnapshotStore("matches")
 
     def weights():
         return {name: weights_of(algorithm, name) for name in ("main", "exploiter")}
@@ -35,35 +39,27 @@ def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(tmp
         return all(np.array_equal(part, before[name][key]) for key, part in weights()[name].items())
 
     before = weights()
-    try:
-        for i in range(1, 4):
-            algorithm.train()
-            who = "main" if i % 2 else "exploiter"
-            assert (stayed("main", before), stayed("exploiter", before)) == (who != "main", who == "main")
-            before = weights()
-            assert store.names() == [f"main-{i}"]
-            for key, part in store.load(f"main-{i}").items():
-                np.testing.assert_array_equal(part, before["main"][key])
-            seats = set().union(*(view.next_players[2:] for view in algorithm.env_runner.env.envs))
-            exploits = {f"snapshot:main-{i}"}
-            assert {str(player) for player in seats} <= (exploits if i % 2 else {*exploits, "bot:novice"})
-        assert in_engine(algorithm.env_runner.env.game, 0) <= {"main-2", "main-3"}
-    finally:
-        algorithm.stop()
+    for i in range(1, 4):
+        algorithm.train()
+        who = "main" if i % 2 else "exploiter"
+        assert (stayed("main", before), stayed("exploiter", before)) == (who != "main", who == "main")
+        before = weights()
+        assert store.names() == [f"main-{i}"]
+        np.testing.assert_equal(dict(store.load(f"main-{i}")), before["main"])
+        seats = set().union(*(view.next_players[2:] for view in algorithm.env_runner.env.envs))
+        exploits = {f"snapshot:main-{i}"}
+        assert {str(player) for player in seats} <= (exploits if i % 2 else {*exploits, "bot:novice"})
+    assert in_engine(algorithm.env_runner.env.game, 0) <= {"main-2", "main-3"}
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
 def test_the_example_of_the_page_learns_and_plays_nothing_illegal(ends, running_ray):
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    (block,) = [block for block in blocks if "ActionMaskingTorchRLModule" in block]
-    assert len(block.split("\n\n")[-1].splitlines()) <= 10
     names = {"__name__": "page"}
-    exec(compile(block, str(PAGE), "exec"), names)
+    run_block("ActionMaskingTorchRLModule", names)
     algorithm = ends(names["masked"])
     assert algorithm.training_iteration == 1
-    env = algorithm.env_runner.env.envs[0].unwrapped.par_env
-    assert env.game.state.tick[0] > 0
-    assert env.game.state.illegal.sum() == 0
+    state = algorithm.env_runner.env.envs[0].unwrapped.par_env.game.state
+    assert state.tick[0] > 0 == state.illegal.sum()
 
 
 def parts(mask):

@@ -27,20 +27,13 @@ from territorial.nets.pair_export import rows_of_config
 from territorial.nets.pair_policy import PairRows
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
-from tests.rllib.support import CONFIG, ppo, trained
+from tests.rllib.support import CONFIG, legal_action, ppo, trained
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
 
 
 def entries(**changes):
     return {"config": GAME, "seats": SEATS, "obs": "pairs", **changes}
-
-
-def legal_numbers(mask, rng):
-    """A legal action of one number, or of two parts, for its flat mask."""
-    if len(mask) % 10 == 1:
-        return rng.choice(np.flatnonzero(mask))
-    return np.array([rng.choice(np.flatnonzero(mask[:-10])), rng.integers(10)])
 
 
 # ---- the environment -------------------------------------------------------------------------------
@@ -57,16 +50,14 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(action_format):
         assert list(seen) == other.agents
         for agent, own in seen.items():
             assert mine.get_observation_space(agent).contains(own)
-            mask = theirs[agent].pop("action_mask")
-            np.testing.assert_array_equal(own.pop("action_mask"), np.hstack(mask))
-            assert own.keys() == theirs[agent].keys() == {"own", "pairs", "targets"}
-            np.testing.assert_equal(own, theirs[agent])
+            wanted = theirs[agent] | {"action_mask": np.hstack(theirs[agent]["action_mask"])}
+            assert own.keys() == {"own", "pairs", "targets", "action_mask"}
+            np.testing.assert_equal(own, wanted)
             np.testing.assert_equal(told[agent]["launches"], their_infos[agent]["launches"])
-        actions = {agent: legal_numbers(mask, rng) for agent, mask in other.action_masks().items()}
+        actions = {agent: legal_action(mask, rng) for agent, mask in other.action_masks().items()}
         seen, rewards, ends, cuts, told = mine.step(actions)
         theirs, their_rewards, their_ends, their_cuts, their_infos = other.step(actions)
-        assert rewards == their_rewards
-        assert {agent: ends[agent] for agent in rewards} == their_ends
+        assert (rewards, {agent: ends[agent] for agent in rewards}) == (their_rewards, their_ends)
         assert all(their_cuts.values()) == cuts["__all__"]
         if not other.agents:  # the last observations are those of all who were there
             break
@@ -84,9 +75,6 @@ def test_options_of_the_environment_among_settings_and_other_formats_are_refused
         ValueError, match="action_format is 'discrete'; a PairModule needs one of pairs, pairs_m"
     ):
         PairModule(model_config={"action_format": "discrete"})
-
-
-# ---- runners ---------------------------------------------------------------------------------------
 
 
 # ---- the module ------------------------------------------------------------------------------------
@@ -129,13 +117,6 @@ def test_a_network_that_has_learned_is_taken_out_and_plays_in_the_engine(ends, t
         set_env(algorithm, num_candidates=3)
 
 
-def written(policy, config, folder):
-    """Return the file that the network of a policy has in the engine of games of ``config``."""
-    path, rows = folder / "again.safetensors", rows_of_config(config, 8)
-    policy.export(path, interval=config.decision_every, temperature=1, rows=rows)
-    return path
-
-
 @pytest.mark.usefixtures("running_ray")
 @pytest.mark.parametrize(
     ("runner", "runners", "action_format", "frozen_seats"),
@@ -171,7 +152,9 @@ def test_snapshots_and_networks_play_in_both_runners(
     assert frozen.manifest.settings == {"size": "small"}
     exported = Network(store.network("main-2").path)
     assert (exported.interval, exported.temperature) == (CONFIG.decision_every, 1.0)
-    assert exported.digest == Network(written(policy_of(algorithm), CONFIG, tmp_path)).digest
+    again, rows = tmp_path / "again.safetensors", rows_of_config(CONFIG, 8)
+    policy_of(algorithm).export(again, interval=CONFIG.decision_every, temperature=1, rows=rows)
+    assert exported.digest == Network(again).digest
     assert all((frozen[name] == values.numpy()).all() for name, values in now.items())
 
 
@@ -195,9 +178,9 @@ def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     store = algorithm.keeper.store
     for module in ("main", "exploiter"):
         acting = algorithm.env_runner.module[module].get_state()
-        for name, array in weights_of(algorithm, module).items():
-            for found in (array, store.load(f"{module}-0")[name], acting[f"policy.{name}"]):
-                np.testing.assert_array_equal(found, wanted[name])
+        np.testing.assert_equal(weights_of(algorithm, module), wanted)
+        np.testing.assert_equal(dict(store.load(f"{module}-0")), wanted)
+        np.testing.assert_equal({name: acting[f"policy.{name}"] for name in wanted}, wanted)
     np.testing.assert_array_equal(store.load("exploiter-start")["hold.bias"], wanted["hold.bias"])
     algorithm.train()
     learned = weights_of(algorithm, "main")
@@ -206,8 +189,7 @@ def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     algorithm.stop()
     start.unlink()  # a run that goes on needs it no more
     resumed = ends(Algorithm.from_checkpoint(str(tmp_path / "kept")))
-    for name, array in weights_of(resumed, "main").items():
-        np.testing.assert_array_equal(array, learned[name])
+    np.testing.assert_equal(weights_of(resumed, "main"), learned)
 
 
 @pytest.mark.usefixtures("running_ray")

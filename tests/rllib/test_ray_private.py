@@ -61,5 +61,3 @@ def test_the_releases_that_were_read_are_those_that_are_tested():
     for entry in ENTRIES:
         assert entry.read_in[0] == oldest
         assert entry.read_in[-1].startswith(f"{newest}.")
-        assert entry.without.endswith(".")
-        assert entry.public

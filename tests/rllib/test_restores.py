@@ -47,9 +47,7 @@ def weights_in(learner_group):
 
 def assert_plays_with(runner, weights):
     acting = runner.module[MAIN].get_state()
-    assert acting.keys() <= weights.keys()
-    for name, part in acting.items():
-        np.testing.assert_array_equal(part, weights[name])
+    np.testing.assert_equal(acting, {name: weights[name] for name in acting})
 
 
 def as_folder(algorithm, kept, i):
@@ -91,26 +89,16 @@ def test_what_is_evaluated_is_what_was_restored(run, restore, i):
     assert_plays_with(algorithm.eval_env_runner, weights)
 
 
-def as_learners(algorithm, kept, i):
-    algorithm.restore_from_path(f"{kept[i][0]}/learner_group", component="learner_group")
-
-
-def as_module(algorithm, kept, i):
-    part = f"learner_group/learner/rl_module/{MAIN}"
-    algorithm.restore_from_path(f"{kept[i][0]}/{part}", component=part)
-
-
-def as_weights(algorithm, kept, i):
-    algorithm.set_weights({MAIN: kept[i][2]})
-
-
-@pytest.mark.parametrize("give", [as_learners, as_module, as_weights])
-def test_runners_get_weights_that_are_given_alone_and_play_their_games_on(run, give):
+@pytest.mark.parametrize("part", ["learner_group", f"learner_group/learner/rl_module/{MAIN}", None])
+def test_runners_get_weights_that_are_given_alone_and_play_their_games_on(run, part):
     algorithm, kept = run
     as_folder(algorithm, kept, 3)
     algorithm.train()
     before = games_of(algorithm)
-    give(algorithm, kept, 1)
+    if part is None:
+        algorithm.set_weights({MAIN: kept[1][2]})
+    else:
+        algorithm.restore_from_path(f"{kept[1][0]}/{part}", component=part)
     for runner in (algorithm.env_runner, algorithm.eval_env_runner):
         assert_plays_with(runner, kept[1][2])
     assert games_of(algorithm) == before
@@ -138,34 +126,29 @@ def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weig
     set_league(algorithm, LeagueTable(own))
     algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
     acting = opponents._open["main-3", opponents._device]
-    for name, array in algorithm.keeper.store.load("main-3").items():
-        np.testing.assert_array_equal(acting.weights[name], array)
+    stored = dict(algorithm.keeper.store.load("main-3"))
+    np.testing.assert_equal({name: acting.weights[name] for name in stored}, stored)
 
 
 @pytest.mark.parametrize("run", ["batched"], indirect=True)
-def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_writes(run):
+def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_writes(run, ends):
     writer, kept = run
     writer.train()
-    first, second = (Algorithm.from_checkpoint(kept[i][0]) for i in (1, 2))
-    try:
-        for i, algorithm in ((1, first), (2, second)):
-            algorithm.evaluate()
-            assert_plays_with(algorithm.eval_env_runner, kept[i][2])
+    first, second = (ends(Algorithm.from_checkpoint(kept[i][0])) for i in (1, 2))
+    for i, algorithm in ((1, first), (2, second)):
+        algorithm.evaluate()
+        assert_plays_with(algorithm.eval_env_runner, kept[i][2])
+        for write in (algorithm.train, keeper_of(algorithm).clean):
             with pytest.raises(StoreInUseError, match="another run writes to the store"):
-                algorithm.train()
-            with pytest.raises(StoreInUseError, match="another run writes to the store"):
-                keeper_of(algorithm).clean()
-            np.testing.assert_equal(weights_in(algorithm.learner_group), kept[i][2])
-        keeper_of(writer).release()  # as its end does
-        second.train()
-        with pytest.raises(StoreInUseError, match="another run writes to the store"):
-            first.train()
-        second.stop()
+                write()
+        np.testing.assert_equal(weights_in(algorithm.learner_group), kept[i][2])
+    keeper_of(writer).release()  # as its end does
+    second.train()
+    with pytest.raises(StoreInUseError, match="another run writes to the store"):
         first.train()
-        assert league_in(first).steps == {"main": 2}
-    finally:
-        first.stop()
-        second.stop()
+    second.stop()
+    first.train()
+    assert league_in(first).steps == {"main": 2}
 
 
 @pytest.mark.parametrize("runner", ["batched", "stock"])
@@ -180,8 +163,7 @@ def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_ot
     assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
     assert (env_of(algorithm).config, env_of(algorithm).max_cycles) == (CONFIG, 18)
     playing = algorithm.env_runner.env.envs[0].unwrapped
-    assert playing.league.to_dict() == league("bot:banker").to_dict()
-    assert playing.options.max_cycles == 18
+    assert (playing.league.to_dict(), playing.options.max_cycles) == (league("bot:banker").to_dict(), 18)
     algorithm.train()
 
 
@@ -210,8 +192,7 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_pa
     weights = weights_in(algorithm.learner_group)
     assert len(found) == 2
     for acting in found:
-        for name, part in acting.items():
-            np.testing.assert_array_equal(part, weights[name])
+        np.testing.assert_equal(acting, {name: weights[name] for name in acting})
 
 
 def sample_and_tell(runner):

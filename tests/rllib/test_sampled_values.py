@@ -1,6 +1,7 @@
 """Values that runners sent: taken for advantages where they are those of the learner's own weights."""
 
 import copy
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -64,30 +65,19 @@ class Pair:
         self.module = self.learner.module[MAIN].unwrapped()
         self.module.set_state(copy.deepcopy(self.runner.module[MAIN].get_state()))
         self.learner._weights_seq_no = 1
-        self.computed = []
-        compute = self.module.compute_values
-
-        def watched(batch, embeddings=None):
-            values = compute(batch, embeddings)
-            self.computed.append(len(values))
-            return values
-
-        self.module.compute_values = watched
 
     def batch(self, episodes):
         """The batch of copies of episodes, and for how many rows values were computed."""
-        self.computed.clear()
-        batch = batch_of(self.learner, episodes)[MAIN]
-        return batch, sum(self.computed)
+        compute = self.module.compute_values
+        with mock.patch.object(self.module, "compute_values", side_effect=compute) as watched:
+            batch = batch_of(self.learner, episodes)[MAIN]
+        return batch, sum(len(call.args[0][Columns.OBS]["action_mask"]) for call in watched.mock_calls)
 
     def without_them(self, episodes):
         """The same where all values are computed again."""
         (advantages,) = (one for one in self.learner._learner_connector if isinstance(one, Advantages))
-        taken, advantages._weights = advantages._weights, None
-        try:
+        with mock.patch.object(advantages, "_weights", None):
             return self.batch(episodes)
-        finally:
-            advantages._weights = taken
 
 
 @pytest.mark.parametrize(("kind", "runner"), [(kind, "batched") for kind in KINDS] + [("boards", "stock")])

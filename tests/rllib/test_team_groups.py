@@ -56,15 +56,17 @@ def test_groups_are_the_agents_of_teams():
 
 
 def test_what_has_no_groups_says_why():
-    with pytest.raises(ValueError, match="teams is None; it must be set"):
-        team_groups(
-            {"config": {name: value for name, value in GAME.items() if name not in ("teams", "rewards")}}
-        )
-    with pytest.raises(ValueError, match="team_deal is 'random'; it must be 'blocks' or 'turn'"):
-        team_groups({"config": GAME | {"team_deal": "random"}})
     table = LeagueTable([Group(5, {"trainable:main": 1}), Group(1, {"trainable:main": 1, "bot:banker": 1})])
-    with pytest.raises(ValueError, match="seat 6 may be a bot or trainable:main; it must always be the same"):
-        team_groups({"config": GAME, "league": table})
+    for entries, message in (
+        ({"config": {"num_players": 6}}, "teams is None; it must be set"),
+        ({"config": GAME | {"team_deal": "random"}}, "team_deal is 'random'; it must be 'blocks' or 'turn'"),
+        (
+            {"config": GAME, "league": table},
+            "seat 6 may be a bot or trainable:main; it must always be the same",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            team_groups(entries)
 
 
 def choices(observation, rng):
@@ -97,15 +99,13 @@ def test_groups_stay_whole_until_their_team_is_out():
             alive = env.env.game.state.alive[0]
             for name in acting:
                 own = [single[agent] for agent in groups[name]]
-                assert rewards[name] == sum(own)
-                assert infos[name]["_group_rewards"] == own
+                assert (rewards[name], infos[name]["_group_rewards"]) == (sum(own), own)
                 assert own == pytest.approx([own[0]] * len(own)), "allies have one reward by these weights"
                 assert {single_ends[agent] for agent in groups[name]} == {ends[name]}
                 members = [int(agent.removeprefix("player_")) + 1 for agent in groups[name]]
                 apart += len({bool(alive[p]) for p in members}) == 2
                 ended_early += ends[name] and not env.env.game.results.is_over[0]
-    assert apart > 0, "a member died before its team"
-    assert ended_early > 0
+    assert min(apart, ended_early) > 0, "a member died before its team, and a team before the game ended"
     env.close()
     plain.close()
 

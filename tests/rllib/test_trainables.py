@@ -11,8 +11,9 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.modules.board import FeatureModule
 from territorial.league import Group, LeagueTable
-from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, FeatureModule, mixed_config
+from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
 
@@ -46,12 +47,7 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
 
     def watched(training_data):
         batch = make(training_data=training_data)
-        batches.append(
-            {
-                name: (len(own), set(own["obs"]["seat"].flatten().tolist()))
-                for name, own in batch.policy_batches.items()
-            }
-        )
+        batches.append(batch.policy_batches)
         return batch
 
     learner._make_batch_if_necessary = watched
@@ -69,9 +65,9 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
             for name, own in seats.items():
                 assert own <= SEATS[name]
         (batch,) = batches
-        assert {name: count for name, (count, _) in batch.items()} == sampled
-        for name, (_, seats) in batch.items():
-            assert {seat - 1 for seat in seats} <= SEATS[name]
+        assert {name: len(own) for name, own in batch.items()} == sampled
+        for name, own in batch.items():
+            assert {seat - 1 for seat in own["obs"]["seat"].flatten().tolist()} <= SEATS[name]
         assert trained_rows(result) == sampled
         steps = result["env_runners"]["num_module_steps_sampled"]
         assert steps["main"] > 0
@@ -83,13 +79,14 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
     for name in LEARNERS:
         assert any((before[name][key] != after[name][key]).any() for key in before[name])
     freeze(algorithm, store, "probe-1", module="probe")
-    assert store.manifest("probe-1").architecture == "FeatureModule"
-    assert store.manifest("probe-1").settings == {"width": 5}
+    manifest = store.manifest("probe-1")
+    assert (manifest.architecture, manifest.settings) == ("FeatureModule", {"width": 5})
     with pytest.raises(
         ValueError, match="module is 'pool'; the modules that learn are main, rival, scout, probe"
     ):
         freeze(algorithm, store, "pool-1", module="pool")
-    set_league(algorithm, only("snapshot:probe-1"))  # of the four, main and rival alone go on to play
+    frozen = Group(2, {"snapshot:probe-1": 1})
+    set_league(algorithm, LeagueTable([*MIXTURE.groups[:2], frozen, frozen]))  # main and rival alone play on
     algorithm.train()  # the games under way end
     before = copy.deepcopy(algorithm.learner_group.get_weights())
     result = algorithm.train()
@@ -97,14 +94,8 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
     assert result["env_runners"]["num_module_steps_sampled"]["main"] > 0
     after = algorithm.learner_group.get_weights()
     for name in ("scout", "probe"):
-        for key, array in before[name].items():
-            np.testing.assert_array_equal(after[name][key], array)
+        np.testing.assert_equal(after[name], before[name])
     assert "probe-1" in {name for name, _ in algorithm.env_runner.module[POOL].opponents._open}
-
-
-def only(name):
-    """``MIXTURE`` with one frozen opponent in all the seats that may have one."""
-    return LeagueTable([*MIXTURE.groups[:2], Group(2, {name: 1}), Group(2, {name: 1})])
 
 
 def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
