@@ -259,6 +259,7 @@ def test_a_game_stands_still_behind_a_dialog_and_in_a_hidden_tab(play):
     tab, game = play(pace=20, config=LONG)
     tab.keyboard.press("?")
     assert_soon(lambda: now(game.session)["is_paused"], True)
+    hear(tab, game.session)
     tab.keyboard.press("Escape")
     assert_soon(lambda: now(game.session)["is_paused"], False)
     hear(tab, game.session)
