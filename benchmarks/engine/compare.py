@@ -41,8 +41,10 @@ SLOWER = 1.3
 """The ratio of times, new over old, from which on a part is called slower: less may be noise."""
 COMPILE = """
 import territorial
-from territorial.cli import bench
-bench.compile_everything(territorial.GameConfig())
+game = territorial.VecGame(territorial.GameConfig(), 1, seats=territorial.LINEUPS["mixed-2"].seats)
+game.reset()
+game.step()
+game.restore(0, game.save(0))
 """
 FIRST_STEP = """
 import json, time, territorial
