@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How games of teams end, and whether giving wins them.
 
-    python benchmarks/bots/team_fields.py            ten thousand games, in half an hour on two cores
-    python benchmarks/bots/team_fields.py --quick    a look, in a minute or two
+    python benchmarks/bots/team_fields.py            ten thousand games, in half a minute
+    python benchmarks/bots/team_fields.py --quick    a look, in seconds
 
 Four teams of eight play on 256 x 256 cells, each team of one style, drawn among all bots for each game; then
 the line-up ``teams-4x8``, in which all teams have the same bots. Two teams of four equal bots play on 64 x 64
