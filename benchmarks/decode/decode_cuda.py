@@ -3,10 +3,9 @@
 
     python benchmarks/decode/decode_cuda.py     some minutes, most of them for the compiler
 
-Every method is run on boards of several sizes, eager, compiled and, for one-hot planes, as a Triton kernel.
-Any wait for the device is an error there. One-hot planes are then timed against the memory that a memset
-writes a second. Exit code 1 if anything differs: but for the means of ``pooled`` where compiled, which may be
-off by the last place.
+Every method is run on boards of several sizes, eager and compiled. Any wait for the device is an error there.
+One-hot planes are then timed against the memory that a memset writes a second. Exit code 1 if anything
+differs: but for the means of ``pooled`` where compiled, which may be off by the last place.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class TorchDecoder:
     of the games where there are no more of these than entries.
 
     All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode/decode_cuda.py` checks every
-    method to the bit and times them; there are no figures yet. On MPS nothing has been run.
+    method to the bit and times them. On MPS nothing has been run.
 
     """
 
