@@ -91,7 +91,6 @@ class EnvConfig:
     num_candidates: int | None = like(OPTIONS["num_candidates"], None)
     num_allies: int | None = like(OPTIONS["num_allies"], None)
     repeat: int = like(OPTIONS["repeat"], 1)
-    launches: bool = like(OPTIONS["launches"], False)
     store: SnapshotStore | None = option(
         None,
         "a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots that "
@@ -190,9 +189,11 @@ class EnvConfig:
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
         return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
 
-    def form_of(self, learner: str) -> str:
-        """Return the form of observations of a learner."""
-        return self.obs if isinstance(self.obs, str) else self.obs[learner]
+    def form_of(self, module: str) -> str:
+        """Return the form of observations of a learner, or of the pool."""
+        if module == POOL:
+            return self.frozen_form
+        return self.obs if isinstance(self.obs, str) else self.obs[module]
 
     @property
     def frozen_form(self) -> str:
@@ -228,7 +229,6 @@ class EnvConfig:
             num_allies=self.num_allies if heeds_candidates else None,
             action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
             repeat=self.repeat,
-            launches=self.launches,
         )
 
     @property

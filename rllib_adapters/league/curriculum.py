@@ -8,7 +8,6 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
     PAIRS,
     EnvConfig,
@@ -148,6 +147,6 @@ def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
     entries = dict(env_config)
     config.env_config.clear()
     config.env_config.update(entries)
-    for spec in ray_private.own_specs(config).values():
+    for spec in config._rl_module_spec.rl_module_specs.values():
         if "layout" in (spec.model_config or {}) and spec.model_config["layout"] != options.layout.to_dict():
             spec.model_config.update(layout=options.layout.to_dict(), config=options.config)

@@ -19,7 +19,6 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from torch import Tensor, distributed
 
-from rllib_adapters import ray_private
 from rllib_adapters.learning.advantages import Advantages, BootstrapRows, EpisodeEnds
 from rllib_adapters.learning.losses import heads_of, weighted_loss
 from rllib_adapters.learning.rows import ROW_WEIGHTS, DrawnRows, WithoutHeldRows
@@ -64,10 +63,10 @@ class OwnUpdates(TorchLearner):
         is_fine = self.config.torch_skip_nan_gradients or bool(  # False for sums too large for float32, too
             torch.nn.utils.get_total_norm(gradients_dict.values()).isfinite()
         )
-        if ray_private.has_own_steps(self.config) or not is_fine:
+        if self.config._torch_grad_scaler_class or self.config._torch_lr_scheduler_classes or not is_fine:
             super().apply_gradients(gradients_dict)
             return
-        parameters = ray_private.parameters_of(self)
+        parameters = self._params
         for name, gradient in gradients_dict.items():
             parameters[name].grad = gradient
         for optimizer in optimizers_of(self):
@@ -191,7 +190,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def build(self) -> None:
         """As RLlib's, with the ends of episodes marked rightly in every release, and own connectors."""
         super().build()
-        pipeline = ray_private.learner_connector(self)
+        pipeline = self._learner_connector
         if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
             pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
             pipeline.remove(AddOneTsToEpisodesAndTruncate)
@@ -214,7 +213,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         return Advantages(
             gamma=config.gamma,
             lambda_=config.lambda_,
-            weights=(lambda: ray_private.updates_of(self) - 1) if takes else None,
+            weights=(lambda: self._weights_seq_no - 1) if takes else None,
             held_rows=config.learning_options.held_rows,
         )
 
@@ -224,7 +223,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         seed: Any = self.config.seed
         seed = np.random.SeedSequence().entropy if seed is None else seed
         rank = distributed.get_rank() if distributed.is_initialized() else 0
-        return DrawnRows(self._share, lambda: [abs(int(seed)), rank, ray_private.updates_of(self)])
+        return DrawnRows(self._share, lambda: [abs(int(seed)), rank, self._weights_seq_no])
 
     def _without_held_rows(self) -> WithoutHeldRows:
         """Return the connector that leaves out rows in which an agent could only hold."""
@@ -259,7 +258,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         """Return what an update of a minibatch gave; overrides ``TorchLearner._uncompiled_update``."""
         if self.config.num_learners < 2:
             return super()._uncompiled_update(batch=batch, **kwargs)
-        ray_private.log_off_policyness(self, batch)
+        self._compute_off_policyness(batch)
         with contextlib.ExitStack() as stack:
             for module in self.module.values():
                 if isinstance(module, torch.nn.Module):
@@ -267,7 +266,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
             outputs = self.module.forward_train(batch)
             losses = self.compute_losses(fwd_out=outputs, batch=batch)
             self.compute_gradients(losses)
-        parameters = ray_private.parameters_of(self)
+        parameters = self._params
         gradients = {name: _mean_gradient(parameter) for name, parameter in parameters.items()}
         self.apply_gradients(self.postprocess_gradients(gradients))
         return outputs, losses, {}

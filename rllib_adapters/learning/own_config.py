@@ -159,7 +159,7 @@ def evaluation_entries(config: Any) -> Mapping[str, Any] | None:
 def _check_pool(config: Any) -> None:
     """Raise ValueError for evaluations with frozen seats that no module plays."""
     table = EnvConfig.from_config(config.env_config).table
-    if draws_snapshots(table) and POOL not in ray_private.own_specs(config):
+    if draws_snapshots(table) and POOL not in config._rl_module_spec.rl_module_specs:
         names = ", ".join(sorted(table.names("snapshot")))
         raise ValueError(
             f"the league of evaluation_config draws the snapshots {names}, but that of the env_config "

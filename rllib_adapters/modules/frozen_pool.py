@@ -11,7 +11,6 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.agent_interface import SHARED, decode_name
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
 from rllib_adapters.modules.board import BoardModule
@@ -148,7 +147,7 @@ def check_store(config: Any) -> None:
 
 
 def _settings_of_pools(config: Any) -> list[dict[str, Any]]:
-    specs = ray_private.own_specs(config).values()
+    specs = config._rl_module_spec.rl_module_specs.values()
     return [spec.model_config for spec in specs if "store" in (spec.model_config or {})]
 
 

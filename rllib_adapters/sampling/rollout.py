@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,12 +15,10 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters import ray_private
-from rllib_adapters.envs.batch import BatchStep, GameView
+from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.env_config import learner_name, module_of
 from rllib_adapters.observations.log import ArrayBuffer
-from rllib_adapters.sampling.observation_source import ObservationSources
-from territorial.engine.recording import Launches
+from rllib_adapters.sampling.observation_source import ObservationSource
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -52,6 +50,8 @@ class GameEpisode:
         end: the moment of the last observation, once the game is over.
         is_cut: whether it was cut off then.
         returns: (P,): the rewards of the seats that learn, added up, once the game is over.
+        seconds: that it took.
+        logged: what metrics say of it.
 
     """
 
@@ -66,7 +66,9 @@ class GameEpisode:
     agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
     is_cut: bool = False
-    returns: npt.NDArray[np.float64] | None = None
+    returns: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    seconds: float = 0.0
+    logged: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
@@ -88,22 +90,19 @@ class Rollout:
     Moments are those of the ``ObservationLog`` that goes with it: step t leads from moment t to the next one.
 
     Args:
-        views: of the games, for agents and spaces.
-        names: of those who learn.
+        env: their batch.
         lookback: steps that a new piece of an episode has from the piece before.
 
     """
 
-    def __init__(self, views: list[GameView], names: Sequence[str], lookback: int) -> None:
-        self.views, self.lookback, self._names = views, lookback, names
-        options = views[0].options
-        self._num_players = options.config.num_players
-        self._forms = {name: options.form_of(name) for name in names}
+    def __init__(self, env: TerritorialBatchEnv, lookback: int) -> None:
+        self._env, self.lookback = env, lookback
+        self._forms = {name: env.options.form_of(name) for name in env.names}
         self.clear()
 
-    def clear(self, launches: Launches | None = None) -> None:
-        """Forget everything, games in progress as well; ``launches``: of the first moment, as in ``add``."""
-        self.games: list[GameEpisode | None] = [None] * len(self.views)
+    def clear(self) -> None:
+        """Forget everything, games in progress as well."""
+        self.games: list[GameEpisode | None] = [None] * self._env.num_envs
         self.ended: list[GameEpisode] = []
         """Those that ended in this sample."""
         self._begin = 0  # the moment at which this sample began
@@ -112,47 +111,36 @@ class Rollout:
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
-        self._launches = [launches]  # at each moment, from that before the first step on
-        self._returns = np.zeros((len(self.views), self._num_players))
+        self._returns = np.zeros(self._env.who.shape)
 
     @property
     def now(self) -> int:
         """The present moment."""
         return self._first + len(self._rewards)
 
-    def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
-        """Let game ``k`` begin now; ``who``: int64 (P,) who learns, -1 for none."""
-        players = {i: self._names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
+    def begin(self, k: int) -> None:
+        """Let game ``k``, which has just begun, be an episode."""
+        who = self._env.who[k]
+        players = {i: self._env.names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
         agents = {i: learner_name(name, i) for i, name in players.items()}
         self.games[k] = GameEpisode(k, agents, players, self.now)
         self._returns[k] = 0
 
-    def add(
-        self,
-        step: BatchStep,
-        chosen: dict[str, Chosen],
-        weights: int,
-        ending: Callable[[int, int], dict[str, float]],
-        launches: Launches | None = None,
-    ) -> list[GameEpisode]:
-        """Remember a step, and return the games that it ended.
-
-        ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P. ``launches``: of all
-        seats in the step, where infos have them.
-        """
+    def add(self, step: BatchStep, chosen: dict[str, Chosen], weights: int) -> list[GameEpisode]:
+        """Remember a step, and return the games that it ended; ``weights``: their sequence number."""
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
         self._weights.append(weights)
-        self._launches.append(launches)
         self._returns += np.where(step.learners, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
             game = self._game(k)
             game.ends[int(i)] = self.now, bool(step.truncated[k, i])
-            game.infos[int(i)] = ending(int(k), int(i) + 1)
+            game.infos[int(i)] = self._env.ending(int(k), int(i) + 1)
         over = [self._game(k) for k in np.flatnonzero(step.done).tolist()]
         for game in over:
             game.end, game.is_cut = self.now, bool(step.cut[game.k])
             game.returns, self.games[game.k] = self._returns[game.k].copy(), None
+            game.seconds = time.perf_counter() - game.began
         self.ended += over
         return over
 
@@ -163,7 +151,7 @@ class Rollout:
 
     # ---- episodes ---------------------------------------------------------------------------------
 
-    def episodes(self, seen: ObservationSources, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
+    def episodes(self, seen: ObservationSource, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games in progress.
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
@@ -179,13 +167,13 @@ class Rollout:
         """Let the next sample begin now; return the first moment that it looks back at."""
         self._begin, self.ended, self._since = self.now, [], time.perf_counter()
         forget = max(0, len(self._rewards) - self.lookback)
-        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget], self._launches[:forget]
+        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
         self._first += forget
         return self._first
 
-    def _episode(self, parts: _Parts, seen: ObservationSources, game: GameEpisode) -> MultiAgentEpisode:
+    def _episode(self, parts: _Parts, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
         """Return what happened in a game in this sample."""
-        view, begin = self.views[game.k], max(game.start, self._begin)
+        view, begin = self._env.envs[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
         first = max(game.start, begin - self.lookback, self._first)
         living = [i for i in game.agents if game.ends.get(i, (end, False))[0] > begin]
@@ -201,7 +189,7 @@ class Rollout:
         episode.env_t = end - game.start
         episode.is_truncated = game.is_cut
         episode.is_terminated = game.end is not None and not game.is_cut
-        ray_private.set_lookback(episode, begin - first)
+        episode._len_lookback_buffers = begin - first
         for i in living:
             agent = game.agents[i]
             own = self._agent_episode(parts, seen, game, i, slice(first, end), begin - first, episode)
@@ -210,14 +198,15 @@ class Rollout:
             times: list[Any] = list(range(first - game.start, first - game.start + count))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
-        owns = episode.agent_episodes.values()
-        ray_private.set_times([episode, *owns], max(game.began, self._since), time.perf_counter())
+        began, last = max(game.began, self._since), time.perf_counter()
+        for one in (episode, *episode.agent_episodes.values()):
+            one._start_time, one._last_step_time = began, last
         return episode
 
     def _agent_episode(
         self,
         parts: _Parts,
-        seen: ObservationSources,
+        seen: ObservationSource,
         game: GameEpisode,
         i: int,
         span: slice,
@@ -230,8 +219,8 @@ class Rollout:
         is_last = end == span.stop
         known = min(lookback, end - span.start)
         columns = parts.columns(module, slice(span.start, end), game.k, i, known)
-        infos = self._told(game.k, span.start, end)
-        infos[-1] |= game.infos.get(i, {})
+        infos: list[dict[str, Any]] = [{} for _ in range(end - span.start)]
+        infos.append(game.infos.get(i, {}))
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
             agent_id=agent,
@@ -251,16 +240,8 @@ class Rollout:
             t_started=whole.env_t_started,
             len_lookback_buffer=lookback,
         )
-        ray_private.set_last_infos(own, infos[-1])
+        own._last_added_infos = infos[-1]
         return own
-
-    def _told(self, k: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Return new infos of game ``k``, from one moment to another: what those of all its agents have."""
-        tables = self._launches[first - self._first : last + 1 - self._first]
-        return [
-            {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}
-            for launches in tables
-        ]
 
 
 class _Parts:

@@ -23,7 +23,6 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import freeze
@@ -315,7 +314,7 @@ class Run:
 
         Through Ray, which would restart them, and at once, as Ray takes its time on a busy machine.
         """
-        for runner in ray_private.actors_of(self.algorithm.env_runner_group):
+        for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
             ray.kill(runner)
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):

@@ -8,7 +8,7 @@ import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs import single
+from rllib_adapters.envs import seating
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
@@ -43,7 +43,7 @@ def test_snapshots_are_named_as_ever_and_play_no_agents(store):
     assert {view.snapshots for view in env.envs} == {frozenset()}
     for _ in range(3):
         env.step(hold(env))
-    names = {name for outcome in env.outcomes.take() for name in outcome.players}
+    names = {name for outcome in env.outcomes for name in outcome.players}
     assert names == {"trainable:main", "snapshot:strong", "snapshot:weak", "bot:banker"}
 
 
@@ -152,15 +152,15 @@ def test_nothing_grows_as_many_come_and_go(store):
             store.remove(gone)
         for _ in range(3):
             env.step(hold(env))
-        assert len(env._house._networks._networks) <= 2
+        assert len(env._house._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.custom.bots) <= ROOM
-    assert len(single._open) <= ROOM
+    assert len(seating._open) <= ROOM
 
 
 def test_environments_of_a_process_share_what_they_open(store):
     envs = [TerritorialMultiAgentEnv(entries(store, "strong")) for _ in range(2)]
     for env in envs:
         env.reset(seed=1)
-    first, second = (env._house._networks.network("strong") for env in envs)
+    first, second = (env.batch._house.network("strong") for env in envs)
     assert first is second

@@ -1,18 +1,16 @@
 """The environment for RLlib: who is shown, what is shared, how it ends, and what it refuses."""
 
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rllib_adapters.envs import outcomes
-from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name, encode_name
+from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial import VecGame, parallel_env
 from territorial.engine.batch_arrays import seed_of_episode
-from territorial.league import Group, LeagueTable, Outcome
+from territorial.league import Group, LeagueTable
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
@@ -92,12 +90,6 @@ def test_spaces_are_small_when_they_travel():
     assert pickle.loads(pickle.dumps(box)) == box
     contained = [box.contains(one) for one in (box.sample(), np.zeros((4, 6, 256, 31), np.uint8))]
     assert contained == [True, False]
-
-
-@pytest.mark.parametrize("name", ["", "x" * 129, "a\0b"])
-def test_names_that_do_not_fit_are_refused(name):
-    with pytest.raises(ValueError, match="it must have 1 to 128, none of them zero"):
-        encode_name(name)
 
 
 @pytest.mark.parametrize(
@@ -229,13 +221,3 @@ def test_a_position_in_a_game_that_is_over_does_not_let_it_go_on(batch):
     batch.game.set_position(0, owner)
     assert batch.step(ACTIONS).begun.tolist() == list(range(GAMES))
     assert batch.game.state.tick.tolist() == [0] * GAMES
-
-
-def test_of_what_nobody_asks_for_the_newest_are_kept():
-    standing = SimpleNamespace(place2=np.array([[0, 2, 4]]), team=np.array([[0, 1, 2]]))
-    kept = outcomes.Outcomes()
-    for i in range(outcomes.MOST + 10):
-        kept.add([f"snapshot:{i}", "bot:banker"], standing, 0, is_cut=False)
-    taken = kept.take()
-    assert (len(taken), kept.take()) == (outcomes.MOST, [])
-    assert taken[0] == Outcome(("snapshot:10", "bot:banker"), (1.0, 2.0))

@@ -67,11 +67,10 @@ def test_every_agent_sees_what_its_module_reads():
             assert env.get_observation_space(agent).contains(own)
         boards = [own for own in seen.values() if "observations" in own]
         assert all(own[key] is boards[0][key] for own in boards for key in SHARED)
-        pairs = env.interfaces.by_form["pairs"]
+        pairs = env.batch.interfaces["pairs"]
         for agent in env.agents:
             if module_of(agent) == POOL:
-                games, seats = env._seats_of([agent])
-                numbers = pairs.own(games, seats)
+                numbers = pairs.own(np.zeros(1, np.int64), np.array([env._seats[agent]]))
                 targets = torch.from_numpy(seen[agent]["targets"])[None].long()
                 mask = candidate_mask(torch.from_numpy(seen[agent]["action_mask"])[None], targets).numpy()
                 candidates = numbers.pop("action_mask")[:, 1::10]
@@ -86,7 +85,7 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
     pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
     for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
-        assert (env.game.observes, env.interfaces.frozen_form) == (observes, frozen or obs)
+        assert (env.game.observes, env.frozen_form) == (observes, frozen or obs)
         env.close()
 
 
@@ -180,10 +179,10 @@ def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path):
     actions = pool.act(names, rows)
     games, seats = np.zeros(3, np.int64), np.array([4, 5, 6])
     own = {
-        key: torch.from_numpy(part) for key, part in env.interfaces.by_form["pairs"].own(games, seats).items()
+        key: torch.from_numpy(part) for key, part in env.batch.interfaces["pairs"].own(games, seats).items()
     }
     chosen = pool.by_form["pairs"].act(["on-pairs"] * 3, own)
-    aimed = env.interfaces.by_form["pairs"].format.aimed(
+    aimed = env.batch.interfaces["pairs"].format.aimed(
         np.where(chosen[:, :1] == 0, 0, 1 + 10 * (chosen[:, :1] - 1) + chosen[:, 1:]).astype(np.int64),
         own["targets"].numpy(),
     )

@@ -70,7 +70,8 @@ def test_both_runners_play_the_same_games_with_custom_bots(players):
         options["seats"][1] = options["bots"][0]
     stock, land = both_lands(options)
     names = (Settler.name, STYLE.name)
-    settled = [land[i] for i, player in enumerate(stock._players, start=1) if player.name in names]
+    players = enumerate(stock.batch.envs[0].players, start=1)
+    settled = [land[i] for i, player in players if player.name in names]
     assert min(settled) > 12, "they have been asked, and have taken land"
 
 
@@ -83,7 +84,7 @@ def test_a_table_that_is_sent_to_a_runner_brings_copies_of_its_bots():
     assert stock_land(env) == land
     env.set_league(cloudpickle.loads(cloudpickle.dumps(table(Patient(), Settler()))))
     env.reset(seed=SEED)
-    assert {player.name for player in env._players} == {"main", "patient-1", Settler.name}
+    assert {player.name for player in env.batch.envs[0].players} == {"main", "patient-1", Settler.name}
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_both_runners_play_the_same_games_with_networks(path):
     ):
         stock, land = both_lands({"config": CONFIG, "frames": 1, **players})
         lands.append(land)
-        names = {player.name for player in stock._players}
+        names = {player.name for player in stock.batch.envs[0].players}
         assert {Network(path).name, drawn.name} <= names
         named = EnvConfig.from_config(stock.options.to_dict())
         assert named.table == stock.options.table
