@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig, frozen_name, learner_name, module_of, roles_by_seat
 from rllib_adapters.envs.seating import seats_of_agents
 from territorial.league import LeagueTable
+from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
@@ -143,35 +144,41 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         actions = self.batch.holds()
-        for agent in self.agents:
-            form, seat = self._forms[agent], self._seats[agent]
-            wanted = self.batch.interfaces[form].format
-            if agent not in action_dict:
-                raise ValueError(
-                    f"the action of {agent!r} is missing, but this agent is alive; "
-                    f"{actions[form][0, seat - 1].tolist()} is the action that holds"
-                )
-            if wanted.pair(action_dict[agent]) is None:
-                raise ValueError(
-                    f"the action of {agent!r} is {action_dict[agent]!r}; it must be {wanted.wanted}"
-                )
-            actions[form][0, seat - 1] = np.reshape(action_dict[agent], wanted.shape)
+        for form, agents, seats in self._agents_by_form():
+            wanted, own = self.batch.interfaces[form].format, actions[form]
+            for agent in agents:
+                if agent not in action_dict:
+                    raise ValueError(
+                        f"the action of {agent!r} is missing, but this agent is alive; {own[0, 0].tolist()} "
+                        "is the action that holds"
+                    )
+                if wanted.pair(action_dict[agent]) is None:
+                    raise ValueError(
+                        f"the action of {agent!r} is {action_dict[agent]!r}; it must be {wanted.wanted}"
+                    )
+            numbers = wanted.numbers([action_dict[agent] for agent in agents])
+            assert numbers is not None
+            own[0, seats - 1] = numbers.reshape(-1, *wanted.shape)
         return actions
 
     def _observe(self) -> dict[str, Observation]:
         """Return what ``agents`` see, in arrays made for this step alone."""
         shown: dict[str, Observation] = {agent: {} for agent in self.agents}  # in their order
         boards: Observation = {}
-        for form, interface in self.batch.interfaces.items():
-            agents = [agent for agent in self.agents if self._forms[agent] == form]
-            if interface.shows_boards and agents and not boards:
+        for form, agents, seats in self._agents_by_form():
+            interface = self.batch.interfaces[form]
+            if interface.shows_boards and not boards:
                 boards = {name: array[0].copy() for name, array in shared_arrays(self.game).items()}
-            seats = np.array([self._seats[agent] for agent in agents], np.int64)
-            own = interface.own(np.zeros_like(seats), seats)
+            shared, own = boards if interface.shows_boards else {}, interface.own(np.zeros_like(seats), seats)
             for i, agent in enumerate(agents):
-                shared = boards if interface.shows_boards else {}
                 shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
-        for agent in self.agents:
-            if agent in self._opponent:
-                shown[agent]["opponent"] = self._opponent[agent]
+        for agent in self._opponent.keys() & shown.keys():
+            shown[agent]["opponent"] = self._opponent[agent]
         return shown
+
+    def _agents_by_form(self) -> Iterator[tuple[str, list[str], Ints]]:
+        """Yield the forms that ``agents`` have, and which of them have each, on which seats, 1..P."""
+        for form in self.batch.interfaces:
+            agents = [agent for agent in self.agents if self._forms[agent] == form]
+            if agents:
+                yield form, agents, np.array([self._seats[agent] for agent in agents], np.int64)

@@ -190,58 +190,38 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def build(self) -> None:
         """As RLlib's, with the ends of episodes marked rightly in every release, and own connectors."""
         super().build()
+        config, options = self.config, self.config.learning_options
         pipeline = self._learner_connector
-        if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
-            pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
-            pipeline.remove(AddOneTsToEpisodesAndTruncate)
-            pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
-            pipeline.insert_before(GeneralAdvantageEstimation, self._advantages())
-            pipeline.remove(GeneralAdvantageEstimation)
-            if not self.config.learning_options.held_rows:
-                pipeline.append(self._without_held_rows())
-            if self._share < 1:
-                pipeline.append(self._drawn_rows())
-
-    @property
-    def _share(self) -> float:
-        return float(self.config.learning_options.share)
-
-    def _advantages(self) -> Advantages:
-        """Return the connector that computes advantages."""
-        config = self.config
-        takes = config.learning_options.sampled_values
-        return Advantages(
+        if pipeline is None or not config.add_default_connectors_to_learner_pipeline:
+            return
+        for option, value, wanted in (("share", options.share, 1), ("held_rows", options.held_rows, True)):
+            recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
+            if value != wanted and recurrent:
+                raise ValueError(
+                    f"{option} is {value}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
+                    f"in a sequence; use config.learning({option}={wanted})"
+                )
+        advantages = Advantages(
             gamma=config.gamma,
             lambda_=config.lambda_,
-            weights=(lambda: self._weights_seq_no - 1) if takes else None,
-            held_rows=config.learning_options.held_rows,
+            weights=(lambda: self._weights_seq_no - 1) if options.sampled_values else None,
+            held_rows=options.held_rows,
         )
-
-    def _drawn_rows(self) -> DrawnRows:
-        """Return the connector that draws rows: others for every seed, learner and update."""
-        self._check_is_no_sequence("share", self._share, 1)
-        seed: Any = self.config.seed
-        seed = np.random.SeedSequence().entropy if seed is None else seed
-        rank = distributed.get_rank() if distributed.is_initialized() else 0
-        return DrawnRows(self._share, lambda: [abs(int(seed)), rank, self._weights_seq_no])
-
-    def _without_held_rows(self) -> WithoutHeldRows:
-        """Return the connector that leaves out rows in which an agent could only hold."""
-        self._check_is_no_sequence("held_rows", False, True)
-        return WithoutHeldRows()
-
-    def _check_is_no_sequence(self, option: str, value: Any, wanted: Any) -> None:
-        """Raise ValueError if a module needs all rows, in their order."""
-        recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
-        if recurrent:
-            raise ValueError(
-                f"{option} is {value}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
-                f"in a sequence; use config.learning({option}={wanted})"
-            )
+        pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
+        pipeline.remove(AddOneTsToEpisodesAndTruncate)
+        pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
+        pipeline.insert_before(GeneralAdvantageEstimation, advantages)
+        pipeline.remove(GeneralAdvantageEstimation)
+        if not options.held_rows:
+            pipeline.append(WithoutHeldRows())
+        if options.share < 1:  # others for every seed, learner and update
+            seed = np.random.SeedSequence().entropy if config.seed is None else abs(int(config.seed))
+            rank = distributed.get_rank() if distributed.is_initialized() else 0
+            pipeline.append(DrawnRows(options.share, lambda: [seed, rank, self._weights_seq_no]))
 
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
-        count = math.ceil(num_total_minibatches * self._share)
+        count = math.ceil(num_total_minibatches * self.config.learning_options.share)
         found = super().update(*args, num_total_minibatches=count, **kwargs)
         give_back()
         return found

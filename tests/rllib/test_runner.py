@@ -50,6 +50,7 @@ def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
         {"num_timesteps": 40},
         {"num_timesteps": 10, "force_reset": True},
         {"num_episodes": 2, "explore": False},
+        {"num_episodes": 3},
     ):
         assert_same_episodes(stock.sample(**asked), batched.sample(**asked))
 
