@@ -80,6 +80,11 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         super().__init__()
 
     @property
+    def league(self) -> LeagueTable:
+        """The table that draws the players of the next game."""
+        return self._view.league
+
+    @property
     def snapshots(self) -> frozenset[str]:
         """The names of those that act in the pool in the present game."""
         return self._view.snapshots

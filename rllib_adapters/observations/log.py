@@ -52,11 +52,6 @@ class ObservationLog:
         """The oldest moment."""
         return self._tables.first
 
-    @property
-    def end(self) -> int:
-        """The number that the next moment gets."""
-        return self._tables.end
-
     def __len__(self) -> int:
         """Return how many moments are there, each of all games."""
         return len(self._tables)

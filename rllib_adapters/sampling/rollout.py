@@ -19,6 +19,7 @@ from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.env_config import learner_name, module_of
 from rllib_adapters.observations.log import ArrayBuffer
 from rllib_adapters.sampling.observation_source import ObservationSource
+from territorial.typing import Ints
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -102,7 +103,8 @@ class Rollout:
 
     def clear(self) -> None:
         """Forget everything, games in progress as well."""
-        self.games: list[GameEpisode | None] = [None] * self._env.num_envs
+        self.games: dict[int, GameEpisode] = {}
+        """Those in progress, by their number in the batch."""
         self.ended: list[GameEpisode] = []
         """Those that ended in this sample."""
         self._begin = 0  # the moment at which this sample began
@@ -133,21 +135,16 @@ class Rollout:
         self._weights.append(weights)
         self._returns += np.where(step.learners, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
-            game = self._game(k)
+            game = self.games[k]
             game.ends[int(i)] = self.now, bool(step.truncated[k, i])
             game.infos[int(i)] = self._env.ending(int(k), int(i) + 1)
-        over = [self._game(k) for k in np.flatnonzero(step.done).tolist()]
+        over = [self.games.pop(k) for k in np.flatnonzero(step.done).tolist()]
         for game in over:
             game.end, game.is_cut = self.now, bool(step.cut[game.k])
-            game.returns, self.games[game.k] = self._returns[game.k].copy(), None
+            game.returns = self._returns[game.k].copy()
             game.seconds = time.perf_counter() - game.began
         self.ended += over
         return over
-
-    def _game(self, k: int) -> GameEpisode:
-        game = self.games[k]
-        assert game is not None
-        return game
 
     # ---- episodes ---------------------------------------------------------------------------------
 
@@ -156,12 +153,17 @@ class Rollout:
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
         """
-        parts = _Parts(self._first, self._chosen, self._rewards, self._weights)
+        modules, shape = {name: None for step in self._chosen for name in step}, self._env.who.shape
+        steps = _Steps(
+            np.array(self._rewards),
+            np.array(self._weights, np.int64),
+            {module: _joined([step.get(module) for step in self._chosen], shape) for module in modules},
+        )
         games = list(self.ended)
         if with_ongoing:
-            ongoing = (game for game in self.games if game is not None)
+            ongoing = (self.games[k] for k in sorted(self.games))
             games += [game for game in ongoing if self.now > max(game.start, self._begin)]
-        return [self._episode(parts, seen, game) for game in games]
+        return [self._episode(steps, seen, game) for game in games]
 
     def cut(self) -> int:
         """Let the next sample begin now; return the first moment that it looks back at."""
@@ -171,7 +173,7 @@ class Rollout:
         self._first += forget
         return self._first
 
-    def _episode(self, parts: _Parts, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
+    def _episode(self, steps: _Steps, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
         """Return what happened in a game in this sample."""
         view, begin = self._env.envs[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
@@ -192,7 +194,7 @@ class Rollout:
         episode._len_lookback_buffers = begin - first
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, seen, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(steps, seen, game, i, slice(first, end), begin - first, episode)
             episode.agent_episodes[agent] = own
             count = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + count))
@@ -205,7 +207,7 @@ class Rollout:
 
     def _agent_episode(
         self,
-        parts: _Parts,
+        steps: _Steps,
         seen: ObservationSource,
         game: GameEpisode,
         i: int,
@@ -218,7 +220,14 @@ class Rollout:
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
         known = min(lookback, end - span.start)
-        columns = parts.columns(module, slice(span.start, end), game.k, i, known)
+        here = slice(span.start - self._first, end - self._first)
+        given = {name: column[game.k, i, here] for name, column in steps.columns[module].items()}
+        given[WEIGHTS_SEQ_NO] = steps.weights[here]
+        # Arrays of objects are rows that do not fit together, and go on as a list.
+        columns = {
+            name: ArrayBuffer(column if column.dtype != object else list(column), known)
+            for name, column in given.items()
+        }
         infos: list[dict[str, Any]] = [{} for _ in range(end - span.start)]
         infos.append(game.infos.get(i, {}))
         own = SingleAgentEpisode(
@@ -233,7 +242,7 @@ class Rollout:
             infos=infos,
             actions=columns.pop(ACTIONS),
             action_space=whole.action_space[agent],
-            rewards=parts.rewards_of(slice(span.start, end), game.k, i),
+            rewards=steps.rewards[here, game.k, i].tolist(),
             extra_model_outputs=columns,
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
@@ -244,55 +253,27 @@ class Rollout:
         return own
 
 
-class _Parts:
-    """The steps of a rollout end to end: T steps, from step ``first`` on, of E games with P seats."""
+class _Steps(NamedTuple):
+    """T steps of E games with P seats, from the first that is remembered on."""
 
-    def __init__(
-        self,
-        first: int,
-        chosen: list[dict[str, Chosen]],
-        rewards: list[npt.NDArray[np.float32]],
-        weights: list[int],
-    ) -> None:
-        self._first = first
-        self._rewards, self._weights = np.array(rewards), np.array(weights, np.int64)
-        self._columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
-        for module in {name: None for step in chosen for name in step}:
-            self._columns[module] = self._join([step.get(module) for step in chosen])
+    rewards: npt.NDArray[np.float32]  # (T, E, P)
+    weights: Ints  # (T,) their sequence numbers
+    columns: Mapping[str, Columns]  # by module, (E, P, T, ...) each; without meaning where a seat did not act
 
-    def _join(self, steps: list[Chosen | None]) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of a module, (E, P, T, ...) each; without meaning where a seat did not act."""
-        acted = [step for step in steps if step is not None]
-        none = np.zeros(self._rewards.shape[1:], np.bool_)
-        has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
-        times, games, seats = has_acted.nonzero()
-        joined = {}
-        for name in acted[-1].columns:
-            if all(name in step.columns for step in acted):
-                rows = _end_to_end([step.columns[name] for step in acted])
-                grid = np.empty((*none.shape, len(steps), *rows.shape[1:]), rows.dtype)
-                grid[games, seats, times] = rows
-                joined[name] = grid
-        return joined
 
-    def rewards_of(self, steps: slice, k: int, i: int) -> list[float]:
-        """Return the rewards of seat ``i`` of game ``k`` in ``steps``."""
-        rewards: list[float] = self._rewards[self._here(steps), k, i].tolist()
-        return rewards
-
-    def columns(self, module: str, steps: slice, k: int, i: int, lookback: int) -> dict[str, Any]:
-        """Return what the module gave seat ``i`` of game ``k`` in ``steps``, as buffers of episodes."""
-        steps = self._here(steps)
-        own = {name: column[k, i, steps] for name, column in self._columns[module].items()}
-        own[WEIGHTS_SEQ_NO] = self._weights[steps]
-        return {
-            # Arrays of objects are rows that do not fit together, and go on as a list.
-            name: ArrayBuffer(column if column.dtype != object else list(column), lookback)
-            for name, column in own.items()
-        }
-
-    def _here(self, steps: slice) -> slice:
-        return slice(steps.start - self._first, steps.stop - self._first)
+def _joined(steps: list[Chosen | None], shape: tuple[int, ...]) -> Columns:
+    """Return the columns of a module, (E, P, T, ...) each; ``shape``: (E, P)."""
+    acted = [step for step in steps if step is not None]
+    none = np.zeros(shape, np.bool_)
+    has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
+    times, games, seats = has_acted.nonzero()
+    joined = {}
+    for name in acted[-1].columns:
+        if all(name in step.columns for step in acted):
+            rows = _end_to_end([step.columns[name] for step in acted])
+            joined[name] = np.empty((*shape, len(steps), *rows.shape[1:]), rows.dtype)
+            joined[name][games, seats, times] = rows
+    return joined
 
 
 def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

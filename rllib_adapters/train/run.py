@@ -105,8 +105,6 @@ class Run:
     ) -> None:
         self.folder = folder.absolute()
         goes_on = training is None
-        if goes_on and not (self.folder / OPTIONS).is_file():
-            raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be resumed")
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
