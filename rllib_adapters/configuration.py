@@ -13,6 +13,7 @@ from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
 from rllib_adapters.envs.env_config import (
     BOTH,
+    OF_LEARNERS,
     PACKED,
     PAIRS,
     POOL,
@@ -26,7 +27,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueKeeper
 from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
-from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
+from rllib_adapters.modules.frozen_pool import BASES, FrozenPool, pool_settings, store_of
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from rllib_adapters.own_algorithms import RUNNERS, own_config
@@ -224,9 +225,8 @@ def _class_and_settings(name: str, given: Trainable, form: str) -> tuple[type[RL
 
 def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]) -> EnvConfig:
     """Return ``options`` whose frozen seats see what snapshots of learners and ``architectures`` read."""
-    bases = {PACKED: BoardModule, PAIRS: PairModule}
     kinds = [kind for kind in architectures if isinstance(kind, type)]
-    found = {form for form, base in bases.items() if any(issubclass(kind, base) for kind in kinds)}
+    found = {form for form in OF_LEARNERS if any(issubclass(kind, BASES[form]) for kind in kinds)}
     if options.frozen_obs is not None or found <= {options.frozen_form}:
         return options
     return dataclasses.replace(options, frozen_obs=BOTH)

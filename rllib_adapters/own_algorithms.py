@@ -133,9 +133,9 @@ class TerritorialAlgorithm(Algorithm):
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
         """Return the state of the algorithm, of its games and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
-        if ray_private.is_wanted(self, GAMES, components, not_components):
+        if self._check_component(GAMES, components, not_components):
             state[GAMES] = dict(self.config.env_config)
-        if self.keeper is not None and ray_private.is_wanted(self, LEAGUE, components, not_components):
+        if self.keeper is not None and self._check_component(LEAGUE, components, not_components):
             state[LEAGUE] = self.keeper.get_state()
         return state
 
@@ -240,7 +240,7 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
     def validate(self) -> None:
         """Raise ValueError, too, for modules without a target, and for a buffer in which updates get lost."""
         super().validate()
-        for name, spec in ray_private.own_specs(self).items():
+        for name, spec in self._rl_module_spec.rl_module_specs.items():
             if name != POOL and not issubclass(spec.module_class, TargetNetworkAPI):
                 raise ValueError(
                     f"the module of {name!r} is a {spec.module_class.__name__}, which has no target network; "
@@ -364,14 +364,14 @@ def _groups(algorithm: Any) -> list[Any]:
 def _take_number(learner: Any) -> int:
     if isinstance(learner, WholeStates):
         learner.pass_over_waiting()
-    number = ray_private.updates_of(learner)
-    ray_private.set_updates(learner, BELOW_ALL)
+    number = learner._weights_seq_no
+    learner._weights_seq_no = BELOW_ALL
     return number
 
 
 def _set_number(learner: Any, before: int) -> None:
     least = before + 1 if before else 0
-    ray_private.set_updates(learner, max(least, ray_private.updates_of(learner)))
+    learner._weights_seq_no = max(least, learner._weights_seq_no)
 
 
 def _play_with(runner: Any, shared: Any) -> None:
@@ -382,7 +382,7 @@ def _play_with(runner: Any, shared: Any) -> None:
 def _begin_new(runner: Any) -> None:
     """Let a runner begin with new games; those of before, and how they ended, are forgotten."""
     taken_from(runner)
-    ray_private.set_needs_reset(runner, True)
+    runner._needs_initial_reset = True
     if runner.module is not None and POOL in runner.module:
         # A snapshot that is open may be replaced by another one of its name before it acts again.
         runner.module[POOL].opponents.close()
@@ -400,7 +400,7 @@ def keep_batches_equal(algorithm: Any) -> None:
     """
     if not isinstance(algorithm.config, IMPALAConfig) or algorithm.config.num_learners < 2:
         return
-    manager = ray_private.manager_of(algorithm.learner_group)
+    manager = algorithm.learner_group._worker_manager
     send = manager.foreach_actor_async
 
     def send_to_all_or_none(func: Any, tag: str | None = None, **kwargs: Any) -> int:

@@ -1,14 +1,13 @@
-"""What is relied on of Ray that Ray does not promise to keep: the list, and all that reads or calls it.
+"""What is relied on of Ray that Ray does not promise to keep: the list, and the longer ways to it.
 
-Other modules go through the functions here. Two things cannot: methods that classes of this package override,
-whose docstrings name their entry in :data:`PRIVATE`, and what is imported by its public name, which
-:data:`UNDOCUMENTED` lists.
+Private names that any module here reads, sets, calls or overrides are in :data:`PRIVATE`; docstrings of
+methods that override one say which. What is imported by its public name is in :data:`UNDOCUMENTED`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import ray.rllib.core.learner.learner_group as groups
@@ -26,7 +25,6 @@ class RayNames(NamedTuple):
         names: the names.
         without: what would break if they went.
         public: the public way to the same, if there is one.
-        read_in: the releases in which they were read.
 
     """
 
@@ -34,7 +32,6 @@ class RayNames(NamedTuple):
     names: tuple[str, ...]
     without: str
     public: str = "none"
-    read_in: tuple[str, ...] = READ_IN
 
 
 RUNNER = "ray.rllib.env.multi_agent_env_runner.MultiAgentEnvRunner"
@@ -77,7 +74,7 @@ PRIVATE = (
         ("_get_dummy_batch_from_view_requirements", "_initialize_loss_from_dummy_batch", "_dummy_batch"),
         "Every policy of the old stack would keep a batch of 32 rows, which nothing reads.",
     ),
-    # ---- read, set or called below ----
+    # ---- read, set or called ----
     RayNames(
         RUNNER,
         ("_callbacks",),
@@ -294,113 +291,13 @@ UNDOCUMENTED = (
 """Public names that no page of Ray's manual has, or whose meaning was read in the sources."""
 
 
-# ---- runners ---------------------------------------------------------------------------------------
-
-
-def device_of(runner: Any) -> Any:
-    """Return the device of a runner's modules."""
-    return runner._device
-
-
-def seed_of(runner: Any) -> int | None:
-    """Return the seed of a runner's first games, or None if there is none."""
-    seed: int | None = runner._seed
-    return seed
-
-
-def weights_number(runner: Any) -> int:
-    """Return the sequence number of the weights that a runner plays with."""
-    return int(runner._weights_seq_no)
-
-
-def needs_reset(runner: Any) -> bool:
-    """Return whether the next sample of a runner must begin with new games."""
-    return bool(runner._needs_initial_reset)
-
-
-def set_needs_reset(runner: Any, flag: bool) -> None:
-    """Say whether the next sample of a runner must begin with new games."""
-    runner._needs_initial_reset = flag
+# ---- what takes more than a name ----------------------------------------------------------------------
 
 
 def call_back(runner: Any, name: str, functions: Any, **told: Any) -> None:
     """Call the method ``name`` of a runner's callbacks, and ``functions``, as RLlib does."""
     told = {"env_runner": runner, "metrics_logger": runner.metrics, "env": runner.env, **told}
     make_callback(name, callbacks_objects=runner._callbacks, callbacks_functions=functions, kwargs=told)
-
-
-def log_env_steps(runner: Any, steps: int) -> None:
-    """Count steps in the metrics of Ray's dashboard."""
-    runner._log_env_steps(metric=runner._metrics_num_env_steps_sampled, num_steps=steps)
-
-
-def log_episode(runner: Any, length: int, total_return: float, seconds: float) -> None:
-    """Log an episode as RLlib does: its mean, smallest and largest values over a window."""
-    runner._log_episode_metrics(length, total_return, seconds)
-
-
-def connectors_of(config: Any) -> tuple[Any, Any]:
-    """Return the connectors that a configuration has before modules act, and after."""
-    return config._env_to_module_connector, config._module_to_env_connector
-
-
-def forward_of(module: Any, *, explore: bool) -> Callable[..., Any]:
-    """Return what a module overrides to act, at random or not, without what RLlib does around it."""
-    forward: Callable[..., Any] = module._forward_exploration if explore else module._forward_inference
-    return forward
-
-
-# ---- episodes --------------------------------------------------------------------------------------
-
-
-def set_times(episodes: Iterable[Any], start: float, last: float) -> None:
-    """Say when episodes, of games or of agents, began, and when their last step was."""
-    for episode in episodes:
-        episode._start_time, episode._last_step_time = start, last
-
-
-def set_lookback(episode: Any, steps: int) -> None:
-    """Say how many steps the episode of a game has from the piece before."""
-    episode._len_lookback_buffers = steps
-
-
-def set_last_infos(episode: Any, infos: Mapping[str, Any]) -> None:
-    """Say which infos an agent's episode got last."""
-    episode._last_added_infos = infos
-
-
-# ---- learners --------------------------------------------------------------------------------------
-
-
-def learner_connector(learner: Any) -> Any:
-    """Return the pipeline that makes batches of episodes, or None."""
-    return learner._learner_connector
-
-
-def parameters_of(learner: Any) -> Mapping[Any, Any]:
-    """Return all parameters that a learner trains, by what RLlib calls them."""
-    parameters: Mapping[Any, Any] = learner._params
-    return parameters
-
-
-def updates_of(learner: Any) -> int:
-    """Return how many updates a learner has made or begun, the sequence number of its weights after them."""
-    return int(learner._weights_seq_no)
-
-
-def set_updates(learner: Any, number: int) -> None:
-    """Say which sequence number a learner's weights have."""
-    learner._weights_seq_no = number
-
-
-def has_own_steps(config: Any) -> bool:
-    """Return whether optimizers step through gradient scalers, or with PyTorch's schedules beside them."""
-    return bool(config._torch_grad_scaler_class or config._torch_lr_scheduler_classes)
-
-
-def log_off_policyness(learner: Any, batch: Any) -> None:
-    """Log how old the weights are that the rows of a batch were sampled with."""
-    learner._compute_off_policyness(batch)
 
 
 def end_thread(learner: Any) -> None:
@@ -425,35 +322,6 @@ def gloo_between_learners() -> Iterator[None]:
         yield
     finally:
         groups._get_backend_config = theirs
-
-
-def forget_dummy_batch(policy: Any) -> None:
-    """Release the batch with which a policy of the old stack found out what its loss needs."""
-    policy._dummy_batch = None
-
-
-# ---- algorithms ------------------------------------------------------------------------------------
-
-
-def own_specs(config: Any) -> Mapping[str, Any]:
-    """Return a configuration's own specs of modules, to be changed in place even if it is frozen."""
-    specs: Mapping[str, Any] = config._rl_module_spec.rl_module_specs
-    return specs
-
-
-def is_wanted(algorithm: Any, component: str, components: Any, not_components: Any) -> bool:
-    """Return whether a state is to have a component, by the arguments of ``get_state``."""
-    return bool(algorithm._check_component(component, components, not_components))
-
-
-def actors_of(env_runner_group: Any) -> list[Any]:
-    """Return the handles of all runners that are processes of their own."""
-    return list(env_runner_group._worker_manager.actors().values())
-
-
-def manager_of(learner_group: Any) -> Any:
-    """Return what sends calls to the learners."""
-    return learner_group._worker_manager
 
 
 def has_room(manager: Any, tag: str | None) -> bool:

@@ -27,22 +27,15 @@ def check_requirements() -> None:
             f"rllib_adapters needs Ray {_text(OLDEST_RAY)} or newer, and {found} is installed: {INSTALL}",
             name="ray",
         )
-    if numbers[:2] > NEWEST_RAY:
-        _refuse_newer(found)
-
-
-def _refuse_newer(found: str) -> None:
-    known = (
-        f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest release that "
-        "rllib_adapters was tested with"
-    )
-    if os.environ.get(ANY_RAY) == "1":
-        warnings.warn(known, stacklevel=4)
+    if numbers[:2] <= NEWEST_RAY:
         return
-    wanted = f"ray[rllib]>={_text(OLDEST_RAY)},<{NEWEST_RAY[0]}.{NEWEST_RAY[1] + 1}"
-    raise ImportError(
-        f"{known}: pip install '{wanted}', or set {ANY_RAY}=1 to try it at your own risk", name="ray"
-    )
+    known = f"Ray {found} is newer than {_text(NEWEST_RAY)}, the newest release that this was tested with"
+    if os.environ.get(ANY_RAY) != "1":
+        wanted = f"ray[rllib]>={_text(OLDEST_RAY)},<{NEWEST_RAY[0]}.{NEWEST_RAY[1] + 1}"
+        raise ImportError(
+            f"{known}: pip install '{wanted}', or set {ANY_RAY}=1 to try it at your own risk", name="ray"
+        )
+    warnings.warn(known, stacklevel=3)
 
 
 def _version(name: str) -> str | None:

@@ -374,8 +374,9 @@ def open_all(algorithm: Any, names: list[str]) -> None:
     """Have every runner read all snapshots, in the engine or in the pool, down to the last byte."""
 
     def read(runner: Any) -> int:
-        houses = [runner.env] if hasattr(runner.env, "game") else [env.unwrapped for env in runner.env.envs]
-        in_engine = {name for name in names if all(one._house._networks.network(name) for one in houses)}
+        is_batch, envs = hasattr(runner.env, "game"), runner.env.envs
+        batches = [runner.env] if is_batch else [env.unwrapped.batch for env in envs]
+        in_engine = {name for name in names if all(one._house.network(name) for one in batches)}
         opponents = runner.module[POOL].opponents
         opponents.keep(sorted(set(names) - in_engine))
         return len(in_engine) + sum(map(pages_read, by_form(opponents)))

@@ -32,7 +32,6 @@ import torch
 
 from benchmarks import harness
 from benchmarks.rllib.league_seats import NETWORKS, Seats, configured, make_runner, seat_modules
-from rllib_adapters import ray_private
 from territorial import GameConfig
 from territorial.cli import options
 
@@ -149,7 +148,7 @@ def runner_of(row: LeagueRow, game: GameConfig, rounds: int, folder: Path) -> An
 def speed_of(runner: Any, *, begin: bool) -> float:
     """Return the steps a second of a sample; ``begin``: of new games, at the step that is timed first."""
     if begin:
-        ray_private.set_needs_reset(runner, True)
+        runner._needs_initial_reset = True
         runner.sample(num_timesteps=GAMES * FIRST_STEP, random_actions=True, force_reset=True)
     steps, began = GAMES * runner.config.get_rollout_fragment_length(0), time.process_time()
     runner.sample(num_timesteps=steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,20 +13,14 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import Interfaces, frames_of, needs_observations
-from rllib_adapters.envs.env_config import EnvConfig, learners_of, roles_by_seat
-from rllib_adapters.envs.outcomes import Outcomes
-from rllib_adapters.envs.single import (
-    HouseBots,
-    are_in_pool,
-    check_new_league,
-    ending_of,
-    seats_of_agents,
-    spaces_of_agents,
-)
+from rllib_adapters.envs.agent_interface import NAME_BYTES, AgentInterface, ByteBox
+from rllib_adapters.envs.env_config import PAIRS, POOL, EnvConfig, learners_of, module_of, roles_by_seat
+from rllib_adapters.envs.outcomes import MOST, outcome
+from rllib_adapters.envs.seating import HouseBots, check_new_league, seats_of_agents
+from territorial.bots import Network
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.league import LeagueTable, Player
+from territorial.league import LeagueTable, Outcome, Player
 from territorial.typing import Bools
 
 
@@ -60,7 +55,7 @@ class GameView(MultiAgentEnv):
     """What RLlib and ``configure.set_league`` ask of one game of a batch: agents, spaces and who plays.
 
     It is played through its ``TerritorialBatchEnv``. The players of the next game are drawn ahead; each time
-    ``on_deal`` is called.
+    ``on_deal`` is called, and returns which of them are snapshots that act in the pool.
     """
 
     def __init__(
@@ -68,7 +63,7 @@ class GameView(MultiAgentEnv):
         options: EnvConfig,
         observation_spaces: Mapping[str, spaces.Space[Any]],
         action_spaces: Mapping[str, spaces.Space[Any]],
-        on_deal: Callable[[GameView], None],
+        on_deal: Callable[[GameView], Sequence[bool]],
     ) -> None:
         self.options, self.league = options, options.table
         self._roles = roles_by_seat(self.league)
@@ -77,24 +72,10 @@ class GameView(MultiAgentEnv):
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
         self.players: tuple[Player, ...] = ()
         """Who plays the seats of the present game."""
-        self.next_players: tuple[Player, ...] = ()
-        """Who will play those of the next one."""
         self.in_pool: Sequence[bool] = ()
         """Which of ``players`` are snapshots that act in the pool."""
-        self.next_in_pool: Sequence[bool] = ()
-        """The same of ``next_players``; ``on_deal`` writes it."""
         self._on_deal = on_deal
         super().__init__()
-
-    @property
-    def episode(self) -> int:
-        """The number of the present game among those of ``seed``; -1 if none has begun."""
-        return self._dealt - 1
-
-    @property
-    def next_seed(self) -> int:
-        """The seed of the next game."""
-        return seed_of_episode(self.seed, self._dealt)
 
     def seed_with(self, seed: int) -> None:
         """Let the next game be the first one of ``seed``, opponents included."""
@@ -104,17 +85,18 @@ class GameView(MultiAgentEnv):
 
     def begin(self) -> None:
         """Let the next game be the present one, and deal the one after it."""
-        self.players, self.in_pool = self.next_players, self.next_in_pool
+        self.players, self.in_pool = self.next_players, self._next_in_pool
         self._deal()
 
     def _deal(self) -> None:
         self._dealt += 1
+        self.next_seed = seed_of_episode(self.seed, self._dealt)
         self._undealt = self._rng.bit_generator.state  # to deal the same game again
         self._draw()
 
     def _draw(self) -> None:
         self.next_players = self.league.draw(self._rng)
-        self._on_deal(self)
+        self._next_in_pool = self._on_deal(self)
 
     @property
     def snapshots(self) -> frozenset[str]:
@@ -122,9 +104,10 @@ class GameView(MultiAgentEnv):
         return frozenset(who.name for who, acts in zip(self.players, self.in_pool, strict=True) if acts)
 
     def set_league(self, league: LeagueTable) -> None:
-        """Let another table draw the players from the next game on; as ``TerritorialMultiAgentEnv``.
+        """Let another table draw the players from the next game on.
 
-        The next game is dealt again, with the same numbers, as if it had not been dealt yet.
+        The next game is dealt again, with the same numbers, as if it had not been dealt yet. ValueError if
+        the table may give a seat to a kind of player, or to one who learns, that the first could not.
         """
         check_new_league(self.options, self._roles, league)
         self.league = league
@@ -157,13 +140,15 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             autoreset="next_step",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=frames_of(options),
+            frames=options.frames if options.shows_boards else 0,
             num_threads=num_threads,
-            observe=needs_observations(options),
+            # Pairs are read as the games stand; actions that name any owner need the engine's masks.
+            observe=options.shows_boards or not options.options_of(PAIRS).action_format.startswith("pairs"),
         )
-        self.interfaces = Interfaces(options, self.game)
-        agents = list(seats_of_agents(roles_by_seat(options.table)))
-        seen, acts = spaces_of_agents(self.interfaces, agents)
+        self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
+        """How agents see and act, by the forms that they have."""
+        self.frozen_form = options.frozen_form
+        seen, acts = self._spaces_of(list(seats_of_agents(roles_by_seat(options.table))))
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
@@ -177,10 +162,11 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
         self._learns_on = {
             form: np.array([*(options.form_of(name) == form for name in self.names), False])
-            for form in self.interfaces.by_form
+            for form in self.interfaces
         }  # by places in ``names``, of which -1 is the last
         self._learn_on: dict[str, Bools] = {}  # the same of ``who``
-        self.outcomes = Outcomes()
+        self.outcomes: deque[Outcome] = deque(maxlen=MOST)
+        """The games that are over and have not been taken, in the order in which they ended."""
         self._house = HouseBots(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
         for view in self.envs:
@@ -197,12 +183,12 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     def on(self, form: str) -> Bools:
         """Return (E, P): the seats of learners on a form, and frozen seats that act, if it is theirs."""
         learn = self._learn_on[form]
-        return learn | self.frozen if form == self.interfaces.frozen_form else learn
+        return learn | self.frozen if form == self.frozen_form else learn
 
     def holds(self) -> dict[str, npt.NDArray[np.int64]]:
         """Return actions (E, P, ...) by form that hold, in the format of each."""
-        interfaces, seats = self.interfaces.by_form, self.who.shape
-        return {form: np.zeros((*seats, *own.format.shape), np.int64) for form, own in interfaces.items()}
+        shapes = {form: (*self.who.shape, *own.format.shape) for form, own in self.interfaces.items()}
+        return {form: np.zeros(shape, np.int64) for form, shape in shapes.items()}
 
     def step(self, actions: npt.NDArray[np.int64] | Mapping[str, npt.NDArray[np.int64]]) -> BatchStep:
         """Play the actions (E, P, ...) of all seats up to the next decision.
@@ -226,7 +212,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         goes_on = ~(results.terminated | results.is_over[:, None])
         self.learners, self.frozen = self.learners & goes_on, self.frozen & goes_on
         for k in np.flatnonzero(step.done).tolist():
-            self.outcomes.add(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k]))
+            self.outcomes.append(outcome(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k])))
         self._begin(step.begun.tolist())
         return step
 
@@ -235,7 +221,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
     ) -> npt.NDArray[np.int64]:
         """Return the actions of those who act as the engine's pairs, (E, P, 2); all others hold."""
         pairs = np.zeros((*self.who.shape, 2), np.int64)
-        for form, interface in self.interfaces.by_form.items():
+        for form, interface in self.interfaces.items():
             own = actions[form] if isinstance(actions, Mapping) else actions
             acts = self.on(form) & (self.learners | self.frozen)
             games, i = np.nonzero(acts)
@@ -243,8 +229,13 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         return pairs
 
     def ending(self, k: int, seat: int) -> dict[str, float]:
-        """Return the info of a seat, 1..P, of game ``k`` that has ended, as the one environment gives it."""
-        return ending_of(self.game.state, k, seat)
+        """Return the info of a seat, 1..P, of game ``k`` that has ended."""
+        state = self.game.state
+        return {
+            "place": float(state.place2[k, seat]) / 2,
+            "land": float(state.land[k, seat]),
+            "tick": float(state.tick[k]),
+        }
 
     def close_extras(self, **_: Any) -> None:
         """Free what the engine holds outside Python's memory."""
@@ -261,7 +252,21 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         if len(games):
             self._learn_on = {form: learns[self.who] for form, learns in self._learns_on.items()}
 
-    def _set_next(self, k: int, view: GameView) -> None:
+    def _set_next(self, k: int, view: GameView) -> list[bool]:
         seats = self._house.seats(view.next_players, view.league)
-        view.next_in_pool = are_in_pool(view.next_players, seats)
         self.game.set_next(k, seats, view.next_seed)
+        dealt = zip(view.next_players, seats, strict=True)
+        return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]
+
+    def _spaces_of(
+        self, agents: Sequence[str]
+    ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
+        """Return the spaces of observations and of actions by agent; one object for all of a kind."""
+        forms = {agent: self.options.form_of(module_of(agent)) for agent in agents}
+        seen = {form: interface.observation_space for form, interface in self.interfaces.items()}
+        acts = {agent: self.interfaces[form].format.space for agent, form in forms.items()}
+        if self.frozen_form in seen:
+            named = {**seen[self.frozen_form].spaces, "opponent": ByteBox((NAME_BYTES,))}
+            seen[POOL] = spaces.Dict(named)
+        kinds = {agent: POOL if module_of(agent) == POOL else form for agent, form in forms.items()}
+        return {agent: seen[kind] for agent, kind in kinds.items()}, acts

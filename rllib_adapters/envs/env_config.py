@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from territorial import bots
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
 from territorial.config.fields import about, check_values, documents_fields, like, option
-from territorial.config.validation import hint
-from territorial.engine.seats import AGENT, CustomBot, Seat, with_bots_of_files
+from territorial.config.validation import check_keywords, hint
+from territorial.engine.seats import AGENT, CustomBot, Seat, check_seats, with_bots_of_files
 from territorial.envs.options import OPTIONS, EnvOptions
 from territorial.evaluation.players import custom_bot
 from territorial.league import Group, LeagueTable, SnapshotStore
@@ -91,7 +90,6 @@ class EnvConfig:
     num_candidates: int | None = like(OPTIONS["num_candidates"], None)
     num_allies: int | None = like(OPTIONS["num_allies"], None)
     repeat: int = like(OPTIONS["repeat"], 1)
-    launches: bool = like(OPTIONS["launches"], False)
     store: SnapshotStore | None = option(
         None,
         "a ``territorial.league.SnapshotStore``, or its folder: the engine plays those of its snapshots that "
@@ -173,13 +171,7 @@ class EnvConfig:
         if isinstance(env_config, EnvConfig):
             return env_config
         entries = dict(env_config or {})
-        known = [spec.name for spec in dataclasses.fields(cls)]
-        unknown = sorted(set(entries) - set(known))
-        if unknown:
-            meant = hint(unknown[0], known)
-            raise TypeError(
-                f"env_config has the field {unknown[0]!r}{meant}; its fields are {', '.join(known)}"
-            )
+        check_keywords("EnvConfig", entries, [spec.name for spec in dataclasses.fields(cls)])
         return cls(**entries)
 
     @property
@@ -190,9 +182,11 @@ class EnvConfig:
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
         return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
 
-    def form_of(self, learner: str) -> str:
-        """Return the form of observations of a learner."""
-        return self.obs if isinstance(self.obs, str) else self.obs[learner]
+    def form_of(self, module: str) -> str:
+        """Return the form of observations of a learner, or of the pool."""
+        if module == POOL:
+            return self.frozen_form
+        return self.obs if isinstance(self.obs, str) else self.obs[module]
 
     @property
     def frozen_form(self) -> str:
@@ -228,7 +222,6 @@ class EnvConfig:
             num_allies=self.num_allies if heeds_candidates else None,
             action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
             repeat=self.repeat,
-            launches=self.launches,
         )
 
     @property
@@ -290,33 +283,19 @@ def _check_form(entry: str, form: Any) -> None:
 
 def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
     """Raise ValueError unless ``obs`` has an entry for each learner and no other."""
-    for name in obs:
-        if name not in learners:
-            raise ValueError(
-                f"obs has the entry {name!r}{hint(name, learners)}; the learners of the league are "
-                f"{', '.join(learners)}. One that another table will bring is listed with the weight 0"
-            )
-    for name in learners:
-        if name not in obs:
-            raise ValueError(
-                f"obs has no entry for the learner {name!r}; it must be a form for all of them, or a dict "
-                f"with one for each of {', '.join(learners)}"
-            )
+    wrong = [name for name in obs if name not in learners]
+    missing = [name for name in learners if name not in obs]
+    if wrong or missing:
+        what = f"the entry {wrong[0]!r}{hint(wrong[0], learners)}" if wrong else f"no entry {missing[0]!r}"
+        raise ValueError(
+            f"obs has {what}; it must be a form for all learners of the league, or a dict with one for each "
+            f"of {', '.join(learners)}. One that another table will bring is listed with the weight 0"
+        )
 
 
 def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
-    if seats is None:
-        return
-    if len(seats) != num_players:
-        raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
-    for i, seat in enumerate(seats):
-        if not isinstance(seat, CustomBot) and seat not in (AGENT, *bots.NAMES, *bots.ALIASES):
-            names = (AGENT, *bots.PLAIN_NAMES)
-            raise ValueError(
-                f"seats[{i}] is {seat!r}{hint(seat, names)}; it must be one of {', '.join(names)}, "
-                "or a custom bot or its file, style:FILE or net:FILE"
-            )
-    if AGENT not in seats:
+    check_seats(seats, num_players)
+    if seats is not None and AGENT not in seats:
         raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")
 
 

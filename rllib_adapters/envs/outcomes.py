@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -17,35 +16,17 @@ MOST = 2_000
 """Outcomes that an environment keeps; older ones are dropped, where they are not read."""
 
 
-class Outcomes:
-    """The games of an environment that are over and have not been taken."""
+def outcome(players: Sequence[Player], state: GameArrays, k: int, *, is_cut: bool) -> Outcome:
+    """Return how game ``k`` stands, which is over for its environment.
 
-    def __init__(self) -> None:
-        self._games: deque[Outcome] = deque(maxlen=MOST)
-
-    def add(self, players: Sequence[Player], state: GameArrays, k: int, *, is_cut: bool) -> None:
-        """Keep how game ``k`` stands, which is over for its environment.
-
-        Those who live are placed by land if it was cut, since that is its result. If it was left because
-        no module learns from it any more, their places are not known.
-        """
-        places = places_now(state, k) if is_cut else known_places(state, k)
-        names = tuple(sys.intern(str(player)) for player in players)  # the same ones game after game
-        teams = state.team[k, 1:]
-        has_allies = int(teams.max()) < len(teams)
-        self._games.append(
-            Outcome(names, tuple(places.tolist()), tuple(teams.tolist()) if has_allies else ())
-        )
-
-    def keep(self, games: Iterable[Outcome]) -> None:
-        """Keep games that ended earlier, such as those of an environment that this one replaces."""
-        self._games.extend(games)
-
-    def take(self) -> list[Outcome]:
-        """Return all that are kept, in the order in which they ended, and forget them."""
-        games = list(self._games)
-        self._games.clear()
-        return games
+    Those who live are placed by land if it was cut, since that is its result. If it was left because
+    no module learns from it any more, their places are not known.
+    """
+    places = places_now(state, k) if is_cut else known_places(state, k)
+    names = tuple(sys.intern(str(player)) for player in players)  # the same ones game after game
+    teams = state.team[k, 1:]
+    has_allies = int(teams.max()) < len(teams)
+    return Outcome(names, tuple(places.tolist()), tuple(teams.tolist()) if has_allies else ())
 
 
 def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
@@ -68,6 +49,8 @@ def taken_from(runner: Any) -> list[Outcome]:
     """Return how the games of one runner ended, of either kind, and have it forget them."""
     if runner.env is None:
         return []
-    if hasattr(runner.env, "outcomes"):
-        return list(runner.env.outcomes.take())
-    return [outcome for env in runner.env.envs for outcome in env.unwrapped.outcomes.take()]
+    envs = [runner.env] if hasattr(runner.env, "outcomes") else [env.unwrapped for env in runner.env.envs]
+    taken = [game for env in envs for game in env.outcomes]
+    for env in envs:
+        env.outcomes.clear()
+    return taken

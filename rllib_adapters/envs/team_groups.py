@@ -9,7 +9,8 @@ from gymnasium import spaces
 from ray.rllib.env import GroupAgentsWrapper
 
 from rllib_adapters.envs.env_config import EnvConfig, roles_by_seat
-from rllib_adapters.envs.single import TRAINABLE, TerritorialMultiAgentEnv, seats_of_agents
+from rllib_adapters.envs.seating import TRAINABLE, seats_of_agents
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.config.teams import RANDOM
 
 GROUP_PREFIX = "team_"

@@ -14,7 +14,6 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
@@ -180,7 +179,7 @@ def _hand_over(runner: Any, league: LeagueTable) -> None:
         game.set_league(league)
     _remember(runner.config, league)  # for games that are made again after an error
     if runner.module is not None and POOL in runner.module:
-        ongoing = [] if ray_private.needs_reset(runner) else games
+        ongoing = [] if runner._needs_initial_reset else games
         playing = frozenset[str]().union(*(game.snapshots for game in ongoing))
         runner.module[POOL].opponents.keep(playing, league.names("snapshot"))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
     PAIRS,
+    POOL,
     EnvConfig,
     changed_entries,
     draws_snapshots,
@@ -18,7 +18,6 @@ from rllib_adapters.envs.env_config import (
 )
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.board import BoardModule
-from rllib_adapters.modules.frozen_pool import FrozenPool, form_of_pool
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 
 
@@ -71,15 +70,13 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
         )
     specs = config.rl_module_spec.rl_module_specs
     has_frozen_seats = draws_snapshots(wanted.table)
-    has_pool = any(issubclass(spec.module_class, FrozenPool) for spec in specs.values())
-    if has_frozen_seats and not has_pool:
-        raise ValueError(
-            "the new league draws snapshots, but the algorithm was configured without a store; "
-            "use configure(..., store=...)"
-        )
-    for spec in specs.values():
-        if has_frozen_seats and issubclass(spec.module_class, FrozenPool):
-            _check_same("frozen_obs", form_of_pool(spec.model_config), wanted.frozen_form)
+    if has_frozen_seats:
+        if POOL not in specs:
+            raise ValueError(
+                "the new league draws snapshots, but the algorithm was configured without a store; "
+                "use configure(..., store=...)"
+            )
+        _check_same("frozen_obs", specs[POOL].model_config["form"], wanted.frozen_form)
     unknown = [name for name in learners_of(wanted.table) if name not in specs]
     if unknown:
         raise ValueError(
@@ -148,6 +145,6 @@ def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
     entries = dict(env_config)
     config.env_config.clear()
     config.env_config.update(entries)
-    for spec in ray_private.own_specs(config).values():
+    for spec in config._rl_module_spec.rl_module_specs.values():
         if "layout" in (spec.model_config or {}) and spec.model_config["layout"] != options.layout.to_dict():
             spec.model_config.update(layout=options.layout.to_dict(), config=options.config)

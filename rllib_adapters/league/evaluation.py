@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,7 @@ class SharedStore(SnapshotStore):
             super().__init__(self._cache / _digest(self._home_path), fetch=self._ask)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (self._home_path, self._cache)
+        return partial(SharedStore, cache=self._cache), (self._home_path,)
 
     def within(self, name: str) -> SharedStore:
         """Return a store of the same kind in a folder of this one; its home is here."""
@@ -247,10 +248,6 @@ class _Sender:
             return self._store.pack(name)
         except UnknownSnapshotError:
             return None
-
-
-def _opened(path: Path, cache: Path) -> SharedStore:
-    return SharedStore(path, cache=cache)
 
 
 def _sender_of(path: Path) -> Any:

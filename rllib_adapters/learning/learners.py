@@ -19,7 +19,6 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from torch import Tensor, distributed
 
-from rllib_adapters import ray_private
 from rllib_adapters.learning.advantages import Advantages, BootstrapRows, EpisodeEnds
 from rllib_adapters.learning.losses import heads_of, weighted_loss
 from rllib_adapters.learning.rows import ROW_WEIGHTS, DrawnRows, WithoutHeldRows
@@ -64,10 +63,10 @@ class OwnUpdates(TorchLearner):
         is_fine = self.config.torch_skip_nan_gradients or bool(  # False for sums too large for float32, too
             torch.nn.utils.get_total_norm(gradients_dict.values()).isfinite()
         )
-        if ray_private.has_own_steps(self.config) or not is_fine:
+        if self.config._torch_grad_scaler_class or self.config._torch_lr_scheduler_classes or not is_fine:
             super().apply_gradients(gradients_dict)
             return
-        parameters = ray_private.parameters_of(self)
+        parameters = self._params
         for name, gradient in gradients_dict.items():
             parameters[name].grad = gradient
         for optimizer in optimizers_of(self):
@@ -191,58 +190,38 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def build(self) -> None:
         """As RLlib's, with the ends of episodes marked rightly in every release, and own connectors."""
         super().build()
-        pipeline = ray_private.learner_connector(self)
-        if pipeline is not None and self.config.add_default_connectors_to_learner_pipeline:
-            pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
-            pipeline.remove(AddOneTsToEpisodesAndTruncate)
-            pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
-            pipeline.insert_before(GeneralAdvantageEstimation, self._advantages())
-            pipeline.remove(GeneralAdvantageEstimation)
-            if not self.config.learning_options.held_rows:
-                pipeline.append(self._without_held_rows())
-            if self._share < 1:
-                pipeline.append(self._drawn_rows())
-
-    @property
-    def _share(self) -> float:
-        return float(self.config.learning_options.share)
-
-    def _advantages(self) -> Advantages:
-        """Return the connector that computes advantages."""
-        config = self.config
-        takes = config.learning_options.sampled_values
-        return Advantages(
+        config, options = self.config, self.config.learning_options
+        pipeline = self._learner_connector
+        if pipeline is None or not config.add_default_connectors_to_learner_pipeline:
+            return
+        for option, value, wanted in (("share", options.share, 1), ("held_rows", options.held_rows, True)):
+            recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
+            if value != wanted and recurrent:
+                raise ValueError(
+                    f"{option} is {value}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
+                    f"in a sequence; use config.learning({option}={wanted})"
+                )
+        advantages = Advantages(
             gamma=config.gamma,
             lambda_=config.lambda_,
-            weights=(lambda: ray_private.updates_of(self) - 1) if takes else None,
-            held_rows=config.learning_options.held_rows,
+            weights=(lambda: self._weights_seq_no - 1) if options.sampled_values else None,
+            held_rows=options.held_rows,
         )
-
-    def _drawn_rows(self) -> DrawnRows:
-        """Return the connector that draws rows: others for every seed, learner and update."""
-        self._check_is_no_sequence("share", self._share, 1)
-        seed: Any = self.config.seed
-        seed = np.random.SeedSequence().entropy if seed is None else seed
-        rank = distributed.get_rank() if distributed.is_initialized() else 0
-        return DrawnRows(self._share, lambda: [abs(int(seed)), rank, ray_private.updates_of(self)])
-
-    def _without_held_rows(self) -> WithoutHeldRows:
-        """Return the connector that leaves out rows in which an agent could only hold."""
-        self._check_is_no_sequence("held_rows", False, True)
-        return WithoutHeldRows()
-
-    def _check_is_no_sequence(self, option: str, value: Any, wanted: Any) -> None:
-        """Raise ValueError if a module needs all rows, in their order."""
-        recurrent = [name for name, module in self.module.items() if module.unwrapped().is_stateful()]
-        if recurrent:
-            raise ValueError(
-                f"{option} is {value}, but the module {recurrent[0]!r} is recurrent: it learns from rows "
-                f"in a sequence; use config.learning({option}={wanted})"
-            )
+        pipeline.insert_before(AddOneTsToEpisodesAndTruncate, BootstrapRows())
+        pipeline.remove(AddOneTsToEpisodesAndTruncate)
+        pipeline.insert_before(GeneralAdvantageEstimation, EpisodeEnds())
+        pipeline.insert_before(GeneralAdvantageEstimation, advantages)
+        pipeline.remove(GeneralAdvantageEstimation)
+        if not options.held_rows:
+            pipeline.append(WithoutHeldRows())
+        if options.share < 1:  # others for every seed, learner and update
+            seed = np.random.SeedSequence().entropy if config.seed is None else abs(int(config.seed))
+            rank = distributed.get_rank() if distributed.is_initialized() else 0
+            pipeline.append(DrawnRows(options.share, lambda: [seed, rank, self._weights_seq_no]))
 
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
         """Return what an update gave; RLlib tells several learners how many minibatches all rows make."""
-        count = math.ceil(num_total_minibatches * self._share)
+        count = math.ceil(num_total_minibatches * self.config.learning_options.share)
         found = super().update(*args, num_total_minibatches=count, **kwargs)
         give_back()
         return found
@@ -259,7 +238,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
         """Return what an update of a minibatch gave; overrides ``TorchLearner._uncompiled_update``."""
         if self.config.num_learners < 2:
             return super()._uncompiled_update(batch=batch, **kwargs)
-        ray_private.log_off_policyness(self, batch)
+        self._compute_off_policyness(batch)
         with contextlib.ExitStack() as stack:
             for module in self.module.values():
                 if isinstance(module, torch.nn.Module):
@@ -267,7 +246,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
             outputs = self.module.forward_train(batch)
             losses = self.compute_losses(fwd_out=outputs, batch=batch)
             self.compute_gradients(losses)
-        parameters = ray_private.parameters_of(self)
+        parameters = self._params
         gradients = {name: _mean_gradient(parameter) for name, parameter in parameters.items()}
         self.apply_gradients(self.postprocess_gradients(gradients))
         return outputs, losses, {}

@@ -159,7 +159,7 @@ def evaluation_entries(config: Any) -> Mapping[str, Any] | None:
 def _check_pool(config: Any) -> None:
     """Raise ValueError for evaluations with frozen seats that no module plays."""
     table = EnvConfig.from_config(config.env_config).table
-    if draws_snapshots(table) and POOL not in ray_private.own_specs(config):
+    if draws_snapshots(table) and POOL not in config._rl_module_spec.rl_module_specs:
         names = ", ".join(sorted(table.names("snapshot")))
         raise ValueError(
             f"the league of evaluation_config draws the snapshots {names}, but that of the env_config "
@@ -215,24 +215,11 @@ UNITS = ("episodes", "timesteps")
 
 
 def check_evaluation(config: Any) -> None:
-    """Raise ValueError or TypeError for a setting of evaluations that RLlib would pass over or misread."""
-    for setting, wanted in (("offline_evaluation_interval", None), ("num_offline_eval_runners", 0)):
-        value = getattr(config, setting)
-        if value:
-            raise ValueError(
-                f"{setting} is {value!r}; it must be {wanted}: offline evaluations read records, and these "
-                "algorithms play games. Use config.evaluation(evaluation_interval=...)"
-            )
-    unit, function = config.evaluation_duration_unit, config.custom_evaluation_function
-    one_of("evaluation_duration_unit", unit, UNITS)
-    if function is not None and not callable(function):
-        raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
-    if isinstance(config.evaluation_config, Mapping):
-        _check_entries(config, config.evaluation_config)
-
-
-def _check_entries(config: Any, own: Mapping[str, Any]) -> None:
-    """Raise ValueError for entries that are no settings, and for another environment."""
+    """Raise ValueError for a setting of evaluations that RLlib would pass over or misread."""
+    one_of("evaluation_duration_unit", config.evaluation_duration_unit, UNITS)
+    own = config.evaluation_config
+    if not isinstance(own, Mapping):
+        return
     known = {**vars(config), **config.to_dict()}
     for name in own:
         if name not in known and not hasattr(config, name):

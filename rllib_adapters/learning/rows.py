@@ -28,11 +28,8 @@ def rows_of(columns: Any, rows: Tensor) -> Any:
 
 def own_rows(columns: Mapping[str, Any]) -> Tensor:
     """Return the numbers of the rows that learn, int64 (n,); others were added for values."""
-    if Columns.LOSS_MASK in columns:
-        rows: Tensor = columns[Columns.LOSS_MASK].bool().nonzero().flatten()
-        return rows
-    advantages = columns[Postprocessing.ADVANTAGES]
-    return torch.arange(len(advantages), device=advantages.device)
+    rows: Tensor = columns[Columns.LOSS_MASK].bool().nonzero().flatten()
+    return rows
 
 
 # ---- without rows in which an agent could only hold ------------------------------------------------------

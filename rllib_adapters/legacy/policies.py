@@ -12,7 +12,6 @@ from ray.rllib.algorithms.ppo.ppo_torch_policy import PPOTorchPolicy
 from ray.rllib.policy.policy import Policy
 from ray.rllib.policy.sample_batch import SampleBatch
 
-from rllib_adapters import ray_private
 from rllib_adapters.legacy.env import ByteRecord
 from rllib_adapters.modules.frozen_pool import BothForms, opponents_of
 from territorial.nets.frozen import FrozenPolicies
@@ -32,7 +31,7 @@ class LeanPPOPolicy(PPOTorchPolicy):
     def _initialize_loss_from_dummy_batch(self, *args: Any, **kwargs: Any) -> None:
         """Try the loss, and release the batch; overrides ``Policy._initialize_loss_from_dummy_batch``."""
         super()._initialize_loss_from_dummy_batch(*args, **kwargs)
-        ray_private.forget_dummy_batch(self)
+        self._dummy_batch = None
 
 
 class BotPolicy(Policy):

@@ -13,7 +13,6 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from torch import Tensor
 
-from rllib_adapters import ray_private
 from rllib_adapters.learning.learners import TerritorialPPOLearner
 from rllib_adapters.learning.rows import rows_of
 from rllib_adapters.modules.board import BoardModule
@@ -82,7 +81,7 @@ class FrameByFrameLearner(TerritorialPPOLearner):
     def build(self) -> None:
         """Add ``RowsByFrame`` behind the computation of advantages, which needs episodes in one piece."""
         super().build()
-        ray_private.learner_connector(self).append(RowsByFrame())
+        self._learner_connector.append(RowsByFrame())
 
 
 class RowsByFrame(ConnectorV2):

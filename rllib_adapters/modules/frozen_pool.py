@@ -11,14 +11,13 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.agent_interface import SHARED, decode_name
-from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS
+from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.pairs import READS, PairModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.constants import NUM_FRACTIONS
-from territorial.league import MismatchError, SnapshotStore
+from territorial.league import SnapshotStore
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 
@@ -48,7 +47,7 @@ class FrozenPool(ModuleFrames, RLModule):
         architectures: ``BoardModule`` and ``PairModule`` classes, which play the snapshots that were made of
             them; ``PairModule`` alone with an ``action_format``.
         form: "packed", "pairs" or "both": what frozen seats observe; with "both", every snapshot reads its
-            part by its manifest. Default: "pairs" if there is an ``action_format``, else "packed".
+            part by its manifest.
 
     """
 
@@ -95,12 +94,12 @@ def pool_settings(
 ) -> dict[str, Any]:
     """Return the ``model_config`` of a ``FrozenPool`` beside modules of the ``model_config`` ``settings``.
 
-    ``form``: see ``FrozenPool``. TypeError for an architecture that does not read it.
+    ``form``: see ``FrozenPool``; default None: "pairs" if there is an ``action_format``, else "packed".
+    TypeError for an architecture that does not read it.
     """
     pool = {name: settings[name] for name in ("layout", "config", "action_format") if name in settings}
-    if form is not None:
-        pool["form"] = form
-    bases = BASES[form_of_pool(pool)]
+    pool["form"] = form or (PAIRS if "action_format" in settings else PACKED)
+    bases = BASES[pool["form"]]
     for module in architectures:
         if not (isinstance(module, type) and issubclass(module, bases)):
             names = " or ".join(base.__name__ for base in bases)
@@ -108,15 +107,9 @@ def pool_settings(
     return {**pool, "store": store_of(store), "architectures": tuple(architectures)}
 
 
-def form_of_pool(settings: Mapping[str, Any]) -> str:
-    """Return the form of observations of the frozen seats of a pool that ``pool_settings`` describes."""
-    by_default = PAIRS if "action_format" in settings else PACKED
-    return str(settings.get("form", by_default))
-
-
 def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
     """Return the players that ``pool_settings`` describes."""
-    form, kinds = form_of_pool(settings), settings["architectures"]
+    form, kinds = settings["form"], settings["architectures"]
     about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
     on_boards = {kind.architecture: kind.make_trunk for kind in kinds if issubclass(kind, BoardModule)}
     if form == PACKED:
@@ -133,23 +126,18 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
 
 def move_store(config: Any, store: SnapshotStore) -> None:
     """Have pool and games of an algorithm's ``config`` play from ``store``; in place, as it is frozen."""
-    for settings in _settings_of_pools(config):
-        settings["store"] = store
+    specs = config._rl_module_spec.rl_module_specs
+    if POOL in specs:
+        specs[POOL].model_config["store"] = store
     if config.env_config.get("store") is not None:
         config.env_config["store"] = store
 
 
 def check_store(config: Any) -> None:
     """Raise FileNotFoundError if the folder that the pool of an algorithm's ``config`` plays from is gone."""
-    for settings in _settings_of_pools(config):
-        path = settings["store"].path
-        if not path.is_dir():
-            raise FileNotFoundError(f"the store {path} does not exist; {MOVED}")
-
-
-def _settings_of_pools(config: Any) -> list[dict[str, Any]]:
-    specs = ray_private.own_specs(config).values()
-    return [spec.model_config for spec in specs if "store" in (spec.model_config or {})]
+    pool = config._rl_module_spec.rl_module_specs.get(POOL)
+    if pool is not None and not pool.model_config["store"].path.is_dir():
+        raise FileNotFoundError(f"the store {pool.model_config['store'].path} does not exist; {MOVED}")
 
 
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
@@ -181,11 +169,6 @@ class BothForms:
         self._form_of: dict[str, str] = {}
 
     @property
-    def store(self) -> SnapshotStore:
-        """Where the snapshots are."""
-        return self.by_form[PACKED].store
-
-    @property
     def names(self) -> list[str]:
         """The snapshots that are open."""
         return [name for players in self.by_form.values() for name in players.names]
@@ -206,14 +189,10 @@ class BothForms:
         return actions
 
     def form_of(self, name: str) -> str:
-        """Return the form that a snapshot reads; MismatchError if it is another one."""
+        """Return the form that a snapshot reads; those that play it say what is wrong with another one."""
         if name not in self._form_of:
-            form = self.store.manifest(name).observation
-            if form not in self.by_form:
-                raise MismatchError(
-                    f"snapshot {name!r} reads the form {form!r}; it must be one of {', '.join(self.by_form)}"
-                )
-            self._form_of[name] = form
+            is_on_pairs = self.by_form[PACKED].store.manifest(name).observation == PAIRS
+            self._form_of[name] = PAIRS if is_on_pairs else PACKED
         return self._form_of[name]
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:

@@ -14,7 +14,7 @@ from rllib_adapters.envs.agent_interface import SHARED
 from territorial.actions.masks import pair_masks
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
-from territorial.observation.layout import NEW_GAME, ObsLayout
+from territorial.observation.layout import ObsLayout
 from territorial.typing import Arrays, Bools, Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
@@ -46,21 +46,11 @@ class ObservationLog:
         self._masks: list[npt.NDArray[np.uint8]] = []
         self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read
         self._known: dict[tuple[int, int], Frames] = {}
-        self._is_changed = np.zeros(num_games, np.bool_)
-        self._num_odd = np.zeros(num_games, np.int64)
-        """Moments still to come whose stacks begin before a change."""
-        self._odd_stacks: dict[tuple[int, int], npt.NDArray[np.uint8]] = {}
-        """Those stacks, by game and moment: no board of the store is the one after the change."""
 
     @property
     def first(self) -> int:
         """The oldest moment."""
         return self._tables.first
-
-    @property
-    def end(self) -> int:
-        """The number that the next moment gets."""
-        return self._tables.end
 
     def __len__(self) -> int:
         """Return how many moments are there, each of all games."""
@@ -68,41 +58,10 @@ class ObservationLog:
 
     def append(self, observations: Any) -> None:
         """Remember the next moment; ``observations``: of ``VecGame``."""
-        self._num_odd[observations.delta_count == NEW_GAME] = 0
-        if self._is_changed.any():
-            counts = np.where(self._is_changed, NEW_GAME, observations.delta_count)
-            observations = observations._replace(delta_count=counts.astype(np.int32))
-            self._num_odd[self._is_changed] = self.layout.frames - 1
-            self._is_changed[:] = False
-        for k in np.flatnonzero(self._num_odd).tolist():
-            self._odd_stacks[k, self.end] = observations.planes[k].copy()
-            self._num_odd[k] -= 1
         self._boards.append(observations)
         tables = [getattr(observations, name).reshape(self.num_games, -1) for name in TABLES]
         self._tables.append(np.concatenate(tables, axis=1))
         self._masks.append(observations.masks.copy())
-
-    def resume(self, observations: Any) -> None:
-        """Resume from what is observed now, which may have changed since the last moment.
-
-        ``VecGame.set_position`` and ``restore`` do that. What was seen at the last moment remains; the next
-        board of such a game is taken as that of a new one.
-        """
-        begun = np.flatnonzero(observations.delta_count == NEW_GAME)
-        if len(begun):
-            seen = self._boards.planes(begun, np.full(len(begun), self.end - 1), 1)
-            self._is_changed[begun] = (seen[:, 0] != observations.planes[begun, 0]).any((1, 2, 3))
-
-    def now(self, observations: Any) -> tuple[Frames, npt.NDArray[np.uint8]]:
-        """Return what is to be acted on now: the arrays ``SHARED``, (E, ...) each, and the masks.
-
-        They are views of ``observations``, unless a game was changed since, see ``resume``.
-        """
-        if self._is_changed.any():
-            games = np.arange(self.num_games)
-            return self.frames(games, np.full(self.num_games, self.end - 1)), self._masks[-1]
-        tables = {name: getattr(observations, name) for name in TABLES}
-        return {"observations": observations.planes, **tables}, observations.masks
 
     def since(self, moment: int) -> ObservationLog:
         """Return a record of its own that has the moments from ``moment`` on and can be added to."""
@@ -110,8 +69,6 @@ class ObservationLog:
         oldest = max(self._boards.first, moment - self.layout.frames + 1)
         record._boards, record._tables = self._boards.since(oldest), self._tables.since(moment)
         record._masks = self._masks[moment - self.first :]
-        record._num_odd = self._num_odd.copy()
-        record._odd_stacks = {at: stack for at, stack in self._odd_stacks.items() if at[1] >= moment}
         return record
 
     def frames(self, games: Ints, moments: Ints) -> Frames:
@@ -122,15 +79,7 @@ class ObservationLog:
             name: np.ascontiguousarray(part).reshape(len(rows), *shape)
             for (name, shape), part in zip(self._shapes.items(), parts, strict=True)
         }
-        return {"observations": self._stacks(games, moments), **tables}
-
-    def _stacks(self, games: Ints, moments: Ints) -> npt.NDArray[np.uint8]:
-        stacks: npt.NDArray[np.uint8] = self._boards.planes(games, moments)
-        if self._odd_stacks:
-            for i, at in enumerate(zip(games.tolist(), moments.tolist(), strict=True)):
-                if at in self._odd_stacks:
-                    stacks[i] = self._odd_stacks[at]
-        return stacks
+        return {"observations": self._boards.planes(games, moments), **tables}
 
     def legal(self, games: Ints, moments: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return int8 (n, P + 12): what ``seats`` (n,), 1..P, might do in games (n,) at moments (n,)."""
@@ -276,18 +225,25 @@ class SharedObservations(ArrayBuffer):
         record: where they are.
         game: its number there.
         seat: 1..P, who sees them.
-        moments: int64 (n,), when.
+        moments: int64 (n,) or a range, when.
         lookback: how many of them are of the piece before.
+        space: of an item, if that is known.
 
     """
 
     def __init__(
-        self, record: ObservationLog, game: int, seat: int, moments: npt.NDArray[np.int64], lookback: int
+        self,
+        record: ObservationLog,
+        game: int,
+        seat: int,
+        moments: Ints | range,
+        lookback: int,
+        space: Any = None,
     ) -> None:
-        self.record, self.game, self.seat, self.moments = record, game, seat, moments
+        self.record, self.game, self.seat, self.moments = record, game, seat, np.asarray(moments)
         self._made: list[Any] | None = None
         self._last: Any = None
-        self.lookback, self.finalized, self.space = lookback, False, None
+        self.lookback, self.finalized, self.space = lookback, False, space
 
     @property
     def is_made(self) -> bool:
@@ -337,24 +293,8 @@ class SharedObservations(ArrayBuffer):
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made is not None:
-            return _filled, (self._made, self.lookback, self.finalized, self.space)
+            return ArrayBuffer, (self._made, self.lookback, self.space)
         first, count = int(self.moments[0]), len(self.moments)
         is_range = self.moments[-1] - first == count - 1
-        moments = (first, count) if is_range else self.moments
-        return _shared, (self.record, self.game, self.seat, moments, self.lookback, self.space)
-
-
-def _filled(data: Any, lookback: int, finalized: bool, space: Any) -> InfiniteLookbackBuffer:
-    buffer = ArrayBuffer(data, lookback, space)
-    buffer.finalized = finalized
-    return buffer
-
-
-def _shared(
-    record: ObservationLog, game: int, seat: int, moments: Any, lookback: int, space: Any
-) -> SharedObservations:
-    if isinstance(moments, tuple):
-        moments = moments[0] + np.arange(moments[1])
-    buffer = SharedObservations(record, game, seat, moments, lookback)
-    buffer.space = space
-    return buffer
+        moments = range(first, first + count) if is_range else self.moments
+        return SharedObservations, (self.record, self.game, self.seat, moments, self.lookback, self.space)

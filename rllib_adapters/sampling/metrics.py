@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,38 +20,22 @@ LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""
 
 
-class Result(NamedTuple):
-    """How a game ended, for those who learn.
+def told_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
+    """Return what metrics say of a game that stands in ``state`` as it ended.
 
-    Args:
-        length: steps.
-        total_return: the sum over all who learn.
-        seconds: that it took.
-        logged: returns by module; place, wins, land, steps and launches of a seat; the same by who learns.
-
+    It has returns by module; place, wins, land, steps and launches of a seat that learns; and the same by who
+    learns.
     """
-
-    length: int
-    total_return: float
-    seconds: float
-    logged: dict[str, Any]
-
-
-def result_of(game: GameEpisode, state: GameArrays) -> Result:
-    """Return how a game ended that stands in ``state`` as it did then."""
-    assert game.returns is not None
     by_player: dict[str, list[int]] = {}
     for seat, name in game.players.items():
         by_player.setdefault(name, []).append(seat)
-    logged = {
+    return {
         EPISODE_MODULE_RETURN_MEAN: {
             name: float(game.returns[seats].sum()) for name, seats in by_player.items()
         },
         **_means(game, state, list(game.agents)),
         BY_PLAYER: {name: _means(game, state, seats) for name, seats in by_player.items()},
     }
-    seconds = time.perf_counter() - game.began
-    return Result(game.length, float(game.returns.sum()), seconds, logged)
 
 
 def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -15,12 +15,11 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters import ray_private
-from rllib_adapters.envs.batch import BatchStep, GameView
+from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.env_config import learner_name, module_of
 from rllib_adapters.observations.log import ArrayBuffer
-from rllib_adapters.sampling.observation_source import ObservationSources
-from territorial.engine.recording import Launches
+from rllib_adapters.sampling.observation_source import ObservationSource
+from territorial.typing import Ints
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -52,6 +51,8 @@ class GameEpisode:
         end: the moment of the last observation, once the game is over.
         is_cut: whether it was cut off then.
         returns: (P,): the rewards of the seats that learn, added up, once the game is over.
+        seconds: that it took.
+        logged: what metrics say of it.
 
     """
 
@@ -66,7 +67,9 @@ class GameEpisode:
     agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
     is_cut: bool = False
-    returns: npt.NDArray[np.float64] | None = None
+    returns: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    seconds: float = 0.0
+    logged: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
@@ -88,22 +91,20 @@ class Rollout:
     Moments are those of the ``ObservationLog`` that goes with it: step t leads from moment t to the next one.
 
     Args:
-        views: of the games, for agents and spaces.
-        names: of those who learn.
+        env: their batch.
         lookback: steps that a new piece of an episode has from the piece before.
 
     """
 
-    def __init__(self, views: list[GameView], names: Sequence[str], lookback: int) -> None:
-        self.views, self.lookback, self._names = views, lookback, names
-        options = views[0].options
-        self._num_players = options.config.num_players
-        self._forms = {name: options.form_of(name) for name in names}
+    def __init__(self, env: TerritorialBatchEnv, lookback: int) -> None:
+        self._env, self.lookback = env, lookback
+        self._forms = {name: env.options.form_of(name) for name in env.names}
         self.clear()
 
-    def clear(self, launches: Launches | None = None) -> None:
-        """Forget everything, games in progress as well; ``launches``: of the first moment, as in ``add``."""
-        self.games: list[GameEpisode | None] = [None] * len(self.views)
+    def clear(self) -> None:
+        """Forget everything, games in progress as well."""
+        self.games: dict[int, GameEpisode] = {}
+        """Those in progress, by their number in the batch."""
         self.ended: list[GameEpisode] = []
         """Those that ended in this sample."""
         self._begin = 0  # the moment at which this sample began
@@ -112,80 +113,69 @@ class Rollout:
         self._rewards: list[npt.NDArray[np.float32]] = []
         self._chosen: list[dict[str, Chosen]] = []
         self._weights: list[int] = []
-        self._launches = [launches]  # at each moment, from that before the first step on
-        self._returns = np.zeros((len(self.views), self._num_players))
+        self._returns = np.zeros(self._env.who.shape)
 
     @property
     def now(self) -> int:
         """The present moment."""
         return self._first + len(self._rewards)
 
-    def begin(self, k: int, who: npt.NDArray[np.int64]) -> None:
-        """Let game ``k`` begin now; ``who``: int64 (P,) who learns, -1 for none."""
-        players = {i: self._names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
+    def begin(self, k: int) -> None:
+        """Let game ``k``, which has just begun, be an episode."""
+        who = self._env.who[k]
+        players = {i: self._env.names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
         agents = {i: learner_name(name, i) for i, name in players.items()}
         self.games[k] = GameEpisode(k, agents, players, self.now)
         self._returns[k] = 0
 
-    def add(
-        self,
-        step: BatchStep,
-        chosen: dict[str, Chosen],
-        weights: int,
-        ending: Callable[[int, int], dict[str, float]],
-        launches: Launches | None = None,
-    ) -> list[GameEpisode]:
-        """Remember a step, and return the games that it ended.
-
-        ``weights``: their sequence number, ``ending``: gives the info of a seat, 1..P. ``launches``: of all
-        seats in the step, where infos have them.
-        """
+    def add(self, step: BatchStep, chosen: dict[str, Chosen], weights: int) -> list[GameEpisode]:
+        """Remember a step, and return the games that it ended; ``weights``: their sequence number."""
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
         self._weights.append(weights)
-        self._launches.append(launches)
         self._returns += np.where(step.learners, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
-            game = self._game(k)
+            game = self.games[k]
             game.ends[int(i)] = self.now, bool(step.truncated[k, i])
-            game.infos[int(i)] = ending(int(k), int(i) + 1)
-        over = [self._game(k) for k in np.flatnonzero(step.done).tolist()]
+            game.infos[int(i)] = self._env.ending(int(k), int(i) + 1)
+        over = [self.games.pop(k) for k in np.flatnonzero(step.done).tolist()]
         for game in over:
             game.end, game.is_cut = self.now, bool(step.cut[game.k])
-            game.returns, self.games[game.k] = self._returns[game.k].copy(), None
+            game.returns = self._returns[game.k].copy()
+            game.seconds = time.perf_counter() - game.began
         self.ended += over
         return over
 
-    def _game(self, k: int) -> GameEpisode:
-        game = self.games[k]
-        assert game is not None
-        return game
-
     # ---- episodes ---------------------------------------------------------------------------------
 
-    def episodes(self, seen: ObservationSources, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
+    def episodes(self, seen: ObservationSource, *, with_ongoing: bool) -> list[MultiAgentEpisode]:
         """Return the episodes of games that have ended, in that order, then those of games in progress.
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
         """
-        parts = _Parts(self._first, self._chosen, self._rewards, self._weights)
+        modules, shape = {name: None for step in self._chosen for name in step}, self._env.who.shape
+        steps = _Steps(
+            np.array(self._rewards),
+            np.array(self._weights, np.int64),
+            {module: _joined([step.get(module) for step in self._chosen], shape) for module in modules},
+        )
         games = list(self.ended)
         if with_ongoing:
-            ongoing = (game for game in self.games if game is not None)
+            ongoing = (self.games[k] for k in sorted(self.games))
             games += [game for game in ongoing if self.now > max(game.start, self._begin)]
-        return [self._episode(parts, seen, game) for game in games]
+        return [self._episode(steps, seen, game) for game in games]
 
     def cut(self) -> int:
         """Let the next sample begin now; return the first moment that it looks back at."""
         self._begin, self.ended, self._since = self.now, [], time.perf_counter()
         forget = max(0, len(self._rewards) - self.lookback)
-        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget], self._launches[:forget]
+        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
         self._first += forget
         return self._first
 
-    def _episode(self, parts: _Parts, seen: ObservationSources, game: GameEpisode) -> MultiAgentEpisode:
+    def _episode(self, steps: _Steps, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
         """Return what happened in a game in this sample."""
-        view, begin = self.views[game.k], max(game.start, self._begin)
+        view, begin = self._env.envs[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
         first = max(game.start, begin - self.lookback, self._first)
         living = [i for i in game.agents if game.ends.get(i, (end, False))[0] > begin]
@@ -201,23 +191,24 @@ class Rollout:
         episode.env_t = end - game.start
         episode.is_truncated = game.is_cut
         episode.is_terminated = game.end is not None and not game.is_cut
-        ray_private.set_lookback(episode, begin - first)
+        episode._len_lookback_buffers = begin - first
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(parts, seen, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(steps, seen, game, i, slice(first, end), begin - first, episode)
             episode.agent_episodes[agent] = own
             count = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + count))
             times += [MultiAgentEpisode.SKIP_ENV_TS_TAG] * (end - first + 1 - len(times))
             episode.env_t_to_agent_t[agent] = InfiniteLookbackBuffer(times, lookback=begin - first)
-        owns = episode.agent_episodes.values()
-        ray_private.set_times([episode, *owns], max(game.began, self._since), time.perf_counter())
+        began, last = max(game.began, self._since), time.perf_counter()
+        for one in (episode, *episode.agent_episodes.values()):
+            one._start_time, one._last_step_time = began, last
         return episode
 
     def _agent_episode(
         self,
-        parts: _Parts,
-        seen: ObservationSources,
+        steps: _Steps,
+        seen: ObservationSource,
         game: GameEpisode,
         i: int,
         span: slice,
@@ -229,9 +220,16 @@ class Rollout:
         end, was_cut = game.ends.get(i, (span.stop, False))
         is_last = end == span.stop
         known = min(lookback, end - span.start)
-        columns = parts.columns(module, slice(span.start, end), game.k, i, known)
-        infos = self._told(game.k, span.start, end)
-        infos[-1] |= game.infos.get(i, {})
+        here = slice(span.start - self._first, end - self._first)
+        given = {name: column[game.k, i, here] for name, column in steps.columns[module].items()}
+        given[WEIGHTS_SEQ_NO] = steps.weights[here]
+        # Arrays of objects are rows that do not fit together, and go on as a list.
+        columns = {
+            name: ArrayBuffer(column if column.dtype != object else list(column), known)
+            for name, column in given.items()
+        }
+        infos: list[dict[str, Any]] = [{} for _ in range(end - span.start)]
+        infos.append(game.infos.get(i, {}))
         own = SingleAgentEpisode(
             id_=game.agent_ids[i],
             agent_id=agent,
@@ -244,74 +242,38 @@ class Rollout:
             infos=infos,
             actions=columns.pop(ACTIONS),
             action_space=whole.action_space[agent],
-            rewards=parts.rewards_of(slice(span.start, end), game.k, i),
+            rewards=steps.rewards[here, game.k, i].tolist(),
             extra_model_outputs=columns,
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
             t_started=whole.env_t_started,
             len_lookback_buffer=lookback,
         )
-        ray_private.set_last_infos(own, infos[-1])
+        own._last_added_infos = infos[-1]
         return own
 
-    def _told(self, k: int, first: int, last: int) -> list[dict[str, Any]]:
-        """Return new infos of game ``k``, from one moment to another: what those of all its agents have."""
-        tables = self._launches[first - self._first : last + 1 - self._first]
-        return [
-            {} if launches is None else {"launches": Launches(*(table[k] for table in launches))}
-            for launches in tables
-        ]
+
+class _Steps(NamedTuple):
+    """T steps of E games with P seats, from the first that is remembered on."""
+
+    rewards: npt.NDArray[np.float32]  # (T, E, P)
+    weights: Ints  # (T,) their sequence numbers
+    columns: Mapping[str, Columns]  # by module, (E, P, T, ...) each; without meaning where a seat did not act
 
 
-class _Parts:
-    """The steps of a rollout end to end: T steps, from step ``first`` on, of E games with P seats."""
-
-    def __init__(
-        self,
-        first: int,
-        chosen: list[dict[str, Chosen]],
-        rewards: list[npt.NDArray[np.float32]],
-        weights: list[int],
-    ) -> None:
-        self._first = first
-        self._rewards, self._weights = np.array(rewards), np.array(weights, np.int64)
-        self._columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
-        for module in {name: None for step in chosen for name in step}:
-            self._columns[module] = self._join([step.get(module) for step in chosen])
-
-    def _join(self, steps: list[Chosen | None]) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of a module, (E, P, T, ...) each; without meaning where a seat did not act."""
-        acted = [step for step in steps if step is not None]
-        none = np.zeros(self._rewards.shape[1:], np.bool_)
-        has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
-        times, games, seats = has_acted.nonzero()
-        joined = {}
-        for name in acted[-1].columns:
-            if all(name in step.columns for step in acted):
-                rows = _end_to_end([step.columns[name] for step in acted])
-                grid = np.empty((*none.shape, len(steps), *rows.shape[1:]), rows.dtype)
-                grid[games, seats, times] = rows
-                joined[name] = grid
-        return joined
-
-    def rewards_of(self, steps: slice, k: int, i: int) -> list[float]:
-        """Return the rewards of seat ``i`` of game ``k`` in ``steps``."""
-        rewards: list[float] = self._rewards[self._here(steps), k, i].tolist()
-        return rewards
-
-    def columns(self, module: str, steps: slice, k: int, i: int, lookback: int) -> dict[str, Any]:
-        """Return what the module gave seat ``i`` of game ``k`` in ``steps``, as buffers of episodes."""
-        steps = self._here(steps)
-        own = {name: column[k, i, steps] for name, column in self._columns[module].items()}
-        own[WEIGHTS_SEQ_NO] = self._weights[steps]
-        return {
-            # Arrays of objects are rows that do not fit together, and go on as a list.
-            name: ArrayBuffer(column if column.dtype != object else list(column), lookback)
-            for name, column in own.items()
-        }
-
-    def _here(self, steps: slice) -> slice:
-        return slice(steps.start - self._first, steps.stop - self._first)
+def _joined(steps: list[Chosen | None], shape: tuple[int, ...]) -> Columns:
+    """Return the columns of a module, (E, P, T, ...) each; ``shape``: (E, P)."""
+    acted = [step for step in steps if step is not None]
+    none = np.zeros(shape, np.bool_)
+    has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
+    times, games, seats = has_acted.nonzero()
+    joined = {}
+    for name in acted[-1].columns:
+        if all(name in step.columns for step in acted):
+            rows = _end_to_end([step.columns[name] for step in acted])
+            joined[name] = np.empty((*shape, len(steps), *rows.shape[1:]), rows.dtype)
+            joined[name][games, seats, times] = rows
+    return joined
 
 
 def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -38,8 +38,8 @@ from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
-from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
-from rllib_adapters.sampling.observation_source import ObservationSources
+from rllib_adapters.sampling.metrics import StepCounts, told_of
+from rllib_adapters.sampling.observation_source import ObservationSource
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
@@ -101,7 +101,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 raise ValueError(f"the configuration has a callback {name}, but {wanted}")
         if config.policy_mapping_fn is not module_of:
             raise ValueError(f"the configuration has another policy_mapping_fn, but {wanted}")
-        before, after = ray_private.connectors_of(config)
+        before, after = config._env_to_module_connector, config._module_to_env_connector
         if after is not None:
             raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
         if before not in (None, frames_for_runners):
@@ -117,14 +117,13 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         options = self.config.env_config
         threads = self._use_own_threads()
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
-        self.env.outcomes.keep(outcomes)
+        self.env.outcomes.extend(outcomes)
         self.num_envs = self.env.num_envs
-        ray_private.set_needs_reset(self, True)
-        lookback, players = self.config.episode_lookback_horizon, self.env.options.config.num_players
-        self._rollout = Rollout(self.env.envs, self.env.names, lookback)
-        self._source = ObservationSources(self.env)
-        self._counts, self._results = StepCounts(self.env.names, players), list[Result]()
-        self._random = np.random.default_rng(ray_private.seed_of(self))
+        self._needs_initial_reset = True
+        self._rollout = Rollout(self.env, self.config.episode_lookback_horizon)
+        self._source = ObservationSource(self.env)
+        self._counts = StepCounts(self.env.names, self.env.options.config.num_players)
+        self._random = np.random.default_rng(self._seed)
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         functions = self.config.callbacks_on_environment_created
         ray_private.call_back(self, "on_environment_created", functions, env_context=context)
@@ -157,11 +156,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         force_reset: bool = False,
     ) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
-        if force_reset or num_episodes is not None or ray_private.needs_reset(self):
-            self._begin_all(ray_private.seed_of(self) if ray_private.needs_reset(self) else None)
-        else:
-            self._source.resume()
-        ray_private.set_needs_reset(self, num_episodes is not None)
+        if force_reset or num_episodes is not None or self._needs_initial_reset:
+            self._begin_all(self._seed if self._needs_initial_reset else None)
+        self._needs_initial_reset = num_episodes is not None
         for _, module in self._modules_that_act():
             if isinstance(module, torch.nn.Module):
                 module.eval()  # once for all steps, see _forward
@@ -172,8 +169,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                     episodes += self._finished()
                     self._replace_games()
             if num_episodes is not None:
-                left = num_episodes - len(episodes)
-                del self._rollout.ended[left:], self._results[left:]
+                del self._rollout.ended[num_episodes - len(episodes) :]
             episodes += self._finished(with_ongoing=num_timesteps is not None)
         self._source.forget(self._rollout.cut())
         episodes = drop_untrained(self.config, episodes)
@@ -188,21 +184,20 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _replace_games(self) -> None:
         """Make the games again, and begin with others; what was played of those in progress is lost."""
-        random, needs_reset = self._random, ray_private.needs_reset(self)
+        random, needs_reset = self._random, self._needs_initial_reset
         self.make_env()
         self._random = random
-        ray_private.set_needs_reset(self, needs_reset)
+        self._needs_initial_reset = needs_reset
         # The games of the seed would fail again where nothing is left to chance.
-        self._begin_all(None if ray_private.seed_of(self) is None else int(random.integers(2**31)))
+        self._begin_all(None if self._seed is None else int(random.integers(2**31)))
 
     def _begin_all(self, seed: int | None) -> None:
         """Reset all games; those in progress are forgotten."""
         self.env.reset(seed=seed)
-        self._rollout.clear(self.env.interfaces.launches())
-        self._results.clear()
+        self._rollout.clear()
         self._counts.clear()
         for k in range(self.num_envs):
-            self._rollout.begin(k, self.env.who[k])
+            self._rollout.begin(k)
         self._source.begin()
 
     def _has_enough(self, num_timesteps: int | None, num_episodes: int | None, finished: int) -> bool:
@@ -227,12 +222,11 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             if not self._goes_on_after(error):
                 raise
             return False
-        weights, launches = ray_private.weights_number(self), env.interfaces.launches()
-        over = rollout.add(step, chosen, weights, env.ending, launches)
-        self._results += [result_of(game, env.game.state) for game in over]
+        for game in rollout.add(step, chosen, int(self._weights_seq_no)):
+            game.logged = told_of(game, env.game.state)
         self._counts.add(step, env.who)
         for k in step.begun.tolist():
-            rollout.begin(k, env.who[k])
+            rollout.begin(k)
         self._source.observe(step.learners)
         return True
 
@@ -246,7 +240,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:
         """Write actions that need not be legal for all who act, as RLlib does."""
-        for form, interface in self.env.interfaces.by_form.items():
+        for form, interface in self.env.interfaces.items():
             acts = self.env.on(form) & (self.env.learners | self.env.frozen)
             space = interface.format.space
             sizes = space.nvec if hasattr(space, "nvec") else [space.n]
@@ -265,7 +259,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
 
     def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
-        device, seen = ray_private.device_of(self), self._source
+        device, seen = self._device, self._source
         frames: Mapping[str, Tensor] = seen.frames(device)
         chosen = {}
         for name, seats in self._seats_by_module().items():
@@ -276,10 +270,10 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             actions[form][seats] = columns[Columns.ACTIONS]
             chosen[name] = Chosen(seats, columns)
         if self.env.frozen.any():
-            seats, form = self.env.frozen, self.env.interfaces.frozen_form
+            seats, form = self.env.frozen, self.env.frozen_form
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
             opponents = self.module[POOL].opponents
-            shared = frames if self.env.interfaces.by_form[form].shows_boards else {}
+            shared = frames if self.env.interfaces[form].shows_boards else {}
             rows = {**seen.rows(form, seats, device), **shared}
             actions[form][seats] = opponents.act(who, rows).cpu().numpy()
         return chosen
@@ -292,7 +286,8 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         )  # RLlib's "t" is about how many steps all of them have made
         steps = (self.num_env_steps_sampled_lifetime // runners + self._counts.games) * runners
         now = {"t": steps} if explore else {}
-        outputs = ray_private.forward_of(module, explore=explore)(batch, **now)
+        forward = module._forward_exploration if explore else module._forward_inference
+        outputs = forward(batch, **now)
         outputs = {**outputs, **self._choose(module, outputs, explore)}
         return {key: part.cpu().numpy() for key, part in outputs.items() if isinstance(part, Tensor)}
 
@@ -327,10 +322,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         window = max(
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
         )
-        for result in self._results:
-            ray_private.log_episode(self, result.length, result.total_return, result.seconds)
-            self.metrics.log_dict(result.logged, window=window)
-        self._results.clear()
+        for game in ended:
+            self._log_episode_metrics(game.length, float(game.returns.sum()), game.seconds)
+            self.metrics.log_dict(game.logged, window=window)
 
     def _log_steps(self, episodes: int) -> None:
         """Log the counts that algorithms go by, and those by agent and by module."""
@@ -357,7 +351,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             reduce="lifetime_sum",
         )
         if steps:
-            ray_private.log_env_steps(self, steps)
+            self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
 
 
 @contextmanager
@@ -392,7 +386,7 @@ class StockEnvRunner(MultiAgentEnvRunner):
         """Make the environments; how games ended in those before is kept; called by RLlib."""
         outcomes = [] if self.env is None else taken_from(self)
         super().make_env()
-        self.env.envs[0].unwrapped.outcomes.keep(outcomes)
+        self.env.envs[0].unwrapped.outcomes.extend(outcomes)
 
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""

@@ -18,16 +18,15 @@ from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
 Network = Literal["pairs", "features", "boards", "encode_once"]
-Log = Literal["csv", "tensorboard"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
 """The file of a run's folder that has them."""
 LIMITS = ("iterations", "minutes", "memory_mb")
 """Fields that may be given again when a run is resumed."""
-OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "log", "torch_threads")
+OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
-PROGRESS, CHECKPOINTS, SNAPSHOTS, EVENTS = "progress.csv", "checkpoints", "snapshots", "tensorboard"
+PROGRESS, CHECKPOINTS, SNAPSHOTS = "progress.csv", "checkpoints", "snapshots"
 """What else is in that folder."""
 ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
@@ -86,9 +85,6 @@ class Training:
     checkpoint_every: int = option(10, "iterations from one checkpoint to the next", 1)
     keep: int = option(2, "newest checkpoints that are kept", 1)
     memory_mb: int = option(0, "MB that all processes together may take; 0: no limit", 0)
-    log: str = option(
-        "csv", "progress.csv alone (csv), or TensorBoard files as well (tensorboard)", choices=get_args(Log)
-    )
 
     def __post_init__(self) -> None:
         check_values(self)
@@ -195,7 +191,7 @@ def check_new(folder: Path) -> None:
     """Raise FileExistsError for a folder with files that a new run would remove or replace."""
     if (folder / OPTIONS).exists():
         raise FileExistsError(errno.EEXIST, "there is already a run; --resume resumes it", str(folder))
-    check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS, EVENTS), OPTIONS)
+    check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS), OPTIONS)
 
 
 PRESETS = {

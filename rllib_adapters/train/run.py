@@ -7,13 +7,11 @@ import csv
 import dataclasses
 import gc
 import json
-import math
 import os
 import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +21,6 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
-from rllib_adapters import ray_private
 from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import freeze
@@ -33,7 +30,6 @@ from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.train.options import (
     CHECKPOINTS,
-    EVENTS,
     OF_WHAT_COMES,
     OPTIONS,
     PROGRESS,
@@ -86,7 +82,6 @@ class Run:
     ``snapshots/``      a ``SnapshotStore``; ``last`` is the main agent as training ended
     ``checkpoints/``    complete ones alone: the algorithm, ``league.npz`` and ``state.json``
     ``progress.csv``    a line an iteration, cut back to whole ones up to the checkpoint of a resumed run
-    ``tensorboard/``    the same for TensorBoard, if asked for
     ==================  ====================================================================================
 
     What is done after a checkpoint is done again when the run resumes from it. Between, the folder may be
@@ -110,8 +105,6 @@ class Run:
     ) -> None:
         self.folder = folder.absolute()
         goes_on = training is None
-        if goes_on and not (self.folder / OPTIONS).is_file():
-            raise FileNotFoundError(f"there is no run in {str(folder)!r} that could be resumed")
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -133,9 +126,7 @@ class Run:
                 self.algorithm = self._build() if latest is None else self._restore(latest)
             unless_it_stands.callback(self.algorithm.stop)
             self.training.write(own_file(self.folder / OPTIONS))
-            begins_at = self.algorithm.training_iteration + 1
-            has_events = self.training.log == "tensorboard"
-            self._log = _Log(self.folder, logged, begins_at, has_events=has_events)
+            self._log = _Log(self.folder, logged)
             unless_it_stands.pop_all()
 
     # ---- beginning ------------------------------------------------------------------------------------
@@ -315,7 +306,7 @@ class Run:
 
         Through Ray, which would restart them, and at once, as Ray takes its time on a busy machine.
         """
-        for runner in ray_private.actors_of(self.algorithm.env_runner_group):
+        for runner in self.algorithm.env_runner_group._worker_manager.actors().values():
             ray.kill(runner)
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):
@@ -368,22 +359,19 @@ class Run:
 
 
 class _Log:
-    """The lines of a run, in a file that only grows, and for TensorBoard.
+    """The lines of a run, in a file that only grows.
 
     Args:
         folder: of the run.
         logged: bytes of the file that are kept: up to the checkpoint that the run resumes from.
-        begins_at: the iteration that comes next; rows from there on are dropped.
-        has_events: whether TensorBoard's files are written, too; default False.
 
     """
 
-    def __init__(self, folder: Path, logged: int, begins_at: int, *, has_events: bool = False) -> None:
+    def __init__(self, folder: Path, logged: int) -> None:
         path = own_file(folder / PROGRESS)
         path.touch()
-        cut_back(path, partial(_is_before, begins_at), most=logged)
+        _cut_back(path, logged)
         self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
-        self._events = _events(folder / EVENTS, begins_at) if has_events else None
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
@@ -393,11 +381,6 @@ class _Log:
                 writer.writeheader()
             writer.writerow(row)
             self._file.flush()
-        if self._events is not None:
-            for name, value in row.items():
-                if isinstance(value, (int, float)) and math.isfinite(value):
-                    self._events.add_scalar(name, value, row["iteration"])
-            self._events.flush()
 
     def sync(self) -> int:
         """Return the bytes of the file, all of which are on the disk then."""
@@ -407,17 +390,9 @@ class _Log:
         return self._file.tell()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the file."""
         with contextlib.suppress(OSError):  # of a line that a full disk has not taken, as was said then
             self._file.close()
-        if self._events is not None:
-            self._events.close()
-
-
-def _is_before(begins_at: int, number: int, line: bytes) -> bool:
-    """Return whether a line of the log is its heading, or the row of an iteration before ``begins_at``."""
-    first = line.partition(b",")[0]
-    return first == b"iteration" if number == 1 else first.isdigit() and int(first) < begins_at
 
 
 def kind_of(pid: int, name: str) -> str:
@@ -431,15 +406,12 @@ def kind_of(pid: int, name: str) -> str:
     return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
 
 
-def cut_back(path: Path, is_kept: Callable[[int, bytes], bool], most: int | None = None) -> None:
-    """Cut the file ``path`` off at the first line that is cut short, is not kept or exceeds ``most`` bytes.
-
-    ``is_kept(number, line)`` is asked about each line, by its number from 1 on.
-    """
+def _cut_back(path: Path, most: int) -> None:
+    """Cut the file ``path`` off at the first line that is cut short or exceeds ``most`` bytes."""
     size = 0
     with open_file(path) as file:
-        for number, line in enumerate(whole_lines(file, LONGEST_LINE), start=1):
-            if (most is not None and size + len(line) > most) or not is_kept(number, line):
+        for line in whole_lines(file, LONGEST_LINE):
+            if size + len(line) > most:
                 break
             size += len(line)
     if size < path.stat().st_size:
@@ -484,15 +456,6 @@ def start_ray(runners: int) -> None:
         logging_level="error",
         runtime_env={"env_vars": {"PYTHONPATH": search_path()}},
     )
-
-
-def _events(folder: Path, begins_at: int) -> Any:
-    """Return a writer of TensorBoard's files; it hides what an interrupted run wrote from there on."""
-    try:
-        from tensorboardX import SummaryWriter
-    except ImportError:
-        raise ImportError("logs for TensorBoard need tensorboardX: pip install tensorboardX") from None
-    return SummaryWriter(str(folder), purge_step=begins_at)
 
 
 def _rating(league: League, learner: str) -> float | None:

@@ -12,13 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PSS, USS = "PSS", "USS"
-MEANINGS = {
-    PSS: "memory of the processes, what they share divided among all that share it (Linux: smaps_rollup)",
-    USS: "memory that only one process has, without anything shared: less than they take (psutil); "
-    "the resident set of a process that may not be asked for it",
-}
-"""What each measure counts."""
-
 _PROC = Path("/proc")
 _IN_NO_FILE = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 
@@ -43,7 +36,12 @@ class ProcessMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class Memory:
-    """What several processes take. ``measure`` is "PSS" or "USS": see ``MEANINGS``."""
+    """What several processes take.
+
+    ``measure`` is "PSS": memory of the processes, what they share divided among all of them (Linux:
+    smaps_rollup); or "USS": memory that only one process has, which is less than they take (psutil).
+    It is the resident set of a process that may not be asked for it.
+    """
 
     measure: str
     processes: tuple[ProcessMemory, ...]

@@ -32,17 +32,6 @@ def test_settings_and_players_qualify_each_other(capsys):
     assert capsys.readouterr().out.count("Niche(") == len(found)
 
 
-def test_niches_that_are_known_are_not_new():
-    import coevolution
-    import numpy as np
-
-    niche, row = coevolution.Niche(), np.array([0.5, 0.2])
-    assert not coevolution.is_new(niche, [niche], row, np.zeros((2, 1)))
-    other = coevolution.Niche(side=40)
-    assert coevolution.is_new(other, [niche], row, np.array([[0.1], [0.2]]))
-    assert not coevolution.is_new(other, [niche], row, np.array([[0.48], [0.2]]))
-
-
 def test_a_ladder_is_climbed_by_fresh_games():
     import curriculum
 

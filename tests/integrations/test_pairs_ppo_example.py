@@ -240,20 +240,6 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path, interval, tick
     assert played == [TINY["rollout"] * each for each in ticks]
 
 
-def test_actions_are_drawn_by_their_chances_and_none_that_is_masked(pairs_ppo, monkeypatch):
-    import torch
-
-    torch.manual_seed(0)
-    chances = torch.tensor([0.5, 0.0, 0.3, 0.2, 0.0])
-    logits = chances.log().clamp(min=-1e9).expand(40_000, 5)
-    rows = {name: np.zeros((len(logits), 1), np.float32) for name in ("own", "pairs", "action_mask")}
-    found = pairs_ppo.act(lambda *_: (logits, torch.zeros(len(logits))), rows)
-    counts = np.bincount(found["action"], minlength=5) / len(logits)
-    assert counts == pytest.approx(chances.numpy(), abs=0.01)
-    assert counts[1] == counts[4] == 0
-    assert found["logp"] == pytest.approx(np.log(chances.numpy()[found["action"]]))
-
-
 def test_networks_are_kept_as_they_were(one_process, tmp_path):
     one_process.main(options(tmp_path, updates=1))
     run = one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path)}))
@@ -263,17 +249,6 @@ def test_networks_are_kept_as_they_were(one_process, tmp_path):
     run.keep_history(150.0)
     assert [path.name for path in (tmp_path / "history").iterdir()] == ["0022.safetensors"]
     Network(tmp_path / "history/0022.safetensors")
-
-
-def test_who_is_beaten_least_is_drawn_most(pairs_ppo, tmp_path):
-    run, _ = order_of(pairs_ppo, tmp_path)
-    for _ in range(100):
-        run.league.record([pairs_ppo.MAIN, "bot:novice", "bot:banker", "bot:random"], [2, 3, 1, 4])
-    chances, of_snapshots = run.order().chances
-    assert of_snapshots == {"snapshot:main-0": 1.0}
-    assert max(chances, key=chances.get) == "bot:banker-1"
-    assert chances["bot:banker-1"] > 10 * chances["bot:novice-1"]
-    assert sum(chances.values()) == pytest.approx(1)
 
 
 def test_rows_that_are_kept_stand_for_all(pairs_ppo):

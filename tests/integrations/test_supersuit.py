@@ -41,25 +41,6 @@ def test_a_wrapper_passes_the_parallel_api_test(name, make, action_mask):
     assert all(wrapped.observation_space(agent).contains(shown) for agent, shown in seen.items())
 
 
-def test_the_dead_see_zeros_behind_black_death():
-    wrapped = supersuit.black_death_v3(features(action_mask="none", seats=SEATS))
-    first, _ = wrapped.reset(seed=2)
-    assert set(first) == {"player_0", "player_2"}
-    dead = set()
-    while wrapped.agents:
-        seen, rewards, *_ = wrapped.step(dict.fromkeys(wrapped.agents, 0))
-        for agent in dead:
-            assert not seen[agent].any()
-            assert rewards[agent] == 0
-        dead = set(first) - set(wrapped.unwrapped.agents)
-        assert set(seen) == set(first)
-        if len(dead) == 1:
-            break
-    assert len(dead) == 1, "one has died before the other"
-    seen, rewards, *_ = wrapped.step(dict.fromkeys(wrapped.agents, 0))
-    assert not seen[dead.pop()].any()
-
-
 def test_wrappers_in_a_stack_go_around_the_turn_by_turn_form_too():
     env = territorial.env(**SMALL, obs="pooled", frames=1, action_mask="none", pool_factor=4)
     for wrap in (supersuit.normalize_obs_v0, supersuit.flatten_v0):

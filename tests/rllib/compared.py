@@ -5,6 +5,7 @@ import copy
 import numpy as np
 
 from rllib_adapters.envs.env_config import MAIN, POOL
+from territorial.observation.layout import NEW_GAME
 
 COLUMNS = ("advantages", "value_targets", "rewards", "action_logp", "terminateds", "truncateds")
 LOSSES = ("total_loss", "policy_loss", "vf_loss", "entropy")
@@ -16,13 +17,25 @@ def agents_of(episodes):
 
 
 def finish_off(runner, k, seats):
-    """Take all land but a cell from ``seats`` of game ``k``, so that they die in its next step."""
+    """Take all land but a cell from ``seats`` of game ``k`` as its next step begins; they die in it."""
     is_batch = hasattr(runner.env, "game")
     game, k = (runner.env.game, k) if is_batch else (runner.env.envs[k].unwrapped.game, 0)
-    owner = game.state.owner[k, 1:-1, 1:-1].copy()
-    owner[np.isin(owner, seats)] = 6
-    owner.flat[np.flatnonzero(owner == 0)[: len(seats)]] = seats
-    game.set_position(k, owner, peak=[4000 if seat in seats else 12 for seat in range(1, 7)])
+    if game.results.is_over[k]:
+        return
+
+    def step(actions, repeat):
+        del game.step
+        owner = game.state.owner[k, 1:-1, 1:-1].copy()
+        owner[np.isin(owner, seats)] = 6
+        owner.flat[np.flatnonzero(owner == 0)[: len(seats)]] = seats
+        game.set_position(k, owner, peak=[4000 if seat in seats else 12 for seat in range(1, 7)])
+        results = game.step(actions, repeat)
+        counts = game.observations.delta_count
+        counts.flags.writeable = True
+        counts[k : k + 1] = NEW_GAME  # the board is not the one before with what changed in the step
+        return results
+
+    game.step = step
 
 
 def assert_same_episodes(stock, batched):

@@ -89,7 +89,8 @@ def choose(mask, rng):
 
 def add_outcomes(recording, env):
     """Add the games that are over, and have the environment forget them."""
-    recording.add("outcomes", [(game.players, game.places) for game in env.outcomes.take()])
+    recording.add("outcomes", [(game.players, game.places) for game in env.outcomes])
+    env.outcomes.clear()
 
 
 def single_case(who, end_when, max_cycles, games=5):
@@ -154,7 +155,7 @@ def add_batch(recording, env):
     """Add who plays, and what is asked of the batch between steps."""
     for name in ("learners", "frozen", "who"):
         recording.add(name, getattr(env, name))
-    views = [(view.seed, view.episode, [str(player) for player in view.players]) for view in env.envs]
+    views = [(view.seed, view._dealt - 1, [str(player) for player in view.players]) for view in env.envs]
     recording.add("views", views)
     recording.add("snapshots", [sorted(view.snapshots) for view in env.envs])
     recording.add("seats", [seats_of(env, k) for k in range(GAMES)])

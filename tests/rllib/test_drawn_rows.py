@@ -9,6 +9,7 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import MAIN
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.learning import learners
 from rllib_adapters.learning.rows import (
     FLOOR,
@@ -20,6 +21,7 @@ from rllib_adapters.learning.rows import (
     draw,
     look_through,
 )
+from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import ModuleFrames
 from territorial import GameConfig
 from tests.rllib.test_sampled_values import CONFIG, SEATS, Pair, small_config
@@ -187,17 +189,6 @@ def test_a_minibatch_must_fit_the_share():
         config.check_batches()
 
 
-def test_impala_and_recurrent_modules_learn_from_all_rows():
-    entries = {"config": CONFIG, "seats": SEATS, "obs": "pairs"}
-    config = configure(IMPALAConfig(), entries).learning(share=0.5)
-    with pytest.raises(ValueError, match=r"share is 0.5; it must be 1, as IMPALA"):
-        config.check_batches()
-    pair = pair_of(share=0.5)
-    pair.module.is_stateful = lambda: True
-    with pytest.raises(ValueError, match=r"the module 'main' is recurrent"):
-        pair.learner._drawn_rows()
-
-
 TEAMS = GameConfig(
     height=24,
     width=24,
@@ -267,11 +258,25 @@ def test_a_batch_of_nothing_else_stays_as_it_is():
     assert WithoutHeldRows()(batch={"main": columns})["main"] is columns
 
 
-def test_what_learns_from_sequences_is_refused():
-    config = configure(IMPALAConfig(), {"config": TEAMS, "seats": SEATS}).learning(held_rows=False)
-    with pytest.raises(ValueError, match="held_rows is False; it must be True, as IMPALA learns from rows"):
+class Recurrent(PairModule):
+    """A module that says that it needs rows in a sequence."""
+
+    def is_stateful(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("learning", "message"),
+    [
+        ({"share": 0.5}, "share is 0.5; it must be 1"),
+        ({"held_rows": False}, "held_rows is False; it must be True"),
+    ],
+)
+def test_what_learns_from_sequences_is_refused(learning, message):
+    config = configure(IMPALAConfig(), {"config": CONFIG, "seats": SEATS}).learning(**learning)
+    with pytest.raises(ValueError, match=f"{message}, as IMPALA learns from rows"):
         config.check_batches()
-    pair = team_pair("pairs")
-    pair.module.is_stateful = lambda: True
-    with pytest.raises(ValueError, match=r"held_rows is False, but the module 'main' is recurrent: .*=True"):
-        pair.learner._without_held_rows()
+    recurrent = small_config("pairs", "stock", module=Recurrent).learning(**learning)
+    refused = message.partition(";")[0]
+    with pytest.raises(ValueError, match=f"{refused}, but the module 'main' is recurrent: it learns from"):
+        recurrent.build_learner(env=TerritorialMultiAgentEnv(recurrent.env_config))

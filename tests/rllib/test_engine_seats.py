@@ -8,10 +8,9 @@ import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs import single
+from rllib_adapters.envs import seating
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.frozen_pool import move_store
 from rllib_adapters.modules.pairs import PairModule
@@ -33,20 +32,6 @@ def hold(env):
     return np.zeros((env.num_envs, 6), np.int64)
 
 
-# ---- in both environments ----------------------------------------------------------------------------
-
-
-def test_snapshots_are_named_as_ever_and_play_no_agents(store):
-    env = TerritorialBatchEnv(entries(store, "strong", "weak", max_cycles=3), 2)
-    env.reset(seed=1)
-    assert not env.frozen.any()
-    assert {view.snapshots for view in env.envs} == {frozenset()}
-    for _ in range(3):
-        env.step(hold(env))
-    names = {name for outcome in env.outcomes.take() for name in outcome.players}
-    assert names == {"trainable:main", "snapshot:strong", "snapshot:weak", "bot:banker"}
-
-
 # ---- who stays in the pool ---------------------------------------------------------------------------
 
 
@@ -63,11 +48,6 @@ def test_snapshots_without_a_network_act_in_the_pool(store):
             assert env.frozen[k, 2:5].tolist() == in_pool
             assert view.snapshots == {view.players[2 + i].name for i in range(3) if in_pool[i]}
         assert env.frozen.any()
-    alone = TerritorialMultiAgentEnv(entries(store, "older", "strong"))
-    seen, _ = alone.reset(seed=2)
-    frozen = {agent for agent in seen if agent.startswith("frozen_")}
-    assert len(frozen) == sum(seat == "external" for seat in alone.game.seats_of(0)) > 0
-    assert alone.snapshots == {"older"}
 
 
 def test_what_cannot_be_exported_says_why():
@@ -152,15 +132,15 @@ def test_nothing_grows_as_many_come_and_go(store):
             store.remove(gone)
         for _ in range(3):
             env.step(hold(env))
-        assert len(env._house._networks._networks) <= 2
+        assert len(env._house._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.custom.bots) <= ROOM
-    assert len(single._open) <= ROOM
+    assert len(seating._open) <= ROOM
 
 
 def test_environments_of_a_process_share_what_they_open(store):
-    envs = [TerritorialMultiAgentEnv(entries(store, "strong")) for _ in range(2)]
+    envs = [TerritorialBatchEnv(entries(store, "strong"), 1) for _ in range(2)]
     for env in envs:
         env.reset(seed=1)
-    first, second = (env._house._networks.network("strong") for env in envs)
+    first, second = (env._house.network("strong") for env in envs)
     assert first is second

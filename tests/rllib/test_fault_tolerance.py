@@ -54,7 +54,7 @@ def games_over(runner):
     """How many games of a runner are over that nobody has asked for."""
     env = runner.env
     batches = [env] if hasattr(env, "outcomes") else [one.unwrapped for one in env.envs]
-    return sum(len(batch.outcomes._games) for batch in batches)
+    return sum(len(batch.outcomes) for batch in batches)
 
 
 def test_games_that_fail_are_made_again_by_the_present_table(algorithm):

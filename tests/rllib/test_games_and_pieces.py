@@ -10,40 +10,17 @@ from ray.rllib.core.columns import Columns
 from rllib_adapters import outcomes_of
 from rllib_adapters.envs.env_config import MAIN
 from territorial.actions.encoding import num_targets
-from tests.rllib.compared import agents_of, assert_same_episodes, batch_of, finish_off
-from tests.rllib.leagues import GAME, SEED
+from tests.rllib.compared import agents_of, batch_of, finish_off
+from tests.rllib.leagues import runner_of
 from tests.rllib.support import fill, small_config
-
-
-def make_runner(path, fragment=12, games=2, batch_mode="truncate_episodes", runner="batched", **changes):
-    env = {"config": GAME, **changes}
-    config = small_config(fill(path, config=GAME), env=env, runner=runner)
-    config.env_runners(num_envs_per_env_runner=games, rollout_fragment_length=fragment, batch_mode=batch_mode)
-    config.training(lambda_=0.0, gamma=0.9)
-    config.debugging(seed=SEED)
-    return config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-
-
-@pytest.mark.usefixtures("choices_without_chance")
-def test_complete_episodes_are_whole_games_of_both_runners(tmp_path):
-    stock, batched = (
-        make_runner(tmp_path / kind, batch_mode="complete_episodes", runner=kind, max_cycles=9)
-        for kind in ("stock", "batched")
-    )
-    batched.module[MAIN].set_state(stock.module[MAIN].get_state())
-    for _ in range(2):
-        theirs, mine = stock.sample(), batched.sample()
-        assert_same_episodes(theirs, mine)
-        assert {(episode.is_done, episode.env_t_started) for episode in mine} == {(True, 0)}
-        assert max(map(len, mine)) <= 9
-        assert sum(map(len, mine)) >= 12
 
 
 @pytest.mark.usefixtures("choices_without_chance")
 def test_a_game_that_spans_samples_is_the_same_in_pieces_and_whole(tmp_path):
-    pieces = make_runner(tmp_path / "pieces", fragment=4, games=1, max_cycles=30)
-    whole = make_runner(tmp_path / "whole", fragment=30, games=1, max_cycles=30)
-    whole.module[MAIN].set_state(pieces.module[MAIN].get_state())
+    pieces, whole = (
+        runner_of("boards", tmp_path / str(length), "batched", games=1, fragment=length, max_cycles=30)
+        for length in (4, 30)
+    )
     parts = []
     while not any(episode.is_done for episode in parts):
         parts += [episode for episode in pieces.sample() if len(episode)]
@@ -65,8 +42,9 @@ def test_a_game_that_spans_samples_is_the_same_in_pieces_and_whole(tmp_path):
 
 def test_only_an_end_is_worth_nothing_after_it(tmp_path):
     """By hand: with lambda 0 a target is the reward, and 0.9 times the value of what was seen next."""
-    runner = make_runner(tmp_path, fragment=17, games=3, max_cycles=13)
-    learner = runner.config.build_learner(env=runner.env)
+    runner = runner_of("boards", tmp_path, "batched", fragment=17, max_cycles=13)
+    config = runner.config.copy(copy_frozen=False).training(lambda_=0.0, gamma=0.9)
+    learner = config.build_learner(env=runner.env)
     state = learner.module[MAIN].get_state()
     learner.module[MAIN].set_state({**state, "policy.value_head.bias": np.array([5.0], np.float32)})
     seen = set()

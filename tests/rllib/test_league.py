@@ -13,7 +13,7 @@ from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import configure, configure_league
 from rllib_adapters.envs.agent_interface import SHARED
-from rllib_adapters.envs.env_config import MAIN, POOL
+from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import (
     LeagueKeeper,
     keeper_of,
@@ -40,7 +40,6 @@ from tests.rllib.support import (
     env_config,
     fill,
     small_config,
-    trained,
 )
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -167,17 +166,6 @@ def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(ends, tm
 @pytest.fixture
 def store(tmp_path):
     return fill(tmp_path / "store")
-
-
-def test_it_learns_in_this_process_and_only_what_is_to_learn(ends, store):
-    algorithm = ends(small_config(store).build_algo())
-    result, learned = trained(algorithm)
-    assert learned == {MAIN}
-    told = result["learners"]
-    assert told[MAIN]["num_module_steps_trained"] > 0
-    assert "num_module_steps_trained" not in told[POOL]
-    assert np.isfinite(told[MAIN]["total_loss"])
-    assert not any(POOL in name for name in algorithm.learner_group._learner._named_optimizers)
 
 
 def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):

@@ -1,6 +1,5 @@
 """One league on pairs, features and boards: everyone, learning or frozen, sees what its network reads."""
 
-import dataclasses
 import json
 import math
 
@@ -16,11 +15,10 @@ from rllib_adapters.envs.env_config import POOL, EnvConfig, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.board import FeatureModule, settings_of
-from rllib_adapters.modules.frozen_pool import BothForms, candidate_mask, opponents_of, pool_settings
+from rllib_adapters.modules.frozen_pool import candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule
-from territorial.league import Group, LeagueTable, MismatchError
-from territorial.nets.board_policy import BoardPolicy
-from territorial.nets.pair_policy import PairRows, in_two_parts
+from territorial.league import Group, LeagueTable
+from territorial.nets.frozen import FrozenPolicies
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
 from tests.rllib.support import SmallModule, legal_action, ppo, runner_of, trained
 
@@ -36,24 +34,6 @@ def entries(**changes):
     return {**FORMS_ENV, **changes}
 
 
-@pytest.fixture
-def likeliest_launches(monkeypatch):
-    """Frozen seats draw the likeliest launch, if any is legal."""
-
-    def launching(logits):
-        return torch.cat([logits[:, :1] - 1e6, logits[:, 1:]], 1)
-
-    def draw_on_boards(policy, logits, numbers=None):
-        parts = launching(logits).split([policy.num_targets, 10], dim=1)
-        return torch.stack([part.argmax(1) for part in parts], 1)
-
-    def draw_on_pairs(policy, logits, numbers=None):
-        return in_two_parts(launching(logits).argmax(1))
-
-    monkeypatch.setattr(BoardPolicy, "draw", draw_on_boards)
-    monkeypatch.setattr(PairRows, "draw", draw_on_pairs)
-
-
 # ---- the environment -------------------------------------------------------------------------------
 
 
@@ -67,11 +47,10 @@ def test_every_agent_sees_what_its_module_reads():
             assert env.get_observation_space(agent).contains(own)
         boards = [own for own in seen.values() if "observations" in own]
         assert all(own[key] is boards[0][key] for own in boards for key in SHARED)
-        pairs = env.interfaces.by_form["pairs"]
+        pairs = env.batch.interfaces["pairs"]
         for agent in env.agents:
             if module_of(agent) == POOL:
-                games, seats = env._seats_of([agent])
-                numbers = pairs.own(games, seats)
+                numbers = pairs.own(np.zeros(1, np.int64), np.array([env._seats[agent]]))
                 targets = torch.from_numpy(seen[agent]["targets"])[None].long()
                 mask = candidate_mask(torch.from_numpy(seen[agent]["action_mask"])[None], targets).numpy()
                 candidates = numbers.pop("action_mask")[:, 1::10]
@@ -86,7 +65,7 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
     pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
     for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
-        assert (env.game.observes, env.interfaces.frozen_form) == (observes, frozen or obs)
+        assert (env.game.observes, env.frozen_form) == (observes, frozen or obs)
         env.close()
 
 
@@ -95,11 +74,11 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
     [
         (
             {"obs": {"main": "pairs", "scot": "packed", "rival": "packed"}},
-            r"obs has the entry 'scot' \(did you mean 'scout'\?\); the learners of the league are main, sco",
+            r"obs has the entry 'scot' \(did you mean 'scout'\?\); it must be a form for all",
         ),
         (
             {"obs": {"main": "pairs", "scout": "packed"}},
-            "obs has no entry for the learner 'rival'; it must be a form for all of them, or a dict with one",
+            "obs has no entry 'rival'; it must be a form for all .* or a dict with one for each of main, sc",
         ),
         (
             {"obs": {**FORMS, "scout": "features"}},
@@ -168,44 +147,30 @@ def pool_of(path):
     return opponents_of(pool_settings(settings, fill_forms(path), classes, "both"))
 
 
-@pytest.mark.usefixtures("likeliest_launches")
-def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path):
-    pool, env = pool_of(tmp_path), TerritorialMultiAgentEnv(entries())
-    assert isinstance(pool, BothForms)
-    seen, _ = env.reset(seed=1)
-    frozen = [own for agent, own in seen.items() if module_of(agent) == POOL]
+def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path, monkeypatch):
+    pool, env, asked = pool_of(tmp_path), TerritorialMultiAgentEnv(entries()), []
+    chosen = {"on-boards": [[1, 3]], "on-pairs": [[1, 5], [0, 7]]}
+
+    def act(players, names, seen):
+        asked.append((names, seen))
+        return torch.tensor(chosen[names[0]])
+
+    monkeypatch.setattr(FrozenPolicies, "act", act)
+    frozen = [own for agent, own in env.reset(seed=1)[0].items() if module_of(agent) == POOL]
     rows = {key: torch.from_numpy(np.stack([own[key] for own in frozen])) for key in frozen[0]}
     del rows["opponent"]
-    names = ["on-pairs", "on-boards", "on-pairs"]
-    actions = pool.act(names, rows)
-    games, seats = np.zeros(3, np.int64), np.array([4, 5, 6])
-    own = {
-        key: torch.from_numpy(part) for key, part in env.interfaces.by_form["pairs"].own(games, seats).items()
+    actions = pool.act(["on-pairs", "on-boards", "on-pairs"], rows)
+    (on_boards, boards), (on_pairs, pairs) = asked
+    assert (on_boards, on_pairs) == (["on-boards"], ["on-pairs", "on-pairs"])
+    numbers = ("own", "pairs", "targets")
+    masks = candidate_mask(rows["action_mask"], rows["targets"].long())
+    wanted = {
+        "boards": {key: part[[1]] for key, part in rows.items() if key not in numbers},
+        "pairs": {"own": rows["own"][[0, 2]], "pairs": rows["pairs"][[0, 2]], "action_mask": masks[[0, 2]]},
     }
-    chosen = pool.by_form["pairs"].act(["on-pairs"] * 3, own)
-    aimed = env.interfaces.by_form["pairs"].format.aimed(
-        np.where(chosen[:, :1] == 0, 0, 1 + 10 * (chosen[:, :1] - 1) + chosen[:, 1:]).astype(np.int64),
-        own["targets"].numpy(),
-    )
-    on_boards = pool.by_form["packed"].act(
-        ["on-boards"] * 3, {key: part for key, part in rows.items() if key not in ("own", "pairs", "targets")}
-    )
-    assert actions.tolist() == [aimed[0].tolist(), on_boards[1].tolist(), aimed[2].tolist()]
-    assert actions[:, 0].all()
-    pool.keep(["on-boards"])
-    assert pool.names == ["on-boards"]
-    pool.close()
-    assert pool.names == []
-
-
-def test_a_snapshot_of_another_form_is_refused_by_name(tmp_path):
-    pool = pool_of(tmp_path)
-    manifest = dataclasses.replace(pool.store.manifest("on-pairs"), observation="features")
-    pool.store.add("strange", {"weight": np.zeros(1, np.float32)}, manifest)
-    with pytest.raises(
-        MismatchError, match="'strange' reads the form 'features'; it must be one of packed, p"
-    ):
-        pool.act(["strange"], {"action_mask": torch.ones(1, 18)})
+    torch.testing.assert_close({"boards": boards, "pairs": pairs}, wanted, rtol=0, atol=0)
+    # The first candidate as the owner that it is, and an action that holds as no launch of anything.
+    assert actions.tolist() == [[int(rows["targets"][0, 0]), 5], [1, 3], [0, 0]]
 
 
 # ---- runners ---------------------------------------------------------------------------------------
@@ -226,7 +191,7 @@ def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
         assert store.manifest(f"{name}-1").observation == form
     later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
     set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
-    with pytest.raises(ValueError, match="obs has the entry 'rival'; the learners of the league are main"):
+    with pytest.raises(ValueError, match=r"obs has the entry .rival.; it must be .* for each of main, scout"):
         set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
     if runner == "batched":
         with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):

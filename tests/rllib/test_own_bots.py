@@ -1,4 +1,4 @@
-"""Bots in Python in the environments of both runners: the same games, and one bot for a name."""
+"""Custom bots in the environment of both runners: they play, and there is one bot for a name."""
 
 from pathlib import Path
 
@@ -10,7 +10,6 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import configure
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial.bots import FreeLand, Network, PythonBot, Style
 from territorial.league import Group, LeagueTable
 from tests.bots.networks import random_file
@@ -36,22 +35,12 @@ def table(*players, shuffle=True):
     return LeagueTable(groups, shuffle)
 
 
-def stock_land(env):
+def land_of(env):
+    """The land of all seats after ``STEPS`` in which agents hold."""
     env.reset(seed=SEED)
     for _ in range(STEPS):
-        env.step({agent: [0, 0] for agent in env.agents})
+        env.step(np.zeros((1, CONFIG.num_players, 2), np.int64))
     return env.game.state.land[0].tolist()
-
-
-def both_lands(options):
-    """The environment of RLlib's runner, and its land after ``STEPS``, which is that of the batched one."""
-    stock, batched = TerritorialMultiAgentEnv(options), TerritorialBatchEnv(options, 1)
-    batched.reset(seed=SEED)
-    for _ in range(STEPS):
-        batched.step(np.zeros((1, CONFIG.num_players, 2), np.int64))
-    land = stock_land(stock)
-    assert batched.game.state.land[0].tolist() == land
-    return stock, land
 
 
 @pytest.mark.parametrize(
@@ -63,27 +52,29 @@ def both_lands(options):
     ],
     ids=["seats", "style", "league"],
 )
-def test_both_runners_play_the_same_games_with_custom_bots(players):
+def test_custom_bots_play(players):
     options = {"config": CONFIG, "frames": 1, "end_when": "game"}
     options |= players or {"league": table(Settler(), Patient(), STYLE, "bot:novice")}
     if players:  # one bot for the name
         options["seats"][1] = options["bots"][0]
-    stock, land = both_lands(options)
-    names = (Settler.name, STYLE.name)
-    settled = [land[i] for i, player in enumerate(stock._players, start=1) if player.name in names]
+    env, names = TerritorialBatchEnv(options, 1), (Settler.name, STYLE.name)
+    land = land_of(env)
+    players = enumerate(env.envs[0].players, start=1)
+    settled = [land[i] for i, player in players if player.name in names]
     assert min(settled) > 12, "they have been asked, and have taken land"
 
 
 def test_a_table_that_is_sent_to_a_runner_brings_copies_of_its_bots():
     first = table(Settler(), "bot:novice")
     options = cloudpickle.loads(cloudpickle.dumps({"config": CONFIG, "frames": 1, "league": first}))
-    env = TerritorialMultiAgentEnv(options)
-    land = stock_land(env)
-    env.set_league(cloudpickle.loads(cloudpickle.dumps(first)))
-    assert stock_land(env) == land
-    env.set_league(cloudpickle.loads(cloudpickle.dumps(table(Patient(), Settler()))))
+    env = TerritorialBatchEnv(options, 1)
+    land = land_of(env)
+    (view,) = env.envs
+    view.set_league(cloudpickle.loads(cloudpickle.dumps(first)))
+    assert land_of(env) == land
+    view.set_league(cloudpickle.loads(cloudpickle.dumps(table(Patient(), Settler()))))
     env.reset(seed=SEED)
-    assert {player.name for player in env._players} == {"main", "patient-1", Settler.name}
+    assert {player.name for player in view.players} == {"main", "patient-1", Settler.name}
 
 
 @pytest.fixture
@@ -91,7 +82,7 @@ def path(tmp_path):
     return str(random_file(tmp_path / "net.safetensors", 1, interval=20, temperature=4000).path)
 
 
-def test_both_runners_play_the_same_games_with_networks(path):
+def test_networks_play_however_they_are_named(path):
     drawn = Network(path, temperature=1.0)
     lands = []
     for players in (
@@ -100,12 +91,11 @@ def test_both_runners_play_the_same_games_with_networks(path):
         {"league": table(f"bot:net:{path}", drawn)},
         {"league": table(f"bot:net:{path}", drawn).to_dict()},
     ):
-        stock, land = both_lands({"config": CONFIG, "frames": 1, **players})
-        lands.append(land)
-        names = {player.name for player in stock._players}
+        env = TerritorialBatchEnv({"config": CONFIG, "frames": 1, **players}, 1)
+        lands.append(land_of(env))
+        names = {player.name for player in env.envs[0].players}
         assert {Network(path).name, drawn.name} <= names
-        named = EnvConfig.from_config(stock.options.to_dict())
-        assert named.table == stock.options.table
+        assert EnvConfig.from_config(env.options.to_dict()).table == env.options.table
     assert lands[::2] == lands[1::2]
 
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import yaml
-from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.callbacks.callbacks import RLlibCallback
@@ -23,7 +22,6 @@ from tests.rllib.support import (
     SmallModule,
     env_config,
     fill,
-    league,
     runner_of,
     small_config,
 )
@@ -184,18 +182,6 @@ def test_each_who_learns_has_rows_of_their_own_seats():
     config.training(train_batch_size_per_learner=10, minibatch_size=40).validate()
     with pytest.raises(ValueError, match="at most 40 rows"):
         config.training(minibatch_size=41).validate()
-
-
-def test_impala_is_configured_as_well():
-    config = configure(IMPALAConfig(), env_config(league=league("bot:banker")), module=SmallModule)
-    config.training(train_batch_size_per_learner=100, minibatch_size=200).validate()
-    assert config.algo_class.__name__ == "TerritorialIMPALA"
-    for size, message in (
-        (120, "with IMPALA and APPO it must be a multiple of rollout_fragment_length, 50"),
-        (250, "at most 200 rows"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            config.training(minibatch_size=size).validate()
 
 
 @pytest.mark.parametrize(

@@ -39,26 +39,37 @@ def entries(**changes):
 # ---- the environment -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("action_format", FORMATS)
-def test_it_plays_the_game_of_the_pettingzoo_environment(action_format):
-    options = {"obs": "pairs", "action_format": action_format, "num_candidates": 3, "max_cycles": 80}
-    options |= {"repeat": 2, "launches": True}
+ON_PAIRS = {"obs": "pairs", "num_candidates": 3}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({**ON_PAIRS, "action_format": action_format} for action_format in FORMATS),
+        {"obs": "packed", "frames": 2, "action_format": "multi_discrete"},
+    ],
+    ids=str,
+)
+def test_it_plays_the_game_of_the_pettingzoo_environment(options):
+    options = {**options, "max_cycles": 80, "repeat": 2}
     mine, rng = TerritorialMultiAgentEnv(entries(**options)), np.random.default_rng(5)
     other = parallel_env(config=GAME, seats=SEATS, **options)
-    (seen, told), (theirs, their_infos) = mine.reset(seed=5), other.reset(seed=5)
+    (seen, told), (theirs, _) = mine.reset(seed=5), other.reset(seed=5)
     while mine.agents:
         assert list(seen) == other.agents
         for agent, own in seen.items():
             assert mine.get_observation_space(agent).contains(own)
             wanted = theirs[agent] | {"action_mask": np.hstack(theirs[agent]["action_mask"])}
-            assert own.keys() == {"own", "pairs", "targets", "action_mask"}
+            if options["obs"] == "packed":  # the terrain is not among what agents are shown by RLlib
+                del wanted["terrain"]
+                wanted["observations"] = wanted.pop("observation")
             np.testing.assert_equal(own, wanted)
-            np.testing.assert_equal(told[agent]["launches"], their_infos[agent]["launches"])
         actions = {agent: legal_action(mask, rng) for agent, mask in other.action_masks().items()}
         seen, rewards, ends, cuts, told = mine.step(actions)
         theirs, their_rewards, their_ends, their_cuts, their_infos = other.step(actions)
         assert (rewards, {agent: ends[agent] for agent in rewards}) == (their_rewards, their_ends)
         assert all(their_cuts.values()) == cuts["__all__"]
+        assert all(told[agent]["place"] == their_infos[agent]["place"] for agent in filter(ends.get, rewards))
         if not other.agents:  # the last observations are those of all who were there
             break
         seen = {agent: seen[agent] for agent in mine.agents}

@@ -109,7 +109,7 @@ def games_of(algorithm):
     """Something that tells the games under way of a runner from others."""
     runner = algorithm.env_runner
     if hasattr(runner, "_rollout"):
-        return [game.id_ for game in runner._rollout.games if game is not None]
+        return [game.id_ for game in runner._rollout.games.values()]
     return [episode.id_ for episode in runner._ongoing_episodes]
 
 

@@ -53,7 +53,6 @@ OTHERS = (
     "snapshots/precious/manifest.json",
     "checkpoints/checkpoint-00000003/weights",
     "progress.csv",
-    "tensorboard/events.out",
 )
 
 

@@ -12,9 +12,9 @@ def row(iteration):
     return {"iteration": iteration, "seconds": 1.5 * iteration, "frozen": f"main-{iteration}", "place": None}
 
 
-def logged(folder, rows, begins_at=1, logged=0):
-    """Return the bytes of a log that a run which begins at that iteration has added rows to."""
-    log = _Log(folder, logged, begins_at)
+def logged(folder, rows, logged=0):
+    """Return the bytes of a log, of which so many were kept, that a run has added rows to."""
+    log = _Log(folder, logged)
     for number in rows:
         log.add(row(number))
     size = log.sync()
@@ -38,17 +38,8 @@ def test_a_log_that_was_cut_inside_a_line_or_its_heading_goes_on_with_a_whole_on
     size = logged(tmp_path, [1, 2, 3])
     path = tmp_path / PROGRESS
     path.write_bytes(path.read_bytes()[:end])
-    logged(tmp_path, [4, 5], begins_at=4, logged=size)
+    logged(tmp_path, [4, 5], logged=size)
     assert iterations(tmp_path) == [*whole, 4, 5]
-
-
-def test_rows_are_written_once_in_a_file_that_an_editor_has_made_shorter(tmp_path):
-    size = logged(tmp_path, [1, 2])
-    logged(tmp_path, [3, 4], begins_at=3, logged=size)
-    path = tmp_path / PROGRESS
-    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n"))
-    logged(tmp_path, [3], begins_at=3, logged=size + 2)
-    assert iterations(tmp_path) == [1, 2, 3]
 
 
 def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
@@ -56,7 +47,7 @@ def test_a_link_in_the_place_of_the_log_is_refused(tmp_path):
     outside.write_text("precious")
     (tmp_path / PROGRESS).symlink_to(outside)
     with pytest.raises(OSError, match="it is a link"):
-        _Log(tmp_path, 0, 1)
+        _Log(tmp_path, 0)
     assert outside.read_text() == "precious"
 
 

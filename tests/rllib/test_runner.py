@@ -50,6 +50,7 @@ def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
         {"num_timesteps": 40},
         {"num_timesteps": 10, "force_reset": True},
         {"num_episodes": 2, "explore": False},
+        {"num_episodes": 3},
     ):
         assert_same_episodes(stock.sample(**asked), batched.sample(**asked))
 
@@ -58,16 +59,6 @@ def test_stacks_of_frames_are_the_same_over_samples_and_games(tmp_path):
     stock, batched = runners_of("boards", tmp_path, max_cycles=14, frames=4)
     for kwargs in ({}, {}, {"num_timesteps": 3}, {}, {"num_episodes": 3}, {}):
         assert_same_episodes(stock.sample(**kwargs), batched.sample(**kwargs))
-
-
-def test_launches_are_in_the_infos_of_both_runners(tmp_path):
-    told = []
-    for runner in runners_of("pairs", tmp_path, launches=True, max_cycles=9, repeat=1):
-        episodes = [*runner.sample(explore=False), *runner.sample(explore=False)]
-        told.append([own.infos.data for own in agents_of(episodes)])
-    np.testing.assert_equal(*told)
-    assert all(info["launches"].target.shape == (6,) for infos in told[1] for info in infos)
-    assert any((info["launches"].target[2:] >= 0).any() for infos in told[1] for info in infos)
 
 
 def own_learner(runner):

@@ -9,18 +9,16 @@ import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
-from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 from rllib_adapters import configure
 from rllib_adapters.envs.agent_interface import SHARED
-from rllib_adapters.envs.env_config import MAIN, POOL, module_of
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
 from rllib_adapters.observations.connector import FRAME, FrameBank, FramesOnce
 from rllib_adapters.observations.log import SharedObservations
 from territorial import GameConfig
-from tests.rllib.support import SmallModule, env_config, fill, league, small_config
+from tests.rllib.support import SmallModule, env_config, fill, runner_of, small_config
 
 FULL = GameConfig()
 GOAL = 24_000
@@ -140,59 +138,32 @@ def test_a_runner_uses_the_processors_that_it_was_given(tmp_path):
 
 
 @pytest.fixture
-def modules(tmp_path):
-    """The two modules of a league, as an algorithm would build them."""
-    config = small_config(fill(tmp_path), value_chunk=3)
-    return config.get_multi_rl_module_spec(env=TerritorialMultiAgentEnv(env_config())).build()
+def stock(tmp_path):
+    """RLlib's own runner, whose episodes have lists."""
+    return runner_of(small_config(fill(tmp_path), value_chunk=3))
 
 
-def play(steps, seed=0):
-    """An episode of lists, as runners make them with ``episodes_to_numpy=False``."""
-    env = TerritorialMultiAgentEnv(env_config(league=league("snapshot:first", "snapshot:second")))
-    observations, infos = env.reset(seed=seed)
-    episode = MultiAgentEpisode(
-        observation_space=env.observation_spaces,
-        action_space=env.action_spaces,
-        agent_to_module_mapping_fn=module_of,
-    )
-    episode.add_env_reset(observations=observations, infos=infos)
-    for _ in range(steps):
-        actions = {agent: np.array([1, 3]) for agent in env.agents}
-        results = env.step(actions)
-        names = ("observations", "rewards", "terminateds", "truncateds", "infos")
-        episode.add_env_step(actions=actions, **dict(zip(names, results, strict=True)))
-    return episode
+@pytest.fixture
+def modules(stock):
+    """The two modules of a league."""
+    return stock.module
 
 
 def stacked(rows):
     return {name: torch.from_numpy(np.stack([row[name] for row in rows])) for name in rows[0]}
 
 
-def test_rows_have_their_own_things_and_frames_are_stacked_once(modules):
-    episodes = [play(5, seed) for seed in (1, 2)]
-    learner = FramesOnce(as_learner_connector=True)
-    batch = learner(rl_module=modules, batch={}, episodes=episodes, explore=False, shared_data={})
-    frames = modules[MAIN].frames
-    assert {len(array) for array in frames.values()} == {10}
-    assert modules[POOL].frames is frames
-    for episode in episodes:
-        for agent, own in episode.agent_episodes.items():
-            rows = batch[Columns.OBS][episode.id_, agent, module_of(agent)]
-            assert len(rows) == len(own) == 5
-            for row, seen in zip(rows, own.get_observations(slice(0, 5)), strict=True):
-                assert "observations" not in row
-                for name, array in frames.items():
-                    np.testing.assert_array_equal(array[row[FRAME][0]], seen[name])
-
-
-def test_modules_give_the_same_for_frames_once_as_for_whole_observations(modules):
-    episode = play(7)
+def test_modules_give_the_same_for_frames_once_as_for_whole_observations(stock, modules):
+    episode, *_ = stock.sample()
     learner = FramesOnce(as_learner_connector=True)
     batch = learner(rl_module=modules, batch={}, episodes=[episode], explore=False, shared_data={})
+    frames = modules[MAIN].frames
+    assert {len(array) for array in frames.values()} == {len(episode)}, "each is stacked once"
+    assert modules[POOL].frames is frames
     for agent in ("player_0", "player_1"):
         rows = batch[Columns.OBS][episode.id_, agent, MAIN]
         once = {Columns.OBS: stacked(rows)}
-        whole = {Columns.OBS: stacked(episode.agent_episodes[agent].get_observations(slice(0, 7)))}
+        whole = {Columns.OBS: stacked(episode.agent_episodes[agent].get_observations(slice(0, len(episode))))}
         module = modules[MAIN]
         for method in (module.forward_train, module.forward_inference):
             first, second = method(once), method(whole)
@@ -217,11 +188,11 @@ def test_the_pool_has_nothing_to_train_to_save_or_to_ship(modules):
         pool.forward_train({})
 
 
-def test_what_does_not_fit_says_what_to_do(modules):
-    learner = FramesOnce(as_learner_connector=True)
+def test_what_does_not_fit_says_what_to_do(stock, modules):
+    (episode, other), learner = stock.sample(), FramesOnce(as_learner_connector=True)
     arguments = {"batch": {}, "explore": False, "shared_data": {}}
     with pytest.raises(ValueError, match=r"set config.env_runners\(episodes_to_numpy=False\)"):
-        learner(rl_module=modules, episodes=[play(2).to_numpy()], **arguments)
+        learner(rl_module=modules, episodes=[other.to_numpy()], **arguments)
     modules[MAIN].frames = None
     row = {FRAME: torch.zeros(1, 1, dtype=torch.int64)}
     with pytest.raises(RuntimeError, match="the connector pipeline that made them must contain FramesOnce"):
@@ -229,7 +200,7 @@ def test_what_does_not_fit_says_what_to_do(modules):
     modules._rl_modules[MAIN] = torch.nn.Linear(1, 1)
     modules[MAIN].unwrapped = lambda: modules[MAIN]
     with pytest.raises(TypeError, match="the module 'main' is a Linear, which cannot read shared frames"):
-        learner(rl_module=modules, episodes=[play(2)], **arguments)
+        learner(rl_module=modules, episodes=[episode], **arguments)
     with pytest.raises(ValueError, match="the model_config of SmallModule has no 'layout'"):
         SmallModule.make_policy({})
     with pytest.raises(TypeError, match="it must be a subclass of BoardModule"):

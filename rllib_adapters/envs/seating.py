@@ -1,0 +1,99 @@
+"""Who sits on which seat of a game, by the names of RLlib's agents and by those of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from weakref import WeakValueDictionary
+
+from rllib_adapters.envs.env_config import MAIN, EnvConfig, frozen_name, learner_name, roles_by_seat
+from territorial.bots import Network, PythonBot
+from territorial.engine.seats import AGENT, EXTERNAL, Seat
+from territorial.league import LeagueTable, Player, SnapshotStore, UnknownSnapshotError
+
+TRAINABLE = "trainable:"
+
+_open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary()
+"""The networks of this process, by file, content and interval: all its environments share them."""
+
+
+class HouseBots:
+    """The seats of one environment, with of each name the first bot in Python that came.
+
+    Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots
+    that were exported are networks of the engine, which decide whenever agents do. Each is opened when it
+    first gets a seat. Where the episode goes on while a frozen seat lives, there are none: the engine knows
+    of agents alone whether they live.
+    """
+
+    def __init__(self, options: EnvConfig) -> None:
+        self._bots: dict[str, PythonBot] = {}
+        goes_on = options.end_when == "game"
+        # The engine's episode is over when no agent lives; frozen seats are agents if it goes on for them.
+        self._of_frozen = AGENT if goes_on else EXTERNAL
+        self._store, self._interval = None if goes_on else options.store, options.interval
+        self._networks: dict[str, Network | None] = {}
+        self._table = options.table
+
+    def seats(self, players: Sequence[Player], league: LeagueTable) -> list[Seat]:
+        """Return what the engine calls the seats of players that ``league`` has drawn.
+
+        Other snapshots than those of ``league`` are released; the engine keeps those that play until their
+        games end.
+        """
+        if league is not self._table:
+            self._table = league
+            kept = self._networks.keys() & league.names("snapshot")
+            self._networks = {name: self._networks[name] for name in kept}
+        return [self._seat(player) for player in players]
+
+    def _seat(self, player: Player) -> Seat:
+        if player.kind == "snapshot":
+            return self.network(player.name) or self._of_frozen
+        seat = player.seat
+        return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat
+
+    def network(self, name: str) -> Network | None:
+        """Return the network of a snapshot; None if it has none, or if there is no such snapshot yet.
+
+        The pool plays it then, and says what is wrong. NetworkError for a file that is damaged.
+        """
+        if self._store is not None and name not in self._networks:
+            with suppress(UnknownSnapshotError, FileNotFoundError):
+                self._networks[name] = _opened(self._store, name, self._interval)
+        return self._networks.get(name)
+
+
+def _opened(store: SnapshotStore, name: str, interval: int) -> Network | None:
+    found = store.network(name)
+    if found is None:
+        return None
+    key = str(found.path), found.sha256, interval
+    network = _open.get(key)
+    if network is None:
+        network = _open[key] = Network(found.path, interval=interval)
+    return network
+
+
+def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
+    """Return the seats, 1..P, of all agents that there may be where seats have such roles.
+
+    Those who learn come first, one after the other, ``main`` before all others.
+    """
+    learners = {role for own in roles for role in own if role.startswith(TRAINABLE)}
+    seats: dict[str, int] = {}
+    for role in sorted(learners, key=lambda role: (role != f"{TRAINABLE}{MAIN}", role)):
+        name = role.removeprefix(TRAINABLE)
+        seats |= {learner_name(name, i): i + 1 for i, own in enumerate(roles) if role in own}
+    return seats | {frozen_name(i): i + 1 for i, own in enumerate(roles) if "snapshot" in own}
+
+
+def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LeagueTable) -> None:
+    """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
+    EnvConfig(config=options.config, league=league, obs=options.obs)
+    for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
+        if not new <= old:
+            raise ValueError(
+                f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; "
+                f"RLlib was built with a {' or '.join(sorted(old))} on it"
+            )
