@@ -43,15 +43,15 @@ def fractions_of(exact):
 # ---- against the slow decoder --------------------------------------------------------------------
 
 
-@given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 2, 16]))
+@given(layouts(), st.integers(0, 2**32))
 @settings(max_examples=12)
-def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
+def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed):
     boards, planes, seats, games = batch(layout, seed=seed)
     decoder = Decoder(layout)
     codes = [slow_codes(packed, layout) for packed in planes]
     assert np.array_equal(codes, boards[:, ::-1]), "the slow decoder reads what was packed"
-    owners = decoder.owners(np.ascontiguousarray(planes), seats, games, chunk=chunk)
-    onehot = decoder.onehot(planes, seats, games, dtype=np.uint8, chunk=chunk)
+    owners = decoder.owners(np.ascontiguousarray(planes), seats, games)
+    onehot = decoder.onehot(planes, seats, games, dtype=np.uint8)
     assert owners.dtype == onehot.dtype == np.uint8
     for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
         assert np.array_equal(owners[i], slow_owners(codes[game], seat, layout))
@@ -269,11 +269,6 @@ REFUSED = {
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS, BORDERS, dtype=np.uint8),
         ValueError,
         "dtype is uint8; it must be one of float16, float32",
-    ),
-    "chunks of nothing": (
-        lambda d: d.onehot(PLANES, [1, 1], chunk=0),
-        ValueError,
-        "chunk is 0; it must be a whole number of at least 1",
     ),
     "squares without cells": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=0),

@@ -42,7 +42,7 @@ def assert_same(tensor, array):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
-@given(layout=layouts(), seed=st.integers(0, 2**32), entries=st.sampled_from([1, 2, 5, 9]))
+@given(layout=layouts(), seed=st.integers(0, 2**32), entries=st.sampled_from([1, 2, 9, 40]))
 @settings(max_examples=15)
 def test_every_method_gives_the_bits_of_the_numpy_decoder(device, use_kernels, layout, seed, entries):
     if 12 * layout.num_players > layout.height * layout.width:
@@ -77,16 +77,6 @@ def test_every_type_is_the_float32_result_rounded(device, use_kernels, dtype, me
         out = torch.full_like(seen, 77)
         assert call(*tensors(arrays, device), dtype=kind, out=out) is out
         assert torch.equal(out, seen)
-
-
-@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
-@pytest.mark.parametrize("chunk", [1, 3, 100])
-def test_chunks_do_not_change_the_result(use_kernels, chunk):
-    decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
-    for name in ("owners", "onehot", "semantic", "pooled"):
-        arrays = arguments()[name]
-        chunked = getattr(decoder, name)(*tensors(arrays), chunk=chunk)
-        assert_same(chunked, getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays))
 
 
 def test_squares_of_any_size_and_games_left_out():
@@ -273,7 +263,6 @@ REFUSED = {
         ValueError,
         "out is a view; it must be a contiguous tensor",
     ),
-    "chunks of nothing": (lambda d: d.owners(PLANES, [1, 1], chunk=0), ValueError, "chunk is 0; it must be"),
 }
 
 
