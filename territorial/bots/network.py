@@ -80,15 +80,12 @@ class Rows(NamedTuple):
     counts: npt.NDArray[np.int64]  # (B,) candidates that are there
 
 
-class Placed(NamedTuple):
-    """A network with where its columns stand in the layout of this release."""
+def places_in_layout(file: NetworkFile) -> npt.NDArray[np.int64]:
+    """Return where the columns that a network reads stand in the layout of this release.
 
-    file: NetworkFile
-    places: npt.NDArray[np.int64]  # of own, then of pairs, each filled up to an even number with NO_COLUMN
-
-
-def placed(file: NetworkFile) -> Placed:
-    """Return a network that reads the columns of this layout; NetworkError for one that it lacks."""
+    Those of own come first, then those of pairs, each filled up to an even number with NO_COLUMN.
+    NetworkError for one that the layout lacks.
+    """
     description = file.description
     places: list[int] = []
     for what, wanted, table in (
@@ -100,27 +97,28 @@ def placed(file: NetworkFile) -> Placed:
         except ValueError as error:
             raise NetworkError(f"{file.path}: {error}") from None
         places += found + [NO_COLUMN] * (even(len(found)) - len(found))
-    return Placed(file, np.array(places, np.int64))
+    return np.array(places, np.int64)
 
 
-def row_of(network: Placed, temperature: int | None = None) -> npt.NDArray[np.int64]:
+def row_of(file: NetworkFile, places: npt.NDArray[np.int64], temperature: int) -> npt.NDArray[np.int64]:
     """Return the numbers of a network, (NUM_NUMBERS,): a row of the table of networks that kernels read.
 
-    They are valid as long as ``network`` is there. ``temperature``: 256ths; None: that of the file.
+    They are valid as long as ``file`` and ``places``, see ``places_in_layout``, are there. ``temperature``:
+    256ths.
     """
-    description, tensors = network.file.description, network.file.tensors
+    description, tensors = file.description, file.tensors
     own = even(len(description.own_columns))
-    in_order = np.concatenate([np.arange(own), np.arange(len(network.places) - own)])
+    in_order = np.concatenate([np.arange(own), np.arange(len(places) - own)])
     numbers = [
-        description.temperature if temperature is None else temperature,
+        temperature,
         description.num_candidates,
         own,
         even(len(description.pair_columns)),
         description.candidate_width,
         description.context_width,
         LEGAL,
-        network.places.ctypes.data,
-        bool(np.array_equal(network.places, in_order)),
+        places.ctypes.data,
+        bool(np.array_equal(places, in_order)),
         *(tensors[f"{layer}.weights"].ctypes.data for layer in LAYERS),
         *(tensors[f"{layer}.biases"].ctypes.data for layer in LAYERS),
         *(description.shifts[layer] for layer in LAYERS),

@@ -21,10 +21,11 @@ from territorial.files.bounded import fits, open_file, parse
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import (
     BOUNDS,
+    FORMAT,
     MOST_NOTES,
     LeagueFile,
     LeagueSnapshot,
-    SavedLeague,
+    checked,
     checked_row,
     pack,
     text_of,
@@ -337,19 +338,19 @@ class League:
 
     def to_bytes(self) -> bytes:
         """Return all of the league; :meth:`from_bytes` reads it, and executes nothing of it."""
-        saved = SavedLeague(
-            config=self.config,
-            players=list(self.payoff.names),
-            ratings=None if self.ratings is None else self.ratings.to_dict(),
-            snapshots=self.snapshots,
-            steps=self.steps,
-            frozen_at=self._frozen_at,
-            count=self._count,
-            num_games=self.num_games,
-            history=self.history,
-            rng=dict(self._rng.bit_generator.state),
-        )
-        about = saved.to_dict()
+        about: dict[str, Any] = {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "players": list(self.payoff.names),
+            "ratings": None if self.ratings is None else self.ratings.to_dict(),
+            "snapshots": [vars(one) for one in self.snapshots.values()],
+            "steps": self.steps,
+            "frozen_at": self._frozen_at,
+            "count": self._count,
+            "num_games": self.num_games,
+            "history": self.history,
+            "rng": self._rng.bit_generator.state,
+        }
         text = text_of(about)
         while len(about["history"]) > 2 and not fits(text, BOUNDS):
             about["history"] = thinned(about["history"])
@@ -370,18 +371,19 @@ class League:
     def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot | str] = ()) -> League:
         try:
             found = LeagueFile(file)
-            saved = SavedLeague.from_dict(found.about(), python_bots)
-            payoff = PayoffMatrix.from_arrays(saved.players, found.tables(layout(len(saved.players))))
+            saved = checked(found.about(), python_bots)
+            players = saved["players"]
+            payoff = PayoffMatrix.from_arrays(players, found.tables(layout(len(players))))
         except (ValueError, TypeError) as error:
             raise ValueError(f"this is not a league: {error}") from None
-        league = cls(saved.config, rated=saved.ratings is not None)
+        league = cls(saved["config"], rated=saved["ratings"] is not None)
         league.payoff = payoff
-        if saved.ratings is not None:
-            league.ratings = Ratings.from_dict(saved.ratings)
-        league.snapshots, league.steps = saved.snapshots, saved.steps
-        league._frozen_at, league._count = saved.frozen_at, saved.count
-        league.num_games, league.history = saved.num_games, saved.history
-        league._rng.bit_generator.state = saved.rng
+        if saved["ratings"] is not None:
+            league.ratings = Ratings.from_dict(saved["ratings"])
+        league.snapshots, league.steps = saved["snapshots"], saved["steps"]
+        league._frozen_at, league._count = saved["frozen_at"], saved["count"]
+        league.num_games, league.history = saved["num_games"], saved["history"]
+        league._rng.bit_generator.state = saved["rng"]
         return league
 
     def save(self, path: str | os.PathLike[str]) -> None:

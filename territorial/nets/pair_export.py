@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from territorial.bots import ALIASES
-from territorial.bots.network import Rows, choose_for_rows, placed, row_of
+from territorial.bots.network import Rows, choose_for_rows, places_in_layout, row_of
 from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
     LANES,
@@ -378,7 +378,7 @@ def _whole_logits(network: NetworkFile, rows: Rows) -> tuple[Array, Array]:
     num_rows, num_candidates = rows.pairs.shape[:2]
     chosen = np.zeros((num_rows, 2), np.int64)
     logits = np.zeros((num_rows, 1 + num_candidates, 1 + NUM_FRACTIONS), np.int64)
-    in_place = placed(network)
-    numbers = np.zeros((num_rows, 2), np.uint64)
-    choose_for_rows(row_of(in_place, temperature=0), make_network_scratch(), rows, numbers, chosen, logits)
+    places, numbers = places_in_layout(network), np.zeros((num_rows, 2), np.uint64)
+    row = row_of(network, places, temperature=0)
+    choose_for_rows(row, make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits * (math.log(2) / 2**LOGIT_EXPONENT)

@@ -6,7 +6,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
@@ -16,7 +15,6 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
-from territorial.nets.choice_kernels import draw_choices, write_masked
 from territorial.observation.layout import ObsLayout
 
 
@@ -90,7 +88,6 @@ class Policy(nn.Module):
         self.layout, self.config = layout, config
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
-        self._raised = torch.arange(self.num_targets).clamp(min=1).log()
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen``, prepared or not, with what follows from games, whatever the weights.
@@ -117,11 +114,6 @@ class Policy(nn.Module):
         That of holding is raised by the logarithm of how many launches are legal, so that how likely
         it is at the start does not depend on how many neighbours a seat has.
         """
-        if self._is_plain(raw, action_mask, torch.int8):
-            logits = torch.empty_like(raw)
-            legal, raised = action_mask.numpy(), self._raised.numpy()
-            write_masked(raw.numpy(), legal, raised, self.num_targets, MASKED, logits.numpy())
-            return logits
         is_legal = action_mask > 0
         launches = is_legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
         shift = torch.zeros_like(raw, dtype=torch.float32)
@@ -144,11 +136,6 @@ class Policy(nn.Module):
         ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
         PyTorch draws.
         """
-        if numbers is not None and self._is_plain(logits, numbers, torch.float64):
-            heads = np.array([self.num_targets, NUM_FRACTIONS])
-            choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
-            draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
-            return torch.from_numpy(choices)
         parts = self._split(self.probabilities(logits))
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
@@ -172,4 +159,5 @@ class Policy(nn.Module):
 def drawn_at(weights: Tensor, numbers: Tensor) -> Tensor:
     """Return int64 (N, 1): where the sum of ``weights`` (N, K) so far exceeds the part ``numbers`` of all."""
     sums = weights.double().cumsum(1)
-    return (sums <= numbers * sums[:, -1:]).sum(1, keepdim=True)
+    whole = sums[:, -1:]  # to which the bound may be rounded up: nothing is drawn that has no weight
+    return ((sums <= numbers * whole) & (sums < whole)).sum(1, keepdim=True)
