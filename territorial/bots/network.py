@@ -43,7 +43,7 @@ from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.lines import aligned_zeros
 from territorial.observation.pair_columns import OWN, PAIRS, column
-from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
+from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 
 NEVER = -(2**40)
 """The logit of an option that is not legal."""
@@ -264,18 +264,12 @@ def _emptied(part: Any) -> Any:
 
 
 @njit
-def show_game(game: Game, params: Params, work: NetworkWork) -> None:
-    """Find what all networks of ``game`` need, as it stands; its seats may then be put down."""
-    sum_up(game, params, work.totals)
-
-
-@njit
 def put_down(
     game: Game, params: Params, interest_rates: Any, nets: Any, work: NetworkWork, number: int, k: int, p: int
 ) -> None:
     """Let seat ``p`` of game ``k`` wait for network ``number`` of ``nets``, the table of networks.
 
-    There must be room for it.
+    There must be room for it, and ``work.totals`` must be those of the game as it stands.
     """
     waiting = work.waiting
     i, first = waiting.lengths[SEATS], waiting.lengths[ROWS]
@@ -306,7 +300,10 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
     number = first_waiting(waiting, 0)
     while number < count:
         following = first_waiting(waiting, number + 1)
-        work.scratch.ahead[0] = bytes_between(nets, number, following if following < count else number)
+        # How far behind its weights those of the next network lie. If they are of another size, memory is
+        # fetched that is not read, which changes nothing.
+        after = following if following < count else number
+        work.scratch.ahead[0] = nets[after, WEIGHTS] - nets[number, WEIGHTS]
         i = waiting.last[number]
         while i != NO_SEAT:
             i = decide_group(nets[number], work, i, actions)
@@ -321,15 +318,6 @@ def first_waiting(waiting: Waiting, number: int) -> int:
     while number < len(waiting.last) and waiting.last[number] == NO_SEAT:
         number += 1
     return number
-
-
-@njit
-def bytes_between(nets: Any, number: int, other: int) -> int:
-    """Return how far behind the weights of one network those of the ``other`` lie, if they are of one size.
-
-    If they are not, memory is fetched that is not read, which changes nothing.
-    """
-    return nets[other, WEIGHTS] - nets[number, WEIGHTS]
 
 
 @njit

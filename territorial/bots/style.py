@@ -423,25 +423,21 @@ class Style:
         for number, name in enumerate(MOVES):
             if (move := getattr(self, name)) is not None:
                 first = s.MOVES + number * s.MOVE_SIZE
-                table |= {first + column: setting for column, setting in self._columns_of(move).items()}
+                table |= {
+                    first + s.ONLY: _exactly(move.only),
+                    first + s.LIMIT: self._about(move.limit),
+                    first + s.BY: _exactly(move.by),
+                    first + s.ELSE_BY: _exactly(move.else_by),
+                    first + s.BY_PERCENT: _exactly(move.by_percent),
+                    first + s.FROM: self._about(move.from_),
+                    first + s.SEND: self._share(move.send),
+                    first + s.SEND_LATER: self._share(move.send if move.later is None else move.later),
+                    first + s.SURPLUS: self._about(move.surplus),
+                    first + s.KILL: self._about(move.kill),
+                    first + s.SPARES: _exactly(move.spares),
+                    first + s.RESERVE: self._about(move.reserve),
+                }
         return tuple(table.values())
-
-    def _columns_of(self, move: Move) -> dict[int, SettingRange]:
-        """Return the settings of a move by their columns, counted from its first."""
-        return {
-            s.ONLY: _exactly(move.only),
-            s.LIMIT: self._about(move.limit),
-            s.BY: _exactly(move.by),
-            s.ELSE_BY: _exactly(move.else_by),
-            s.BY_PERCENT: _exactly(move.by_percent),
-            s.FROM: self._about(move.from_),
-            s.SEND: self._share(move.send),
-            s.SEND_LATER: self._share(move.send if move.later is None else move.later),
-            s.SURPLUS: self._about(move.surplus),
-            s.KILL: self._about(move.kill),
-            s.SPARES: _exactly(move.spares),
-            s.RESERVE: self._about(move.reserve),
-        }
 
     def _share(self, value: Range) -> SettingRange:
         """Return the range of a share; all remains all, and that of free land remains that."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from territorial.typing import Array
 class DecoderArguments(ABC):
     """A decoder but for its results: it checks arguments, whatever library they are of."""
 
+    library: ModuleType
+    """Whose functions it calls: numpy or torch, which agree in these."""
     array_type: type
     """Of what it is given."""
     array_name: str
@@ -68,7 +71,7 @@ class DecoderArguments(ABC):
                 f"games is None, but there are {len(chosen)} seats of {len(observed)} games; it must "
                 "name the game of each seat"
             )
-        return Entries(chosen, self._count(observed))
+        return Entries(chosen, self.library.arange(len(observed), device=observed.device))
 
     def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Any) -> Fields:
         config = self._needed_config(method)
@@ -76,8 +79,14 @@ class DecoderArguments(ABC):
         self._check("borders", borders, planes)
         attacked = borders[entries.games, POOL, entries.seats] > 0
         allied = borders[entries.games, ALLY, entries.seats] > 0 if self.layout.teams else attacked & False
-        levels = self._padded(self._levels(players[..., DENSITY], config), 1)  # neutral land has none
-        return Fields(levels, self._padded(attacked, 0), self._padded(allied, 0))
+        levels = self._levels(players[..., DENSITY], config)
+        no_level, nobody = self.library.zeros_like(levels[:, :1]), self.library.zeros_like(attacked[:, :1])
+        joined = self.library.concatenate
+        return Fields(
+            levels=joined([no_level, levels, no_level], 1),  # neutral land and blocked cells have none
+            attacked=joined([attacked, nobody], 1),
+            allied=joined([allied, nobody], 1),
+        )
 
     def _room(self, out: Any, entries: Entries, shape: Shape, dtype: Any, planes: Any) -> Any:
         """Return ``out`` after checking it, or a new array; whatever it holds is to be overwritten.
@@ -86,7 +95,7 @@ class DecoderArguments(ABC):
         """
         wanted = (len(entries.seats), *shape)
         if out is None:
-            return self._empty(wanted, dtype, planes)
+            return self.library.empty(wanted, dtype=dtype, device=planes.device)
         self._check_type("out", out)
         if tuple(out.shape) != wanted:
             raise ValueError(f"out has the shape {tuple(out.shape)}; it must have {wanted}")
@@ -102,20 +111,8 @@ class DecoderArguments(ABC):
         """Return ``values`` as int64 (N,), in low..high, where ``observed`` lies."""
 
     @abstractmethod
-    def _count(self, observed: Any) -> Any:
-        """Return 0, 1 ... for the games of ``observed``."""
-
-    @abstractmethod
     def _levels(self, density: Any, config: GameConfig) -> Any:
         """Return densities in 255ths of the hard cap, rounded down."""
-
-    @abstractmethod
-    def _padded(self, values: Any, before: int) -> Any:
-        """Return ``values`` (N, any) with so many zeros before each row, and one after it."""
-
-    @abstractmethod
-    def _empty(self, shape: tuple[int, ...], dtype: Any, planes: Any) -> Any:
-        """Return a new array."""
 
     @abstractmethod
     def _check_room(self, out: Any, planes: Any) -> None:

@@ -43,7 +43,7 @@ class NumpyDecoder(DecoderArguments):
 
     """
 
-    array_type, array_name = np.ndarray, "a numpy array"
+    library, array_type, array_name = np, np.ndarray, "a numpy array"
 
     # ---- boards ----------------------------------------------------------------------------------
 
@@ -193,17 +193,8 @@ class NumpyDecoder(DecoderArguments):
         check_range(name, found := numbers.ravel().astype(np.int64), low, high)
         return found
 
-    def _count(self, observed: Array) -> Ints:
-        return np.arange(len(observed))
-
     def _levels(self, density: Array, config: GameConfig) -> Ints:
         return np.searchsorted(boards.density_thresholds(config.hard_cap), density, side="right")
-
-    def _padded(self, values: Array, before: int) -> Array:
-        return np.pad(values, ((0, 0), (before, 1)))
-
-    def _empty(self, shape: tuple[int, ...], dtype: Any, planes: Array) -> Array:
-        return np.empty(shape, dtype)
 
     def _check_room(self, out: Array, planes: Array) -> None:
         if not out.flags.c_contiguous or not out.flags.writeable:

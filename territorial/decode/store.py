@@ -6,7 +6,6 @@ A block has some successive steps of all games; boards are built from it again.
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -417,15 +416,7 @@ class Block(WritableArrays):
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, with the room that is not used."""
-        return self.bytes_of(self.room)
-
-    def bytes_of(self, sizes: Sizes) -> int:
-        """Return the bytes that the arrays take with room for ``sizes``."""
-        return sum(
-            size * math.prod(array.shape[1:]) * array.itemsize
-            for size, arrays in zip(sizes, self._arrays(), strict=True)
-            for array in arrays.values()
-        )
+        return sum(array.nbytes for arrays in self._arrays() for array in arrays.values())
 
     def room_for(self, counts: npt.NDArray[np.int32]) -> Sizes:
         """Return the room that one more step needs, some to spare included; ``counts``: as in a delta."""

@@ -80,7 +80,7 @@ class TorchDecoder(DecoderArguments):
 
     """
 
-    array_type, array_name = Tensor, "a tensor"
+    library, array_type, array_name = torch, Tensor, "a tensor"
 
     def __init__(
         self,
@@ -91,7 +91,18 @@ class TorchDecoder(DecoderArguments):
     ) -> None:
         super().__init__(layout, config)
         self.use_kernels = use_kernels
-        self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
+        tables = {"values": boards.level_values(), "mask_bits": action_owners(layout.num_players) + 1}
+        if config is not None:
+            features = FeatureDecoder(config)
+            tables |= {
+                "thresholds": boards.density_thresholds(config.hard_cap),
+                "feature_index": features.index,
+                "state_scale": features.scale,
+                "feature_scale": features.feature_scale,
+                "reverse": features.reverse,
+            }
+        self._tables = {(name, CPU): torch.from_numpy(table) for name, table in tables.items()}
+        """What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t."""
 
     # ---- boards ----------------------------------------------------------------------------------
 
@@ -349,17 +360,8 @@ class TorchDecoder(DecoderArguments):
         # Kernels are compiled for numbers end to end, and anew for those that are not.
         return numbers.to(observed.device, torch.int64, non_blocking=True).flatten().contiguous()
 
-    def _count(self, observed: Tensor) -> Tensor:
-        return torch.arange(len(observed), device=observed.device)
-
     def _levels(self, density: Tensor, config: GameConfig) -> Tensor:
         return (density[..., None] >= self._table("thresholds", density.device)).sum(-1)
-
-    def _padded(self, values: Tensor, before: int) -> Tensor:
-        return torch.nn.functional.pad(values, (before, 1))
-
-    def _empty(self, shape: tuple[int, ...], dtype: torch.dtype, planes: Tensor) -> Tensor:
-        return torch.empty(shape, dtype=dtype, device=planes.device)
 
     def _check_room(self, out: Tensor, planes: Tensor) -> None:
         if out.device != planes.device:
@@ -370,19 +372,6 @@ class TorchDecoder(DecoderArguments):
 
 Decoder = TorchDecoder
 """The name for users: both backends have it."""
-
-
-def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str, Any]]:
-    """Yield the names and the contents of the tables that the decoder looks things up in."""
-    yield "values", boards.level_values()
-    yield "mask_bits", action_owners(layout.num_players) + 1  # bit 0 holds, bit t + 1 is a launch against t
-    if config is not None:
-        features = FeatureDecoder(config)
-        yield "thresholds", boards.density_thresholds(config.hard_cap)
-        yield "feature_index", features.index
-        yield "state_scale", features.scale
-        yield "feature_scale", features.feature_scale
-        yield "reverse", features.reverse
 
 
 def _of_owners(values: Tensor, codes: Tensor) -> Tensor:

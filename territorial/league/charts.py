@@ -14,8 +14,6 @@ from territorial.evaluation.ratings import Ratings
 from territorial.league.league import League
 from territorial.typing import Floats
 
-NAMES = ("ratings", "above", "payoff")
-"""The plots there are; each is written to a file of its name, .png."""
 MOST_ROWS = 40
 """Players in the payoff plot: learners, bots, and as many snapshots as there is room for."""
 ENOUGH_GAMES = 30
@@ -31,15 +29,14 @@ def draw_league(league: League, folder: Path) -> list[Path]:
 
     ImportError without the extra "league".
     """
-    plt, rows = check_matplotlib(), league.history
-    drawn = {}
-    if any(_pairs(row) for row in rows):
-        drawn["ratings"] = lambda: _ratings(plt, league)
-    if any(row.get("above") for row in rows):
-        drawn["above"] = lambda: _above(plt, league)
-    if met := _rows(league):
-        drawn["payoff"] = lambda: _payoff(plt, league, met)
-    return save_plots(plt, {name: drawn[name] for name in NAMES if name in drawn}, folder) if drawn else []
+    plt, rows, met = check_matplotlib(), league.history, _rows(league)
+    drawn = {
+        "ratings": any(_pairs(row) for row in rows) and (lambda: _ratings(plt, league)),
+        "above": any(row.get("above") for row in rows) and (lambda: _above(plt, league)),
+        "payoff": bool(met) and (lambda: _payoff(plt, league, met)),
+    }
+    there = {name: draw for name, draw in drawn.items() if draw}
+    return save_plots(plt, there, folder) if there else []
 
 
 def label(player: str) -> str:

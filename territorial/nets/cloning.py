@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from territorial.actions.encoding import what_of
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
 from territorial.files.atomic import check_unused, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
-from territorial.nets.pair_policy import PairPolicy, in_two_parts
+from territorial.nets.pair_policy import PairPolicy
 from territorial.observation.pair_columns import UNIT
 from territorial.snapshots.checkpoints import Checkpoints
 from territorial.typing import Array
@@ -160,7 +161,7 @@ class Cloning:
                 action, chosen = _actions(part), self.policy.greedy(logits)
                 count += len(action)
                 equal += int((chosen == action).sum())
-                targets += int((in_two_parts(chosen)[:, 0] == in_two_parts(action)[:, 0]).sum())
+                targets += int((what_of(chosen) == what_of(action)).sum())
                 entropy += float(functional.nll_loss(logits, action, reduction="sum"))
                 holds += int((action == 0).sum())
         return CloneAgreement(count, equal / count, targets / count, entropy / count, holds / count)

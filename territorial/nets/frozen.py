@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -107,11 +108,8 @@ class _Kind:
 
     def run_each(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
         """Return the logits of rows by one pass through the network for each snapshot."""
-        logits, first = [], 0
-        for one in acting:
-            logits.append(self.run(one.snapshot.weights, _rows(seen, slice(first, first + one.rows))))
-            first += one.rows
-        return torch.cat(logits)
+        parts = zip(acting, _portions_of(seen, [one.rows for one in acting]), strict=True)
+        return torch.cat([self.run(one.snapshot.weights, part) for one, part in parts])
 
     def run_together(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
         """Return the logits of rows by one pass through the network, with the weights of all snapshots."""
@@ -358,12 +356,15 @@ def _logits(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
     kind = acting[0].snapshot.kind
     if len(acting) > 1 and isinstance(kind.network, Policy):
         seen = kind.network.prepare(seen)
-    logits, first = [], 0
-    for some in kind.portions(acting):
-        last = first + sum(one.rows for one in some)
-        logits.append(kind.logits(some, _rows(seen, slice(first, last))))
-        first = last
-    return torch.cat(logits)
+    portions = list(kind.portions(acting))
+    parts = _portions_of(seen, [sum(one.rows for one in some) for some in portions])
+    return torch.cat([kind.logits(some, part) for some, part in zip(portions, parts, strict=True)])
+
+
+def _portions_of(seen: Mapping[str, Tensor], counts: Sequence[int]) -> Iterator[dict[str, Tensor]]:
+    """Yield so many rows, and then the next."""
+    for count, end in zip(counts, accumulate(counts), strict=True):
+        yield _rows(seen, slice(end - count, end))
 
 
 def _sizes(

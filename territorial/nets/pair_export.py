@@ -76,7 +76,7 @@ def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
     game = _games(config, list(islice(cycle(ALIASES), config.num_players)), OWN_GAMES, seed=0)
     rows = _joined([_seen(game, num_candidates), *_states_of(game, num_candidates)])
     every = -(-len(rows.counts) // MOST_ROWS)
-    return Rows(rows.own[::every].copy(), rows.pairs[::every].copy(), rows.counts[::every].copy())
+    return _part(rows, np.arange(0, len(rows.counts), every))
 
 
 def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> VecGame:
@@ -170,8 +170,8 @@ def exported(
     for name, values in policy.named_parameters():
         if not bool(torch.isfinite(values).all()):
             raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
-    network = quantized(policy, description, _every_other(states, 0))
-    report = compare(policy, network, _every_other(states, 1))
+    network = quantized(policy, description, _part(states, slice(0, None, 2)))
+    report = compare(policy, network, _part(states, slice(1, None, 2)))
     if report.equal < least:
         raise ExportError(
             f"{report}. At least {least:.2%} must have the same greedy choice: least_equal", report
@@ -211,8 +211,8 @@ def _description(policy: PairNetwork, interval: int, temperature: int, num_candi
     )
 
 
-def _every_other(rows: Rows, first: int) -> Rows:
-    return Rows(rows.own[first::2], rows.pairs[first::2], rows.counts[first::2])
+def _part(rows: Rows, chosen: Any) -> Rows:
+    return Rows(rows.own[chosen], rows.pairs[chosen], rows.counts[chosen])
 
 
 # ---- scales ------------------------------------------------------------------------------------------
@@ -273,13 +273,11 @@ def _parameters(policy: PairNetwork) -> dict[str, tuple[Array, Array]]:
 
 
 def _transposed(layer: Any) -> Array:
-    weights: Array = layer.weight.detach().double().cpu().numpy().T
-    return weights
+    return np.transpose(layer.weight.detach().double().cpu())
 
 
 def _biases(layer: Any) -> Array:
-    biases: Array = layer.bias.detach().double().cpu().numpy()
-    return biases
+    return np.asarray(layer.bias.detach().double().cpu())
 
 
 def _filled_up(weights: Array) -> Array:
@@ -335,9 +333,7 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
 def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
     """Return how far ``network`` is from ``policy`` in those of ``rows`` in which a launch is legal."""
     legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
-    may_launch = legal.any(1)
-    asked = Rows(rows.own[may_launch], rows.pairs[may_launch], rows.counts[may_launch])
-    legal = legal[may_launch]
+    asked, legal = _part(rows, legal.any(1)), legal[legal.any(1)]
     if not len(legal):
         raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")
     wanted = _real_logits(policy, asked)

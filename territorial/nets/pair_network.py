@@ -129,7 +129,8 @@ class PairNetwork(nn.Module):
         """
         there = _there(pairs)
         states = there.div(pairs.shape[1], rounding_mode="floor")
-        own, rows = (_limited(values) for values in (own, pairs.flatten(0, 1).index_select(0, there)))
+        inputs = own, pairs.flatten(0, 1).index_select(0, there)
+        own, rows = (values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in inputs)
         first = functional.relu(self.own(own).index_select(0, states) + self.candidate(rows))
         candidates = functional.relu(self.hidden(first))
         spread = _spread(candidates, there, pairs)
@@ -152,10 +153,6 @@ class PairNetwork(nn.Module):
         of_candidate, of_state = self.joint.weight.tensor_split([self.hidden.out_features], dim=1)
         shared = functional.linear(summary, of_state, self.joint.bias)
         return functional.linear(candidates, of_candidate) + shared.index_select(0, states)
-
-
-def _limited(values: Tensor) -> Tensor:
-    return values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT)
 
 
 def _there(pairs: Tensor) -> Tensor:
