@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import owner_of_target
-from territorial.decode import FeatureDecoder
 from territorial.decode.boards import density_thresholds, level_values
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import ObsLayout
@@ -167,14 +166,6 @@ def tables():
     for _ in range(30):
         game.step()
     return game.observations
-
-
-def test_features_are_those_of_the_feature_decoder(tables):
-    seats, games = np.array([3, 7, 1, 1]), np.array([2, 0, 0, 1])
-    features = Decoder(SMALL, CONFIG).features(tables.players, tables.borders, tables.globals, seats, games)
-    whole = FeatureDecoder(CONFIG)(tables.players, tables.borders, tables.globals)
-    assert features.dtype == np.float32
-    assert np.array_equal(features, whole[games, seats - 1])
 
 
 def test_action_masks_have_a_bit_for_every_owner_that_an_action_names(tables):

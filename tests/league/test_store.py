@@ -274,28 +274,6 @@ def test_every_flipped_bit_is_found(store):
             store.load("main")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"", "Expecting value"),
-        (b"\xff", "decode"),
-        (b"[1]", "it must be a JSON object"),
-        (b"{}", "it is of format None; this release reads format 1"),
-        (b'{"format": 2}', "it is of format 2; this release reads format 1"),
-        (b'{"format": 1, "name": "other"}', "it is the manifest of 'other'"),
-        (b'{"format": 1, "name": "main"}', "the manifest has no 'action_format'; it must have the fields"),
-    ],
-)
-def test_a_damaged_manifest_is_named(store, text, message):
-    store.add("main", tensors(), manifest())
-    file_in(store, "main", "manifest.json").write_bytes(text)
-    for method in (store.load, store.manifest):
-        with pytest.raises(DamagedSnapshotError, match=f"damaged: manifest.json: .*{message}"):
-            method("main")
-    store.remove("main")  # what is damaged can be removed
-    assert store.names() == []
-
-
 # ---- several processes, and processes that are stopped -----------------------------------------------
 
 
