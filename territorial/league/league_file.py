@@ -85,17 +85,17 @@ class LeagueFile:
 
     def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
         """Return the other arrays, which must be as ``wanted`` says: nothing larger is unpacked."""
-        return {name: self._table(name, table) for name, table in wanted.items()}
-
-    def _table(self, name: str, wanted: TableSpec) -> Array:
-        dtype, shape, content = _parsed(name, self._unpacked(name, wanted.nbytes))
-        code = np.dtype(wanted.dtype).str
-        if dtype != code or shape != wanted.shape or len(content) != wanted.nbytes:
-            raise ValueError(
-                f"{name} is an array of {dtype} of the shape {shape} in {len(content):,} bytes; it must be "
-                f"of {code} of the shape {wanted.shape} in {wanted.nbytes:,}"
-            )
-        return np.frombuffer(content, wanted.dtype).reshape(shape)
+        found = {}
+        for name, table in wanted.items():
+            dtype, shape, content = _parsed(name, self._unpacked(name, table.nbytes))
+            code = np.dtype(table.dtype).str
+            if dtype != code or shape != table.shape or len(content) != table.nbytes:
+                raise ValueError(
+                    f"{name} is an array of {dtype} of the shape {shape} in {len(content):,} bytes; it must "
+                    f"be of {code} of the shape {table.shape} in {table.nbytes:,}"
+                )
+            found[name] = np.frombuffer(content, table.dtype).reshape(shape)
+        return found
 
     def _unpacked(self, name: str, most: int) -> bytes:
         """Return a member of at most ``most`` bytes beside its header."""
@@ -250,11 +250,8 @@ def _snapshots(
 
 def _is_copy(name: Any, learner: str, count: int) -> bool:
     """Return whether a snapshot of this name can be one of the first ``count`` copies of a learner."""
-    if not isinstance(name, str) or not name.startswith(f"{learner}-"):
-        return False
-    text = name.removeprefix(f"{learner}-")
-    number = whole_number_in(text, 0, count - 1)
-    return number is not None and text == str(number)
+    number = whole_number_in(str(name).rpartition("-")[2], 0, count - 1)
+    return number is not None and name == f"{learner}-{number}"
 
 
 def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:

@@ -273,7 +273,7 @@ def _parameters(policy: PairNetwork) -> dict[str, tuple[Array, Array]]:
 
 
 def _transposed(layer: Any) -> Array:
-    return np.transpose(layer.weight.detach().double().cpu())
+    return np.asarray(layer.weight.detach().double().cpu()).T
 
 
 def _biases(layer: Any) -> Array:
