@@ -76,30 +76,23 @@ def test_semantic_and_pooled_are_those_of_the_slow_decoder(layout, seed, factor)
         assert np.array_equal(pooled[i], slow_pooled(exact, factor))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8, np.int8])
-def test_onehot_has_the_same_planes_in_every_type_and_fills_a_given_array(dtype):
-    boards, planes, seats, games = batch()
-    decoder = Decoder(SMALL)
-    fresh = decoder.onehot(planes, seats, games, dtype=dtype)
-    assert fresh.dtype == dtype
-    expected = [slow_onehot(boards[game, ::-1], seat, SMALL) for seat, game in zip(seats, games, strict=True)]
-    assert np.array_equal(fresh, expected)
-    out = np.full(fresh.shape, 77, dtype)
-    assert decoder.onehot(planes, seats, games, dtype=dtype, out=out) is out
-    assert np.array_equal(out, expected)
-
-
-def test_semantic_and_pooled_are_rounded_to_float16_and_fill_a_given_array():
-    _, planes, seats, games = batch()
-    tables = random_tables(SMALL, 3, np.random.default_rng(1), HARD_CAP)
-    decoder = Decoder(SMALL, CONFIG)
-    full = decoder.semantic(planes, seats, *tables, games)
-    out = np.full(full.shape, 77, np.float16)
-    assert decoder.semantic(planes, seats, *tables, games, dtype=np.float16, out=out) is out
-    assert np.array_equal(out, full.astype(np.float16))
-    pooled = decoder.pooled(planes, seats, *tables, games, dtype=np.float16)
-    assert pooled.dtype == np.float16
-    assert np.array_equal(pooled, decoder.pooled(planes, seats, *tables, games).astype(np.float16))
+@pytest.mark.parametrize(
+    ("method", "dtype"),
+    [
+        *(("onehot", dtype) for dtype in (np.float16, np.float32, np.uint8, np.int8)),
+        *((method, dtype) for method in ("semantic", "pooled") for dtype in (np.float16, np.float32)),
+    ],
+)
+def test_every_type_is_the_float32_result_rounded_and_fills_a_given_array(method, dtype):
+    arrays, call = arguments(config=CONFIG)[method], getattr(Decoder(SMALL, CONFIG), method)
+    expected = call(*arrays).astype(dtype)
+    seen = call(*arrays, dtype=dtype)
+    assert seen.dtype == dtype
+    assert np.array_equal(seen, expected)
+    if method != "pooled":
+        out = np.full(expected.shape, 77, dtype)
+        assert call(*arrays, dtype=dtype, out=out) is out
+        assert np.array_equal(out, expected)
 
 
 def test_codes_that_no_engine_writes_count_as_blocked():

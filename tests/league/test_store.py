@@ -1,7 +1,6 @@
 """SnapshotStore: what is added comes back, whole or not at all, and whatever is wrong is named."""
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 from territorial.constants import RULES_VERSION
 from territorial.league import (
     DamagedSnapshotError,
-    Manifest,
     MismatchError,
     SnapshotStore,
     UnknownSnapshotError,
@@ -206,13 +204,6 @@ def test_versions_of_other_releases_are_refused_unless_asked_for(store):
 def test_manifests_are_checked(fields, error, message):
     with pytest.raises(error, match=message):
         manifest(**fields)
-
-
-def test_a_manifest_as_plain_data():
-    about = manifest(metadata={"a": [1, {"b": None}]})
-    assert Manifest.from_dict(json.loads(json.dumps(about.to_dict()))) == about
-    with pytest.raises(ValueError, match=r"the manifest has the field .more.; it must have only the fields"):
-        Manifest.from_dict(about.to_dict() | {"more": 1})
 
 
 def test_what_cannot_be_stored_leaves_the_store_as_it_was(store):
