@@ -253,7 +253,11 @@ class FrozenPolicies:
         self._room = max(MAX_OPEN, len(rows_of))
         parts: list[Tensor] = []
         order: list[int] = []
-        for acting in self._by_kind(rows_of):
+        kinds: dict[int, list[_Acting]] = {}
+        for name, own in sorted(rows_of.items()):  # in one order from step to step
+            snapshot = self._frozen(name, device)
+            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(own)))
+        for acting in kinds.values():
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
@@ -261,14 +265,6 @@ class FrozenPolicies:
                 parts.append(make(acting[0].snapshot.kind.network, logits, places))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
-
-    def _by_kind(self, rows_of: Mapping[str, Sequence[int]]) -> list[list[_Acting]]:
-        """Return the snapshots that act, those of a kind together, in one order from step to step."""
-        kinds: dict[int, list[_Acting]] = {}
-        for name, rows in sorted(rows_of.items()):
-            snapshot = self._frozen(name, self._device)
-            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
-        return list(kinds.values())
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
@@ -303,18 +299,15 @@ class FrozenPolicies:
         """Return an open snapshot."""
         key = name, device
         if key not in self._open:
-            self._open[key] = self._load(name, device)
+            saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
+            self._verified.add(name)
+            tensors = _tensors(saved)
+            kind = self._kind(name, saved, tensors)
+            self._open[key] = _Snapshot(kind, {one: tensor.to(device) for one, tensor in tensors.items()})
             if len(self._open) > self._room:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return self._open[key]
-
-    def _load(self, name: str, device: torch.device) -> _Snapshot:
-        saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
-        self._verified.add(name)
-        tensors = _tensors(saved)
-        kind = self._kind(name, saved, tensors)
-        return _Snapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()})
 
     def _kind(self, name: str, saved: Weights, tensors: dict[str, Tensor]) -> _Kind:
         """Return the kind of a snapshot, with a network without any weights of its own."""
