@@ -174,9 +174,8 @@ class FrameStore:
     def _seal(self) -> None:
         """Begin a new block."""
         if self._open.used.steps > 0:
-            self._open.trim()
-            self._sealed.append(self._open)
-            self._sealed_bytes += self._open.nbytes
+            self._sealed.append(self._open.trimmed())
+            self._sealed_bytes += self._sealed[-1].nbytes
             room = self._open.used  # the next block will be about as large
             self._open = Block.empty(self.end, room, self.layout, self.num_games)
 
@@ -369,7 +368,7 @@ def key_bytes(layout: ObsLayout) -> int:
 class Block(WritableArrays):
     """The steps ``begin`` to ``begin + used.steps - 1`` of E games; in the first, all are key frames.
 
-    All arrays may have room for more than is used; ``trim`` takes it away.
+    All arrays may have room for more than is used; ``trimmed`` blocks have not.
     """
 
     begin: int
@@ -458,10 +457,6 @@ class Block(WritableArrays):
         )
         self.used = Sizes(step + 1, end, num_cells)
 
-    def trim(self) -> None:
-        """Take away all room that is not used."""
-        self._resize(self.used)
-
     def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
         """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)), those of then."""
         start, num_games = step - self.begin, len(boards)
@@ -480,7 +475,7 @@ class Block(WritableArrays):
     def trimmed(self) -> Block:
         """Return a block of the same steps without room to spare; arrays that have none are shared."""
         block = copy.copy(self)
-        block.trim()
+        block._resize(self.used)
         return block
 
     def _resize(self, room: Sizes) -> None:

@@ -99,18 +99,10 @@ class BoardPolicy(Policy):
             return decode(seen["observations"], seats, games)
         return decode(seen["observations"], seats, seen["players"], seen["borders"], games)
 
-    def logits(self, embedding: Tensor, action_mask: Tensor) -> Tensor:
-        """Return float32 (N, P + 12): one for each target, then one for each fraction."""
-        return self.masked(self.policy_head(embedding), action_mask)
-
-    def values(self, embedding: Tensor) -> Tensor:
-        """Return float32 (N,): what each row's seat can expect."""
-        return self.value_head(embedding).float().squeeze(-1)
-
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return the logits and the embedding of every row."""
+        """Return the logits, float32 (N, P + 12), and the embedding of every row."""
         embedding = self.embed(seen)
-        return self.logits(embedding, seen["action_mask"]), embedding
+        return self.masked(self.policy_head(embedding), seen["action_mask"]), embedding
 
 
 class FeatureTrunk(nn.Module):

@@ -190,10 +190,6 @@ class EncodeOncePolicy(Policy):
         raw = torch.cat([rest[:, :1], targets, rest[:, 1:]], dim=1)
         return self.masked(raw, legal), own
 
-    def values(self, embedding: Tensor) -> Tensor:
-        """Return float32 (N,): what each row's seat can expect."""
-        return self.value_head(embedding).float().squeeze(-1)
-
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen`` with what follows from games: from those that rows are of, if it has none of it."""
         if "between" not in seen:

@@ -320,10 +320,12 @@ class FrozenPolicies:
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         known = self._kinds.get(key)
         network = self._built(name, manifest) if known is None else known.network
-        _check_fit(name, manifest, network, tensors)
-        if known is None:
-            shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
+        shapes = {one: torch.empty_like(tensor, device="meta") for one, tensor in tensors.items()}
+        try:
             network.load_state_dict(shapes, assign=True)
+        except RuntimeError as error:
+            raise MismatchError(f"snapshot {name!r} of {manifest.architecture!r}: {error}") from None
+        if known is None:
             is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
             known = _Kind(key, network.requires_grad_(False).eval(), may_act_together=is_small)
             self._kinds[key] = known
@@ -389,16 +391,3 @@ def _tensors(saved: Weights) -> dict[str, Tensor]:
             tensor = torch.from_numpy(array)
             tensors[name] = tensor.view(torch.bfloat16) if saved.dtypes[name] == "BF16" else tensor
     return tensors
-
-
-def _check_fit(name: str, manifest: Manifest, network: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Raise MismatchError unless ``tensors`` are those of ``network``."""
-    wanted = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
-    found = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
-    if wanted == found:
-        return
-    key = min(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
-    raise MismatchError(
-        f"snapshot {name!r}: the shape of the tensor {key!r} is {found.get(key, 'none, it is missing')}; "
-        f"in the architecture {manifest.architecture!r} it is {wanted.get(key, 'none, there is no such')}"
-    )

@@ -19,7 +19,6 @@ from territorial.bots.network_file import (
     LANES,
     MOST_SHIFT,
     SUM_LIMIT,
-    TEMPERATURE_UNIT,
     Description,
     LayerSize,
     NetworkFile,
@@ -177,19 +176,6 @@ def exported(
             f"{report}. At least {least:.2%} must have the same greedy choice: least_equal", report
         )
     return network, report
-
-
-def in_whole_numbers(policy: PairNetwork, *, interval: int, num_candidates: int, rows: Rows) -> NetworkFile:
-    """Return what :meth:`PairPolicy.export` would write of a policy that draws its actions.
-
-    ExportError, too, for a layout that no file can have, such as too many candidates.
-    """
-    options = {"interval": interval, "temperature": TEMPERATURE_UNIT, "num_candidates": num_candidates}
-    try:
-        network, _ = exported(policy, rows, **options)
-    except (TypeError, ValueError) as error:
-        raise ExportError(str(error)) from None
-    return network
 
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:

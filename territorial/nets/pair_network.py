@@ -22,9 +22,11 @@ from territorial.nets.pair_kernels import (
     CONTEXT,
     HIDDEN,
     HOLD,
+    INPUTS,
     JOINT,
     NUM_LAYERS,
     NUM_OWN,
+    OUTPUTS,
     OWN_PART,
     PLACE,
     SCORE,
@@ -34,7 +36,7 @@ from territorial.nets.pair_kernels import (
     WORTH,
     PairScratch,
     make_pair_scratch,
-    packed_sizes,
+    padded,
     play_pairs,
 )
 from territorial.nets.policy import are_plain, is_plain_mlp
@@ -245,7 +247,8 @@ def _table(addresses: tuple[int, ...], sizes: Sizes) -> Ints:
     weights, biases, step, _, h = table[JOINT, :PLACE].tolist()
     table[JOINT, :PLACE] = weights, 0, step, h, h
     table[STATE_PART, :PLACE] = weights + FLOAT_BYTES * h, biases, step, step - h, h
-    table[1:, PLACE] = packed_sizes(table[:NUM_LAYERS]).cumsum()
+    sizes_packed = padded(table[:NUM_LAYERS, OUTPUTS]) * (table[:NUM_LAYERS, INPUTS] + 1)
+    table[1:, PLACE] = sizes_packed.cumsum()
     return table
 
 

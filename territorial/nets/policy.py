@@ -75,6 +75,8 @@ class Policy(nn.Module):
 
     """
 
+    value_head: nn.Module
+
     def __init__(self, layout: ObsLayout, config: GameConfig, *, hold_probability: float = 0.9) -> None:
         super().__init__()
         if not 0 < hold_probability < 1:
@@ -100,9 +102,9 @@ class Policy(nn.Module):
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, D): what each row's value is made of."""
 
-    @abstractmethod
     def values(self, embedding: Tensor) -> Tensor:
         """Return float32 (N,): what each row's seat can expect."""
+        return self.value_head(embedding).float().squeeze(-1)
 
     @abstractmethod
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
