@@ -17,11 +17,11 @@ from territorial.typing import Array
 class DecoderArguments(ABC):
     """A decoder but for its results: it checks arguments, whatever library they are of."""
 
-    library: ModuleType
+    _library: ModuleType
     """Whose functions it calls: numpy or torch, which agree in these."""
-    array_type: type
+    _array_type: type
     """Of what it is given."""
-    array_name: str
+    _array_name: str
     """What errors call that."""
 
     def __init__(self, layout: ObsLayout, config: GameConfig | None = None) -> None:
@@ -38,8 +38,8 @@ class DecoderArguments(ABC):
         return self.config
 
     def _check_type(self, name: str, given: Any) -> None:
-        if not isinstance(given, self.array_type):
-            raise TypeError(f"{name} is a {type(given).__name__}; it must be {self.array_name}")
+        if not isinstance(given, self._array_type):
+            raise TypeError(f"{name} is a {type(given).__name__}; it must be {self._array_name}")
 
     def _check(self, name: str, array: Any, beside: Any = None) -> None:
         """Raise unless ``array`` is the array ``name`` of observations, of as many games as ``beside``."""
@@ -71,7 +71,7 @@ class DecoderArguments(ABC):
                 f"games is None, but there are {len(chosen)} seats of {len(observed)} games; it must "
                 "name the game of each seat"
             )
-        return Entries(chosen, self.library.arange(len(observed), device=observed.device))
+        return Entries(chosen, self._library.arange(len(observed), device=observed.device))
 
     def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Any) -> Fields:
         config = self._needed_config(method)
@@ -80,8 +80,8 @@ class DecoderArguments(ABC):
         attacked = borders[entries.games, POOL, entries.seats] > 0
         allied = borders[entries.games, ALLY, entries.seats] > 0 if self.layout.teams else attacked & False
         levels = self._levels(players[..., DENSITY], config)
-        no_level, nobody = self.library.zeros_like(levels[:, :1]), self.library.zeros_like(attacked[:, :1])
-        joined = self.library.concatenate
+        no_level, nobody = self._library.zeros_like(levels[:, :1]), self._library.zeros_like(attacked[:, :1])
+        joined = self._library.concatenate
         return Fields(
             levels=joined([no_level, levels, no_level], 1),  # neutral land and blocked cells have none
             attacked=joined([attacked, nobody], 1),
@@ -95,7 +95,7 @@ class DecoderArguments(ABC):
         """
         wanted = (len(entries.seats), *shape)
         if out is None:
-            return self.library.empty(wanted, dtype=dtype, device=planes.device)
+            return self._library.empty(wanted, dtype=dtype, device=planes.device)
         self._check_type("out", out)
         if tuple(out.shape) != wanted:
             raise ValueError(f"out has the shape {tuple(out.shape)}; it must have {wanted}")

@@ -43,7 +43,7 @@ class NumpyDecoder(DecoderArguments):
 
     """
 
-    library, array_type, array_name = np, np.ndarray, "a numpy array"
+    _library, _array_type, _array_name = np, np.ndarray, "a numpy array"
 
     # ---- boards ----------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ class TorchDecoder(DecoderArguments):
 
     """
 
-    library, array_type, array_name = torch, Tensor, "a tensor"
+    _library, _array_type, _array_name = torch, Tensor, "a tensor"
 
     def __init__(
         self,
