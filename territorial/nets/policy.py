@@ -51,10 +51,8 @@ MASKED = -1e9
 OBSERVED = frozenset({"observations", "players", "borders", "globals"})
 LISTS = frozenset({"square_owners", "square_shares", "square_form"})
 """The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end, and of how it does."""
-PREPARED = LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
-"""The names of all that it adds."""
-GAMES = OBSERVED | PREPARED
-"""The names of what observations have of games, and not of rows."""
+GAMES = OBSERVED | LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
+"""The names of what observations have of games, and not of rows; ``prepare`` adds all but ``OBSERVED``."""
 
 
 class Policy(nn.Module):
