@@ -42,7 +42,7 @@ from rllib_adapters.sampling.metrics import Result, StepCounts, result_of
 from rllib_adapters.sampling.observation_source import ObservationSources
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
 from territorial.memory.measure import give_back
-from territorial.nets.policy import drawn_at
+from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
 
 Actions = dict[str, npt.NDArray[np.int64]]
@@ -444,8 +444,9 @@ def draw(
         )
     if not np.isfinite(logits).all():
         raise ValueError("the logits are not all finite; use -1e9 to mask illegal actions")
-    numbers = torch.from_numpy(random.random((len(logits), len(heads))))
-    logs = [part.log_softmax(1) for part in torch.from_numpy(logits).split(list(heads), dim=1)]
-    choices = [drawn_at(part.exp(), numbers[:, i : i + 1]) for i, part in enumerate(logs)]
-    likely = torch.cat([part.gather(1, choice) for part, choice in zip(logs, choices, strict=True)], dim=1)
-    return torch.cat(choices, dim=1).numpy(), likely.sum(1).numpy()
+    choices = np.empty((len(logits), len(heads)), np.int64)
+    logps = np.empty(len(logits), np.float32)
+    chances = random.random(choices.shape)
+    weights = np.empty(logits.shape[1])
+    draw_choices(logits, np.array(heads, np.int64), chances, weights, choices, logps)
+    return choices, logps

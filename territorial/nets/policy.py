@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
@@ -15,6 +16,7 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
+from territorial.nets.choice_kernels import draw_choices
 from territorial.observation.layout import ObsLayout
 
 
@@ -116,9 +118,9 @@ class Policy(nn.Module):
         """
         is_legal = action_mask > 0
         launches = is_legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
-        shift = torch.zeros_like(raw, dtype=torch.float32)
-        shift[:, HOLD] = launches.log()
-        return torch.where(is_legal, raw.float() + shift, MASKED)
+        logits = torch.where(is_legal, raw.float(), MASKED)
+        logits[:, HOLD] = logits[:, HOLD] + launches.log()  # which is nothing beside ``MASKED``
+        return logits
 
     @staticmethod
     def _is_plain(raw: Tensor, beside: Tensor, dtype: torch.dtype) -> bool:
@@ -136,6 +138,11 @@ class Policy(nn.Module):
         ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
         PyTorch draws.
         """
+        if numbers is not None and self._is_plain(logits, numbers, torch.float64):
+            heads = np.array([self.num_targets, NUM_FRACTIONS])
+            choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
+            draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)
+            return torch.from_numpy(choices)
         parts = self._split(self.probabilities(logits))
         if numbers is None:
             drawn = [torch.multinomial(part, 1) for part in parts]
@@ -159,5 +166,4 @@ class Policy(nn.Module):
 def drawn_at(weights: Tensor, numbers: Tensor) -> Tensor:
     """Return int64 (N, 1): where the sum of ``weights`` (N, K) so far exceeds the part ``numbers`` of all."""
     sums = weights.double().cumsum(1)
-    whole = sums[:, -1:]  # to which the bound may be rounded up: nothing is drawn that has no weight
-    return ((sums <= numbers * whole) & (sums < whole)).sum(1, keepdim=True)
+    return (sums <= numbers * sums[:, -1:]).sum(1, keepdim=True)

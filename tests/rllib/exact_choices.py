@@ -34,7 +34,7 @@ def install(monkeypatch: Any) -> None:
     monkeypatch.setattr(
         TorchCategorical, "to_deterministic", lambda dist: TorchDeterministic(loc=choose(dist._dist.logits))
     )
-    monkeypatch.setattr("rllib_adapters.sampling.runner.draw", draw)
+    monkeypatch.setattr("rllib_adapters.sampling.runner.draw_choices", draw_choices)
 
 
 def choose(logits: Tensor) -> Tensor:
@@ -43,12 +43,12 @@ def choose(logits: Tensor) -> Tensor:
     return legal_action(legal, number_of(legal))
 
 
-def draw(logits: Any, heads: Any, _: Any) -> tuple[Any, Any]:
-    """Return the same for every part of an action, and how likely it is."""
-    parts = torch.from_numpy(logits).split(list(heads), dim=1)
-    choices = torch.stack([choose(part) for part in parts], 1).numpy()
+def draw_choices(logits: Any, heads: Any, chances: Any, weights: Any, choices: Any, logps: Any) -> None:
+    """Write the same for every part of an action, and how likely it is; in the place of the kernel."""
+    parts = torch.from_numpy(logits).split(heads.tolist(), dim=1)
+    choices[...] = torch.stack([choose(part) for part in parts], 1).numpy()
     chosen = [part.log_softmax(1)[range(len(part)), choices[:, i]] for i, part in enumerate(parts)]
-    return choices, sum(chosen).numpy()
+    logps[...] = sum(chosen).numpy()
 
 
 def frozen_choices(names: Sequence[str], seen: Mapping[str, Tensor], like: Tensor) -> Tensor:

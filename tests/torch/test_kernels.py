@@ -1,4 +1,4 @@
-"""Actions as they are drawn, and the kernel for products of several networks against PyTorch."""
+"""Kernels of networks against PyTorch: drawn actions, and products of several networks."""
 
 from __future__ import annotations
 
@@ -8,24 +8,53 @@ import torch
 from torch.nn import functional
 
 from territorial.nets import side_by_side
-from territorial.nets.policy import drawn_at
+from territorial.nets.choice_kernels import draw_choices
 from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SIX, SMALL_WEIGHTS, THREE, SideBySide
 
-
-@pytest.mark.parametrize("weights", [[1.0], [0.0, 2.0, 1.0, 0.0, 3.0, 0.0], [1e-9, 5.0, 1e-3, 0.7]])
-def test_every_choice_has_the_part_of_the_unit_interval_that_its_weight_gives_it(weights):
-    """With numbers evenly spaced, counts are the probabilities to one part in how many there are."""
-    rows, weight = 4000, torch.tensor(weights)
-    numbers = (torch.arange(rows, dtype=torch.float64)[:, None] + 0.5) / rows
-    counts = drawn_at(weight.expand(rows, -1), numbers)[:, 0].bincount(minlength=len(weights))
-    np.testing.assert_allclose(counts / rows, weight / weight.sum(), atol=1.01 / rows)
+HEADS = np.array([5, 3])
+MASKED = -1e9
 
 
-def test_the_ends_of_the_interval_are_the_first_and_the_last_choice_with_any_weight():
-    weights = torch.tensor([0, 1, 2, 0, 0, 3, 0, 0]).expand(2, -1)
-    ends = torch.tensor([[0.0], [np.nextafter(1.0, 0.0)]], dtype=torch.float64)
-    assert drawn_at(weights / 3, ends).flatten().tolist() == [1, 5]
-    assert drawn_at(weights, torch.ones(2, 1)).flatten().tolist() == [5, 5]  # as by rounding
+def draw(logits, chances):
+    choices, logps = np.empty(chances.shape, np.int64), np.empty(len(logits), np.float32)
+    draw_choices(logits, HEADS, chances, np.empty(8), choices, logps)
+    return choices, logps
+
+
+def logits_of(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=3, size=(rows, 8)).astype(np.float32)
+    masked = rng.random(logits.shape) < 0.4
+    masked[:, [0, 6]] = False
+    return np.where(masked, np.float32(MASKED), logits)
+
+
+def test_every_choice_has_the_part_of_the_unit_interval_that_softmax_gives_it():
+    """With chances evenly spaced, counts are the probabilities to one part in the number of chances."""
+    for logits in logits_of(20):
+        rows = 4000
+        chances = np.repeat((np.arange(rows)[:, None] + 0.5) / rows, 2, axis=1)
+        choices, _ = draw(np.tile(logits, (rows, 1)), chances)
+        for h, part in enumerate(torch.from_numpy(logits).double().split(HEADS.tolist())):
+            counts = np.bincount(choices[:, h], minlength=len(part))
+            np.testing.assert_allclose(counts / rows, part.softmax(0).numpy(), atol=1.01 / rows)
+
+
+def test_likelihoods_are_those_of_what_was_chosen_and_nothing_masked_is():
+    logits = logits_of(5000, seed=1)
+    choices, logps = draw(logits, np.random.default_rng(2).random((5000, 2)))
+    parts = torch.from_numpy(logits).split(HEADS.tolist(), dim=1)
+    wanted = sum(part.log_softmax(1)[range(5000), choices[:, h]] for h, part in enumerate(parts))
+    np.testing.assert_allclose(logps, wanted.numpy(), rtol=1e-5, atol=1e-5)
+    for h, part in enumerate(parts):
+        assert (part[range(5000), choices[:, h]] > MASKED).all()
+
+
+@pytest.mark.parametrize("chance", [0.0, np.nextafter(1.0, 0.0)])
+def test_the_ends_of_the_interval_are_the_first_and_the_last_legal_choice(chance):
+    logits = np.array([[MASKED, 1, 2, MASKED, MASKED, 0, MASKED, MASKED]], np.float32)
+    choices, _ = draw(logits, np.full((1, 2), chance))
+    assert choices.tolist() == [[1 if chance == 0 else 2, 0]]
 
 
 COUNTS = [SIX + THREE + 2, 0, 1, 2 * SIX, THREE]
