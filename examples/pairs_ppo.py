@@ -18,7 +18,6 @@ bots decide as seldom as it does. All that is needed to resume is in one folder:
 import argparse
 import contextlib
 import dataclasses
-import json
 import multiprocessing
 import signal
 import time
@@ -38,15 +37,13 @@ from territorial.bots import Network, PythonBot, Style
 from territorial.config.fields import check_values, option
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.atomic import check_unused, write_file
-from territorial.files.bounded import Bounds, parse_object, read_file
 from territorial.files.locks import one_writer
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import ExportError, PairPolicy
 from territorial.nets.pair_export import calibration_rows
-from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints, keep_settings
 
 MAIN = "trainable:main"
-BOUNDS = Bounds(nbytes=2**16, values=1000)  # of the file of a run's settings
 FULL_PLAYERS = 32  # seats of a game of full size
 FAST, SLOW = 10, 50  # ticks of a step of the environment, at which bots may decide
 FLOOR = 0.1  # the part of the rows that are kept which is drawn whatever their weight
@@ -454,7 +451,9 @@ class PairRun:
         if settings.start and not (self.folder / SETTINGS).exists():
             self.trainee.begin_with(started(settings))
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._check_settings()
+        check_unused(self.folder, MADE, SETTINGS)
+        begun = {name: value for name, value in vars(settings).items() if name not in LENGTH}
+        keep_settings(self.folder / SETTINGS, begun, "run")
         self._states = calibration_rows()
         self.checkpoints = Checkpoints(self.folder / "checkpoints")
         latest = self.checkpoints.latest()
@@ -557,24 +556,6 @@ class PairRun:
         self.league.save(folder / "league.npz")
         state = {name: part.state_dict() for name, part in self.trainee.parts.items()}
         torch.save(state | {"seconds": self.seconds, "played": self.played}, folder / "state.pt")
-
-    def _check_settings(self) -> None:
-        """Write the settings of a new run; ValueError for one that is resumed with others."""
-        path = self.folder / SETTINGS
-        check_unused(self.folder, MADE, SETTINGS)
-        kept = {name: value for name, value in vars(self.settings).items() if name not in LENGTH}
-        if not path.exists():
-            write_file(path, (json.dumps(kept, indent=1) + "\n").encode())
-        try:
-            began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-        except ValueError as error:
-            raise ValueError(f"{str(path)!r} does not hold the settings of a run: {error}") from None
-        for name, value in kept.items():
-            if began.get(name) != value:
-                raise ValueError(
-                    f"{name} is {value!r}; the run in {str(self.folder)!r} began with {began.get(name)!r}. "
-                    "Give it that, or another folder"
-                )
 
 
 def new_league(settings: Settings) -> League:

@@ -39,7 +39,6 @@ TYPES = {
 }
 METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask")
 LAST_PLACE = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
-CHUNK = 16
 AGENTS_TIMED = (16, 64)
 ROUNDS = 30
 
@@ -196,7 +195,7 @@ def time_onehot(agents: int) -> Iterator[dict[str, Any]]:
         memset = milliseconds(out.zero_)
         timed = {"memset": memset}
         for form, call in forms(FULL, None, "onehot"):
-            timed[form] = milliseconds(partial(call, *given, dtype=kind, out=out, chunk=CHUNK))
+            timed[form] = milliseconds(partial(call, *given, dtype=kind, out=out))
         for form, taken in timed.items():
             yield {
                 "agents": agents,

@@ -109,7 +109,7 @@ def test_other_boards(benchmark, batch, method):
     arguments = [batch.planes, batch.seats[agents]]
     if method != "owners":
         arguments += [batch.players, batch.borders]
-    seen = benchmark(getattr(decoder, method), *arguments, batch.games[agents], chunk=32)
+    seen = benchmark(getattr(decoder, method), *arguments, batch.games[agents])
     assert len(seen) == 32
     assert seen.any()
     note_rate(benchmark, seen.nbytes)

@@ -18,10 +18,10 @@ from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learner
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
-from territorial.bots.network_file import NetworkFile, pieces
+from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
 from territorial.league import LeagueTable, SnapshotStore
-from territorial.nets import ExportError, PairPolicy
-from territorial.nets.pair_export import in_whole_numbers, rows_of_config
+from territorial.nets import PairPolicy
+from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.policy import Policy
 
 NETWORK = "policy."
@@ -209,6 +209,9 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
     candidates = options.options_of(PAIRS).pair_rows(options.config).candidates
     rows = _rows(options.config, candidates)
     try:
-        return in_whole_numbers(policy, interval=options.interval, num_candidates=candidates, rows=rows)
-    except ExportError as error:
+        network, _ = exported(
+            policy, rows, interval=options.interval, temperature=TEMPERATURE_UNIT, num_candidates=candidates
+        )
+    except (TypeError, ValueError) as error:  # such as a layout that no file can have
         return str(error)
+    return network

@@ -15,7 +15,6 @@ from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
-from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from torch import Tensor, distributed
 
@@ -229,7 +228,7 @@ class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
     def compute_loss_for_module(self, *, batch: Any, **kwargs: Any) -> Any:
         """Return the loss of a module's minibatch; called by RLlib."""
         module_id, outputs = kwargs["module_id"], kwargs["fwd_out"]
-        heads = heads_of(self.module[module_id].unwrapped(), outputs[Columns.ACTION_DIST_INPUTS])
+        heads = heads_of(self.module[module_id].unwrapped())
         if ROW_WEIGHTS in batch or heads is not None:
             return weighted_loss(self, module_id, kwargs["config"], batch, outputs)
         return super().compute_loss_for_module(batch=batch, **kwargs)

@@ -1,11 +1,10 @@
-"""The loss of PPO where each row counts by a weight of its own, and likelihoods are computed in one pass."""
+"""The loss of PPO where each row counts by a weight of its own, and likelihoods without distributions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from ray.rllib.algorithms.ppo.ppo import (
     LEARNER_RESULTS_KL_KEY,
@@ -19,7 +18,6 @@ from ray.rllib.utils.torch_utils import explained_variance
 from torch import Tensor
 
 from rllib_adapters.learning.rows import ROW_WEIGHTS
-from territorial.nets.choice_kernels import weigh_choices, write_slopes
 
 NO_VARIANCE = 1e-6
 """RLlib's, against division by 0."""
@@ -73,7 +71,7 @@ def _mean(batch: Mapping[str, Any]) -> Callable[[Tensor], Tensor]:
 
 def _likelihoods(module: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Return the logarithms of how likely actions are, and the entropies of their distribution."""
-    heads = heads_of(module, logits)
+    heads = heads_of(module)
     if heads is not None:
         return likelihoods(logits, actions, heads)
     now = module.get_train_action_dist_cls().from_logits(logits)
@@ -105,55 +103,31 @@ def _variance(rows: Tensor, weights: Tensor) -> Tensor:
 # ---- likelihoods -----------------------------------------------------------------------------------------
 
 
-def heads_of(module: Any, logits: Tensor) -> Sequence[int] | None:
+def heads_of(module: Any) -> Sequence[int] | None:
     """Return how many values the parts of an action have; None where RLlib's distributions must be asked.
 
-    That is where a module has distributions of its own, and where no kernel reads the logits.
+    That is where a module has distributions of its own.
     """
     heads: Sequence[int] | None = getattr(module, "action_heads", None)
     is_one = module.get_train_action_dist_cls() is module.get_exploration_action_dist_cls()
-    is_read = logits.device.type == "cpu" and logits.dtype == torch.float32 and logits.dim() == 2
-    return heads if is_one and is_read else None
+    return heads if is_one else None
 
 
 def likelihoods(logits: Tensor, actions: Tensor, heads: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Return the logarithms of how likely actions are, and the entropies of their distribution.
 
-    Both are float32 (N,), and those of RLlib's ``TorchMultiCategorical``.
+    Both are (N,), and those of RLlib's ``TorchMultiCategorical``, which checks its arguments first.
 
     Args:
-        logits: float32 (N, K) on the processor, those of the parts one after the other.
+        logits: (N, K), those of the parts one after the other.
         actions: whole numbers (N, H), or (N,) of one part.
         heads: how many values each part has.
 
     """
-    logp, entropy, _ = _Likelihoods.apply(logits, actions.long().view(len(logits), -1), heads)
+    chosen = actions.long().view(len(logits), -1)
+    logp = entropy = logits.new_zeros(len(logits))
+    for i, part in enumerate(logits.split(list(heads), dim=1)):
+        logs = part.log_softmax(1)
+        logp = logp + logs.gather(1, chosen[:, i : i + 1])[:, 0]
+        entropy = entropy - (logs.exp() * logs).sum(1)
     return logp, entropy
-
-
-class _Likelihoods(torch.autograd.Function):
-    """``likelihoods``, and what is kept for the gradients: the chances."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, logits: Tensor, choices: Tensor, heads: Sequence[int]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logarithms, entropies and chances."""
-        ctx.heads = np.array(heads, np.int64)
-        chances, logp = torch.empty(logits.shape), torch.empty(len(logits))
-        entropy = torch.empty_like(logp)
-        given = logits.detach().contiguous().numpy(), ctx.heads, choices.contiguous().numpy()
-        weigh_choices(*given, chances.numpy(), logp.numpy(), entropy.numpy())
-        ctx.save_for_backward(choices, chances)
-        ctx.mark_non_differentiable(chances)
-        return logp, entropy, chances
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, of_logp: Tensor, of_entropy: Tensor, _: Any) -> tuple[Tensor, None, None]:
-        """Return the gradients of the logits."""
-        choices, chances = ctx.saved_tensors
-        slopes = torch.empty(chances.shape)
-        given = ctx.heads, choices.contiguous().numpy(), chances.numpy()
-        write_slopes(*given, of_logp.contiguous().numpy(), of_entropy.contiguous().numpy(), slopes.numpy())
-        return slopes, None, None

@@ -43,7 +43,7 @@ from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.lines import aligned_zeros
 from territorial.observation.pair_columns import OWN, PAIRS, column
-from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs, sum_up
+from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 
 NEVER = -(2**40)
 """The logit of an option that is not legal."""
@@ -80,15 +80,12 @@ class Rows(NamedTuple):
     counts: npt.NDArray[np.int64]  # (B,) candidates that are there
 
 
-class Placed(NamedTuple):
-    """A network with where its columns stand in the layout of this release."""
+def places_in_layout(file: NetworkFile) -> npt.NDArray[np.int64]:
+    """Return where the columns that a network reads stand in the layout of this release.
 
-    file: NetworkFile
-    places: npt.NDArray[np.int64]  # of own, then of pairs, each filled up to an even number with NO_COLUMN
-
-
-def placed(file: NetworkFile) -> Placed:
-    """Return a network that reads the columns of this layout; NetworkError for one that it lacks."""
+    Those of own come first, then those of pairs, each filled up to an even number with NO_COLUMN.
+    NetworkError for one that the layout lacks.
+    """
     description = file.description
     places: list[int] = []
     for what, wanted, table in (
@@ -100,27 +97,28 @@ def placed(file: NetworkFile) -> Placed:
         except ValueError as error:
             raise NetworkError(f"{file.path}: {error}") from None
         places += found + [NO_COLUMN] * (even(len(found)) - len(found))
-    return Placed(file, np.array(places, np.int64))
+    return np.array(places, np.int64)
 
 
-def row_of(network: Placed, temperature: int | None = None) -> npt.NDArray[np.int64]:
+def row_of(file: NetworkFile, places: npt.NDArray[np.int64], temperature: int) -> npt.NDArray[np.int64]:
     """Return the numbers of a network, (NUM_NUMBERS,): a row of the table of networks that kernels read.
 
-    They are valid as long as ``network`` is there. ``temperature``: 256ths; None: that of the file.
+    They are valid as long as ``file`` and ``places``, see ``places_in_layout``, are there. ``temperature``:
+    256ths.
     """
-    description, tensors = network.file.description, network.file.tensors
+    description, tensors = file.description, file.tensors
     own = even(len(description.own_columns))
-    in_order = np.concatenate([np.arange(own), np.arange(len(network.places) - own)])
+    in_order = np.concatenate([np.arange(own), np.arange(len(places) - own)])
     numbers = [
-        description.temperature if temperature is None else temperature,
+        temperature,
         description.num_candidates,
         own,
         even(len(description.pair_columns)),
         description.candidate_width,
         description.context_width,
         LEGAL,
-        network.places.ctypes.data,
-        bool(np.array_equal(network.places, in_order)),
+        places.ctypes.data,
+        bool(np.array_equal(places, in_order)),
         *(tensors[f"{layer}.weights"].ctypes.data for layer in LAYERS),
         *(tensors[f"{layer}.biases"].ctypes.data for layer in LAYERS),
         *(description.shifts[layer] for layer in LAYERS),
@@ -266,18 +264,12 @@ def _emptied(part: Any) -> Any:
 
 
 @njit
-def show_game(game: Game, params: Params, work: NetworkWork) -> None:
-    """Find what all networks of ``game`` need, as it stands; its seats may then be put down."""
-    sum_up(game, params, work.totals)
-
-
-@njit
 def put_down(
     game: Game, params: Params, interest_rates: Any, nets: Any, work: NetworkWork, number: int, k: int, p: int
 ) -> None:
     """Let seat ``p`` of game ``k`` wait for network ``number`` of ``nets``, the table of networks.
 
-    There must be room for it.
+    There must be room for it, and ``work.totals`` must be those of the game as it stands.
     """
     waiting = work.waiting
     i, first = waiting.lengths[SEATS], waiting.lengths[ROWS]
@@ -308,7 +300,10 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
     number = first_waiting(waiting, 0)
     while number < count:
         following = first_waiting(waiting, number + 1)
-        work.scratch.ahead[0] = bytes_between(nets, number, following if following < count else number)
+        # How far behind its weights those of the next network lie. If they are of another size, memory is
+        # fetched that is not read, which changes nothing.
+        after = following if following < count else number
+        work.scratch.ahead[0] = nets[after, WEIGHTS] - nets[number, WEIGHTS]
         i = waiting.last[number]
         while i != NO_SEAT:
             i = decide_group(nets[number], work, i, actions)
@@ -323,15 +318,6 @@ def first_waiting(waiting: Waiting, number: int) -> int:
     while number < len(waiting.last) and waiting.last[number] == NO_SEAT:
         number += 1
     return number
-
-
-@njit
-def bytes_between(nets: Any, number: int, other: int) -> int:
-    """Return how far behind the weights of one network those of the ``other`` lie, if they are of one size.
-
-    If they are not, memory is fetched that is not read, which changes nothing.
-    """
-    return nets[other, WEIGHTS] - nets[number, WEIGHTS]
 
 
 @njit

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.bots.network import placed, row_of
+from territorial.bots.network import places_in_layout, row_of
 from territorial.bots.network_file import (
     MOST_INTERVAL,
     TEMPERATURE_UNIT,
@@ -64,9 +64,10 @@ class Network:
         temperature: float | None = None,
         interval: int | None = None,
     ) -> None:
-        self._network = placed(read(path))
+        self._file = read(path)
+        self._places = places_in_layout(self._file)
         self._shown = os.fspath(path)
-        about = self._network.file.description
+        about = self._file.description
         self._given = temperature, interval
         self._temperature = about.temperature if temperature is None else temperature_256ths(temperature)
         self.interval = (
@@ -77,12 +78,12 @@ class Network:
     @property
     def path(self) -> Path:
         """The file, from the root."""
-        return self._network.file.path
+        return self._file.path
 
     @property
     def digest(self) -> str:
         """64 hexadecimal digits that tell its weights from all others."""
-        return self._network.file.digest
+        return self._file.digest
 
     @property
     def temperature(self) -> float:
@@ -118,7 +119,7 @@ class Network:
 
     def row(self) -> npt.NDArray[np.int64]:
         """Return what kernels know of it; valid as long as this bot is there."""
-        return row_of(self._network, self._temperature)
+        return row_of(self._file, self._places, self._temperature)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and self._key() == other._key()

@@ -23,7 +23,7 @@ from territorial.config.validation import (
     whole_or_none,
 )
 from territorial.files.atomic import write_file
-from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
+from territorial.files.bounded import Bounds, made_of, parse_object, read_file
 
 Range = int | tuple[int, int]
 """A number, or the lowest and the highest of those that a seat may draw."""
@@ -376,12 +376,12 @@ class Style:
 
         ValueError or TypeError names the field that cannot be, or that there is not.
         """
-        parts: dict[str, Any] = {
-            "free": partial(_made, FreeLand),
-            "gives": partial(_made, Gift),
-            **dict.fromkeys(MOVES, _move),
+        makers: dict[str, Any] = {"free": _free_land, "gives": _gift, **dict.fromkeys(MOVES, _move)}
+        given = values if isinstance(values, Mapping) else {}
+        parts = {
+            name: make(name, given[name]) for name, make in makers.items() if given.get(name) is not None
         }
-        return _made(cls, "a style", values, parts)
+        return made_of(cls, "a style", {**values, **parts} if given else values, ("name", "interval"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`to_dict` to a file as JSON, wholly or not at all; ``style:FILE`` names it."""
@@ -423,25 +423,21 @@ class Style:
         for number, name in enumerate(MOVES):
             if (move := getattr(self, name)) is not None:
                 first = s.MOVES + number * s.MOVE_SIZE
-                table |= {first + column: setting for column, setting in self._columns_of(move).items()}
+                table |= {
+                    first + s.ONLY: _exactly(move.only),
+                    first + s.LIMIT: self._about(move.limit),
+                    first + s.BY: _exactly(move.by),
+                    first + s.ELSE_BY: _exactly(move.else_by),
+                    first + s.BY_PERCENT: _exactly(move.by_percent),
+                    first + s.FROM: self._about(move.from_),
+                    first + s.SEND: self._share(move.send),
+                    first + s.SEND_LATER: self._share(move.send if move.later is None else move.later),
+                    first + s.SURPLUS: self._about(move.surplus),
+                    first + s.KILL: self._about(move.kill),
+                    first + s.SPARES: _exactly(move.spares),
+                    first + s.RESERVE: self._about(move.reserve),
+                }
         return tuple(table.values())
-
-    def _columns_of(self, move: Move) -> dict[int, SettingRange]:
-        """Return the settings of a move by their columns, counted from its first."""
-        return {
-            s.ONLY: _exactly(move.only),
-            s.LIMIT: self._about(move.limit),
-            s.BY: _exactly(move.by),
-            s.ELSE_BY: _exactly(move.else_by),
-            s.BY_PERCENT: _exactly(move.by_percent),
-            s.FROM: self._about(move.from_),
-            s.SEND: self._share(move.send),
-            s.SEND_LATER: self._share(move.send if move.later is None else move.later),
-            s.SURPLUS: self._about(move.surplus),
-            s.KILL: self._about(move.kill),
-            s.SPARES: _exactly(move.spares),
-            s.RESERVE: self._about(move.reserve),
-        }
 
     def _share(self, value: Range) -> SettingRange:
         """Return the range of a share; all remains all, and that of free land remains that."""
@@ -452,6 +448,10 @@ class Style:
         if isinstance(value, tuple):
             return SettingRange(*value)
         return SettingRange(value - value * self.jitter // 100, value + value * self.jitter // 100)
+
+
+_free_land = partial(made_of, FreeLand, needed=("send",))
+_gift = partial(made_of, Gift, needed=())
 
 
 def _named(move: dict[str, Any]) -> dict[str, Any]:
@@ -466,7 +466,7 @@ def _named(move: dict[str, Any]) -> dict[str, Any]:
 def _move(what: str, values: Any) -> Move:
     """Return the move that the fields of ``_named`` describe."""
     if not isinstance(values, Mapping):
-        return _made(Move, what, values)
+        return made_of(Move, what, values, ())
     numbers = {name: s.AS_FREE for name in ("send", "later") if values.get(name) == AS_FREE}
     for name in ("by", "else_by"):
         if name in values:
@@ -478,27 +478,13 @@ def _move(what: str, values: Any) -> Move:
         if len(set(only)) < len(only):
             raise ValueError(f"{what}.only is {shown(values['only'])}; each must be there only once")
         numbers["only"] = sum(only)
-    return _made(Move, what, {**values, **numbers})
+    return made_of(Move, what, {**values, **numbers}, ())
 
 
 def _number_of(what: str, name: Any, known: Mapping[str, int]) -> int:
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"{what} has {shown(name)}{hint(name, known)}; it must be of {', '.join(known)}")
     return known[name]
-
-
-def _made(kind: Any, what: str, values: Any, parts: Mapping[str, Any] | None = None) -> Any:
-    """Return the object with these fields, ``parts`` of which are made of fields of their own."""
-    specs = dataclasses.fields(kind)
-    needed = {spec.name for spec in specs if spec.default is dataclasses.MISSING}
-    check_fields(what, values, needed, {spec.name for spec in specs})
-    made = {
-        name: make(name, values[name]) for name, make in (parts or {}).items() if values.get(name) is not None
-    }
-    try:
-        return kind(**{**values, **made})
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{what}: {error}") from None
 
 
 def _is_as_free(share: Any) -> bool:

@@ -7,13 +7,13 @@ Nothing is checked here. Results are written as the bits of their numbers, whate
 of, as numba knows no float16: ``out`` is C-contiguous and, unless it says otherwise, of unsigned integers as
 wide as the real type.
 
-Arguments that all kernels share: ``packed`` is uint8 (G, F, B, H, ceil(W/8)), C-contiguous, the planes
-of the games needed; entry n decodes ``packed[which[n]]`` for seat ``seats[n]``, 1..P.
+Arguments that all kernels share: ``planes`` is uint8 (E, F, B, H, ceil(W/8)), read-only; entry n decodes
+``planes[games[n]]`` for seat ``seats[n]``, 1..P. ``order`` has the numbers of the entries, those of a game
+one behind the other, so that it is unpacked once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import target_of_owner
+from territorial.actions.masks import read_only
 from territorial.constants import NEUTRAL, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
@@ -83,7 +84,7 @@ def level_values() -> npt.NDArray[np.float32]:
     return np.arange(TOP_LEVEL + 1, dtype=np.float32) / np.float32(TOP_LEVEL)
 
 
-# ---- one call a chunk -----------------------------------------------------------------------------
+# ---- all entries at once --------------------------------------------------------------------------
 
 
 class Entries(NamedTuple):
@@ -104,52 +105,23 @@ class Fields(NamedTuple):
     allied: Any  # bool (N, P+2): whether they are allies of the entry's seat
 
 
-def write_owners(layout: ObsLayout, planes: Array, entries: Entries, chunk: int, out: Array) -> None:
+def write_owners(layout: ObsLayout, planes: Array, entries: Entries, out: Array) -> None:
     """Fill ``out``, uint8 (N, F, H, W), with ego codes."""
-    boards = make_boards(layout)
-    for part, _, packed, which in _chunks(planes, entries, chunk):
-        owners_kernel(packed, which, entries.seats[part], boards, out[part])
+    owners_kernel(*_shared(layout, planes, entries), out)
 
 
-def write_onehot(
-    layout: ObsLayout, planes: Array, entries: Entries, chunk: int, one: Array, out: Array
-) -> None:
-    """Fill ``out``, (N, F * (P+1), H, W), which holds zeros, with one-hot planes; ``one``: its bits, ()."""
-    boards, zero = make_boards(layout), np.zeros_like(one)
-    for part, _, packed, which in _chunks(planes, entries, chunk):
-        onehot_kernel(packed, which, entries.seats[part], boards, one[()], zero[()], out[part])
-
-
-def clear(out: Array) -> None:
-    """Fill ``out`` with zeros: as bytes, for which there is the processor's own fastest way."""
-    out.view(np.uint8).fill(0)
+def write_onehot(layout: ObsLayout, planes: Array, entries: Entries, one: Array, out: Array) -> None:
+    """Fill ``out``, (N, F * (P+1), H, W), with one-hot planes; ``one``: its bits, ()."""
+    out.view(np.uint8).fill(0)  # as bytes, for which there is the processor's own fastest way
+    onehot_kernel(*_shared(layout, planes, entries), one[()], np.zeros_like(one)[()], out)
 
 
 def write_semantic(
-    layout: ObsLayout,
-    planes: Array,
-    entries: Entries,
-    fields: Fields,
-    chunk: int,
-    values: Array,
-    out: Array,
+    layout: ObsLayout, planes: Array, entries: Entries, fields: Fields, values: Array, out: Array
 ) -> None:
     """Fill ``out``, (N, S * F + 2, H, W), with semantic planes; ``values``: bits of the 256 densities."""
-    boards, zero, one = make_boards(layout), values[0], values[-1]
-    densities = values[fields.levels]
-    for part, needed, packed, which in _chunks(planes, entries, chunk):
-        semantic_kernel(
-            packed,
-            which,
-            entries.seats[part],
-            boards,
-            one,
-            zero,
-            densities[needed],
-            fields.attacked[part],
-            fields.allied[part],
-            out[part],
-        )
+    shared, densities = _shared(layout, planes, entries), values[fields.levels]
+    semantic_kernel(*shared, values[-1], values[0], densities, fields.attacked, fields.allied, out)
 
 
 def write_pooled(
@@ -157,37 +129,20 @@ def write_pooled(
     planes: Array,
     entries: Entries,
     fields: Fields,
-    chunk: int,
     factor: int,
     out: npt.NDArray[np.float32],
 ) -> None:
     """Fill ``out``, float32 (N, S * F + 2, ceil(H/factor), ceil(W/factor)), with means over squares."""
-    boards = make_boards(layout)
     counts = np.empty((out.shape[3], layout.num_players + 2), np.int64)
     densities = np.empty(out.shape[3], np.int64)
-    for part, needed, packed, which in _chunks(planes, entries, chunk):
-        pooled_kernel(
-            packed,
-            which,
-            entries.seats[part],
-            boards,
-            layout.width,
-            factor,
-            fields.levels[needed],
-            fields.attacked[part],
-            fields.allied[part],
-            counts,
-            densities,
-            out[part],
-        )
+    shared = _shared(layout, planes, entries)
+    pooled_kernel(*shared, layout.width, factor, *fields, counts, densities, out)
 
 
-def _chunks(planes: Array, entries: Entries, chunk: int) -> Iterator[tuple[slice, Ints, Array, Ints]]:
-    """Yield part by part: its entries, the games they need, those games' planes, and which is whose."""
-    for start in range(0, len(entries.seats), chunk):
-        part = slice(start, start + chunk)
-        needed, which = np.unique(entries.games[part], return_inverse=True)
-        yield part, needed, np.ascontiguousarray(planes[needed]), which
+def _shared(layout: ObsLayout, planes: Array, entries: Entries) -> tuple[Array, Ints, Ints, Ints, Boards]:
+    """Return the arguments that all kernels share."""
+    order = np.argsort(entries.games, kind="stable")
+    return read_only(planes), order, entries.games, entries.seats, make_boards(layout)
 
 
 # ---- room for a game -----------------------------------------------------------------------------
@@ -254,14 +209,14 @@ def find_present(boards: Boards) -> None:
 
 
 @kernel
-def owners_kernel(packed: Any, which: Any, seats: Any, boards: Boards, out: Any) -> None:
-    """Fill ``out``, uint8 (n, F, H, W), with ego codes, oldest frame first; P + 1 is blocked."""
-    blocked = np.uint8(boards.present.shape[1] - 1)
-    for game in range(packed.shape[0]):
-        unpack(packed[game], boards)
-        for n in range(len(which)):
-            if which[n] == game:
-                ego_codes(boards.codes, np.uint8(seats[n]), blocked, out[n])
+def owners_kernel(planes: Any, order: Any, games: Any, seats: Any, boards: Boards, out: Any) -> None:
+    """Fill ``out``, uint8 (N, F, H, W), with ego codes, oldest frame first; P + 1 is blocked."""
+    blocked, game = np.uint8(boards.present.shape[1] - 1), -1
+    for n in order:
+        if games[n] != game:
+            game = games[n]
+            unpack(planes[game], boards)
+        ego_codes(boards.codes, np.uint8(seats[n]), blocked, out[n])
 
 
 @njit
@@ -283,23 +238,24 @@ def ego_codes(codes: Any, seat: Any, blocked: Any, out: Any) -> None:
 
 
 @kernel
-def onehot_kernel(packed: Any, which: Any, seats: Any, boards: Boards, one: Any, zero: Any, out: Any) -> None:
-    """Set the ones in ``out``, (n, F * (P+1), H, W), which must hold zeros.
+def onehot_kernel(
+    planes: Any, order: Any, games: Any, seats: Any, boards: Boards, one: Any, zero: Any, out: Any
+) -> None:
+    """Set the ones in ``out``, (N, F * (P+1), H, W), which must hold zeros.
 
     ``one`` and ``zero``: numbers of the type of ``out``, an unsigned integer as wide as the real type.
     """
-    num_players = boards.present.shape[1] - 2
-    frames = packed.shape[1]
-    for game in range(packed.shape[0]):
-        unpack(packed[game], boards)
-        find_present(boards)
-        for n in range(len(which)):
-            if which[n] == game:
-                for f in range(frames):
-                    first = (frames - 1 - f) * (num_players + 1)
-                    for owner in range(num_players + 1):
-                        ego = target_of_owner(owner, seats[n], num_players) - TARGET_NEUTRAL
-                        set_ones(boards, f, owner, one, zero, out[n, first + ego])
+    num_players, frames, game = boards.present.shape[1] - 2, planes.shape[1], -1
+    for n in order:
+        if games[n] != game:
+            game = games[n]
+            unpack(planes[game], boards)
+            find_present(boards)
+        for f in range(frames):
+            first = (frames - 1 - f) * (num_players + 1)
+            for owner in range(num_players + 1):
+                ego = target_of_owner(owner, seats[n], num_players) - TARGET_NEUTRAL
+                set_ones(boards, f, owner, one, zero, out[n, first + ego])
 
 
 @njit
@@ -326,8 +282,9 @@ def set_ones(boards: Boards, f: int, owner: int, one: Any, zero: Any, out: Any) 
 
 @kernel
 def semantic_kernel(
-    packed: Any,
-    which: Any,
+    planes: Any,
+    order: Any,
+    games: Any,
     seats: Any,
     boards: Boards,
     one: Any,
@@ -337,28 +294,27 @@ def semantic_kernel(
     allied: Any,
     out: Any,
 ) -> None:
-    """Fill ``out``, (n, S * F + 2, H, W), with the semantic planes; S is 5 with teams, else 4.
+    """Fill ``out``, (N, S * F + 2, H, W), with the semantic planes; S is 5 with teams, else 4.
 
-    ``one``, ``zero`` and ``densities``, (G, P+2) by owner code, are of the type of ``out``; ``attacked`` and
-    ``allied``: bool (n, P+2), by owner code.
+    ``one``, ``zero`` and ``densities``, (E, P+2) by owner code, are of the type of ``out``; ``attacked`` and
+    ``allied``: bool (N, P+2), by owner code.
     """
-    frames = packed.shape[1]
+    frames, newest, blocked, game = planes.shape[1], boards.codes[0], boards.present.shape[1] - 1, -1
     kinds = (out.shape[1] - 2) // frames
-    for game in range(packed.shape[0]):
-        unpack(packed[game], boards)
-        for n in range(len(which)):
-            if which[n] == game:
-                for f in range(frames):
-                    first = kinds * (frames - 1 - f)
-                    write_kinds(boards, f, np.uint8(seats[n]), one, zero, out[n, first : first + kinds])
-                    if kinds > ALLIES:
-                        part_allies(boards, f, allied[n], one, zero, out[n, first : first + kinds])
-                newest, blocked = boards.codes[0], boards.present.shape[1] - 1
-                for r in range(out.shape[2]):
-                    for c in range(out.shape[3]):
-                        code = min(newest[r, c], blocked)
-                        out[n, kinds * frames, r, c] = densities[game, code]
-                        out[n, kinds * frames + 1, r, c] = one if attacked[n, code] else zero
+    for n in order:
+        if games[n] != game:
+            game = games[n]
+            unpack(planes[game], boards)
+        for f in range(frames):
+            first = kinds * (frames - 1 - f)
+            write_kinds(boards, f, np.uint8(seats[n]), one, zero, out[n, first : first + kinds])
+            if kinds > ALLIES:
+                part_allies(boards, f, allied[n], one, zero, out[n, first : first + kinds])
+        for r in range(out.shape[2]):
+            for c in range(out.shape[3]):
+                code = min(newest[r, c], blocked)
+                out[n, kinds * frames, r, c] = densities[game, code]
+                out[n, kinds * frames + 1, r, c] = one if attacked[n, code] else zero
 
 
 OWN, FREE, OTHERS, BLOCKED_CELLS, ALLIES = range(5)
@@ -393,8 +349,9 @@ def part_allies(boards: Boards, f: int, allied: Any, one: Any, zero: Any, out: A
 
 @kernel
 def pooled_kernel(
-    packed: Any,
-    which: Any,
+    planes: Any,
+    order: Any,
+    games: Any,
     seats: Any,
     boards: Boards,
     width: int,
@@ -406,35 +363,38 @@ def pooled_kernel(
     densities: Any,
     out: Any,
 ) -> None:
-    """Fill ``out``, float32 (n, S * F + 2, ceil(H/factor), ceil(W/factor)), with means of semantic planes.
+    """Fill ``out``, float32 (N, S * F + 2, ceil(H/factor), ceil(W/factor)), with means of semantic planes.
 
-    ``levels``: int64 (G, P+2), densities in 255ths; ``attacked`` and ``allied``: bool (n, P+2); all by owner
+    ``levels``: int64 (E, P+2), densities in 255ths; ``attacked`` and ``allied``: bool (N, P+2); all by owner
     code.
     ``counts``: int64 (ceil(W/factor), P+2), and ``densities``: int64 (ceil(W/factor),): room for the cells
     of each owner, and the sums of levels, in a row of squares.
     """
-    frames, height = packed.shape[1], packed.shape[3]
+    frames, height, first = planes.shape[1], planes.shape[3], 0
     num_kinds = (out.shape[1] - 2) // frames
-    for game in range(packed.shape[0]):
-        unpack(packed[game], boards)
+    while first < len(order):
+        game, end = games[order[first]], first + 1
+        while end < len(order) and games[order[end]] == game:
+            end += 1
+        unpack(planes[game], boards)
         for f in range(frames):
             for y in range(out.shape[2]):
-                first, end = y * factor, min(height, (y + 1) * factor)
-                count_owners(boards.codes[f, first:end], width, factor, counts)
+                top, bottom = y * factor, min(height, (y + 1) * factor)
+                count_owners(boards.codes[f, top:bottom], width, factor, counts)
                 if f == 0:
                     add_levels(counts, levels[game], densities)
-                for n in range(len(which)):
-                    if which[n] == game:
-                        for x in range(out.shape[3]):
-                            cells = (end - first) * (min(width, (x + 1) * factor) - x * factor)
-                            plane = num_kinds * (frames - 1 - f)
-                            kinds = out[n, plane : plane + num_kinds, y, x]
-                            of_allies = cells_of(counts[x], allied[n]) if num_kinds > ALLIES else 0
-                            pool_kinds(counts[x], seats[n], of_allies, cells, kinds)
-                            if f == 0:
-                                out[n, num_kinds * frames, y, x] = share(densities[x], TOP_LEVEL * cells)
-                                under_attack = cells_of(counts[x], attacked[n])
-                                out[n, num_kinds * frames + 1, y, x] = share(under_attack, cells)
+                for n in order[first:end]:
+                    for x in range(out.shape[3]):
+                        cells = (bottom - top) * (min(width, (x + 1) * factor) - x * factor)
+                        plane = num_kinds * (frames - 1 - f)
+                        kinds = out[n, plane : plane + num_kinds, y, x]
+                        of_allies = cells_of(counts[x], allied[n]) if num_kinds > ALLIES else 0
+                        pool_kinds(counts[x], seats[n], of_allies, cells, kinds)
+                        if f == 0:
+                            out[n, num_kinds * frames, y, x] = share(densities[x], TOP_LEVEL * cells)
+                            under_attack = cells_of(counts[x], attacked[n])
+                            out[n, num_kinds * frames + 1, y, x] = share(under_attack, cells)
+        first = end
 
 
 @njit

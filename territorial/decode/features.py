@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import ego_owners
+from territorial.actions.masks import read_only
 from territorial.config import GameConfig, interest_rates
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
-from territorial.observation.layout import BORDERS, LARGEST_NEED, TABLES, Column, columns, index
+from territorial.observation.layout import BORDERS, LARGEST_NEED, TABLES, Column, ObsLayout, columns, index
 from territorial.observation.pair_columns import OWN, pair_columns
-from territorial.typing import Floats32
+from territorial.typing import Floats32, Ints
 
 REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
 """Columns of the borders table of which an agent also sees the other direction."""
@@ -182,12 +181,12 @@ class FeatureDecoder(WritableArrays):
 
     def __init__(self, config: GameConfig) -> None:
         self.names = feature_names(config)
-        self.index = _gather_index(config)
-        """intp (P, N): where in ``state`` each feature of each seat lies."""
         self.scale: Floats32 = per_number(scales(config), config).astype(np.float32)
         """float32 (S,): the factors of the numbers of ``state``."""
         self.reverse = np.array(REVERSE, np.int64)
         """int64: the columns of borders that are given in both directions."""
+        self.index = _gather_index(ObsLayout.of(config, 0), self.reverse, len(self.names))
+        """intp (P, N): where in ``state`` each feature of each seat lies."""
         exact = per_number(scales(config), config) * per_number(limits(config), config)
         self.state_high: Floats32 = (exact * (1 + ROUNDING)).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
@@ -222,30 +221,19 @@ class FeatureDecoder(WritableArrays):
         return features
 
 
-def _gather_index(config: GameConfig) -> npt.NDArray[np.intp]:
-    """Return where in the tables, laid end to end, each feature of each seat lies: (P, N)."""
-    num_players = config.num_players
-    seats = np.arange(1, num_players + 1)
-    num_globals, num_of_player, num_of_pair = (
-        len(columns_of(config)[table]) for table in ("globals", "players", "borders")
-    )
-    ego = ego_owners(num_players)  # (P, P+1), neutral land first
-    me = seats[:, None, None]
-    width = num_players + 1
-    first_border = num_globals + num_players * num_of_player
+def _gather_index(layout: ObsLayout, reverse: Ints, num_features: int) -> npt.NDArray[np.intp]:
+    """Return where in the tables, laid end to end, each feature of each seat lies: (P, N).
 
-    def borders(columns: Sequence[int], p: Any, t: Any) -> npt.NDArray[np.intp]:
-        start = first_border + np.array(columns, np.intp) * width * width
-        pairs: npt.NDArray[np.intp] = start + p * width + t
-        return pairs
-
-    shared = np.broadcast_to(np.arange(num_globals), (len(seats), num_globals))
-    players = num_globals + (ego[:, 1:, None] - 1) * num_of_player + np.arange(num_of_player)
-    there = borders(range(num_of_pair), me, ego[:, :, None])
-    back = borders(REVERSE, ego[:, :, None], me)
-    pairs = np.concatenate([there, back], axis=-1)
-    parts = [shared, players.reshape(len(seats), -1), pairs.reshape(len(seats), -1)]
-    return np.concatenate(parts, axis=1).astype(np.intp)
+    That is what the features are of tables that hold the places of their own numbers, which are exact.
+    """
+    seats, ones = np.arange(1, layout.num_players + 1), np.ones(num_features, np.float32)
+    sizes = {name: layout.shape(name) for name in ("globals", "players", "borders")}
+    ends = np.cumsum([math.prod(shape) for shape in sizes.values()])
+    parts = np.split(np.arange(ends[-1], dtype=np.float32), ends[:-1])
+    tables = [read_only(part.reshape(1, *shape)) for part, shape in zip(parts, sizes.values(), strict=True)]
+    places = np.empty((len(seats), num_features), np.float32)
+    write_features(tables[1], tables[2], tables[0], reverse, ones, seats, np.zeros_like(seats), places)
+    return places.astype(np.intp)
 
 
 @kernel

@@ -10,17 +10,19 @@ import numpy.typing as npt
 
 from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
-from territorial.decode import boards, checks
-from territorial.decode.boards import Entries, Fields
+from territorial.config.validation import whole_number
+from territorial.constants import MAX_SIDE
+from territorial.decode import boards
+from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
+from territorial.decode.boards import Entries
 from territorial.decode.features import FeatureDecoder, write_features
-from territorial.observation.layout import ObsLayout
 from territorial.typing import Array, Ints
 
-ONEHOT_DTYPES = ("float16", "float32", "uint8", "int8")
 FRACTION_DTYPES = ("float16", "float32")
+ONEHOT_DTYPES = (*FRACTION_DTYPES, "uint8", "int8")
 
 
-class NumpyDecoder:
+class NumpyDecoder(DecoderArguments):
     """Turns a batch of observations into what chosen agents see, in numpy arrays of their own.
 
     Args:
@@ -34,18 +36,14 @@ class NumpyDecoder:
     ego order: 0 is neutral land, 1 itself, 2.. the seats that follow its own, and P + 1 is blocked.
 
     ``out``, where a method takes it, is a C-contiguous array of the result's shape and type that is filled
-    and returned instead of a new one. ``chunk`` is how many entries are decoded in one go; the result does
-    not depend on it. Several threads may share a decoder.
+    and returned instead of a new one. Several threads may share a decoder.
 
     Errors: ValueError for shapes, seats, games and options that do not fit, TypeError for wrong types; the
     message names the argument, its value and what it must be.
 
     """
 
-    def __init__(self, layout: ObsLayout, config: GameConfig | None = None) -> None:
-        checks.check_layout(layout, config)
-        self.layout = layout
-        self.config = config
+    _library, _array_type, _array_name = np, np.ndarray, "a numpy array"
 
     # ---- boards ----------------------------------------------------------------------------------
 
@@ -56,12 +54,11 @@ class NumpyDecoder:
         games: npt.ArrayLike | None = None,
         *,
         out: npt.NDArray[np.uint8] | None = None,
-        chunk: int = 16,
     ) -> npt.NDArray[np.uint8]:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, boards.owners_shape(self.layout), np.dtype(np.uint8))
-        boards.write_owners(self.layout, planes, entries, checks.chunk_of(chunk), result)
+        result: Array = self._room(out, entries, boards.owners_shape(self.layout), np.dtype(np.uint8), planes)
+        boards.write_owners(self.layout, planes, entries, result)
         return result
 
     def onehot(
@@ -72,20 +69,16 @@ class NumpyDecoder:
         *,
         dtype: npt.DTypeLike = np.float32,
         out: Array | None = None,
-        chunk: int = 16,
     ) -> Array:
         """Return (N, F * (P+1), H, W): one plane an owner, 1 on the cells it owns and 0 elsewhere.
 
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: float16, float32, uint8 or int8.
         """
-        kind = _dtype(dtype, ONEHOT_DTYPES)
+        check_dtype(kind := np.dtype(dtype), ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, boards.onehot_shape(self.layout), kind)
-        if out is not None:
-            boards.clear(result)
-        one = _bits(np.ones((), kind))
-        boards.write_onehot(self.layout, planes, entries, checks.chunk_of(chunk), one, _bits(result))
+        result: Array = self._room(out, entries, boards.onehot_shape(self.layout), kind, planes)
+        boards.write_onehot(self.layout, planes, entries, _bits(np.ones((), kind)), _bits(result))
         return result
 
     def semantic(
@@ -98,7 +91,6 @@ class NumpyDecoder:
         *,
         dtype: npt.DTypeLike = np.float32,
         out: Array | None = None,
-        chunk: int = 16,
     ) -> Array:
         """Return (N, S * F + 2, H, W): a few planes with a meaning, however many players there are.
 
@@ -108,14 +100,12 @@ class NumpyDecoder:
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
-        kind = _dtype(dtype, FRACTION_DTYPES)
+        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        fields = self._fields("semantic", players, borders, entries, len(planes))
-        result = self._room(out, entries, boards.semantic_shape(self.layout), kind)
+        fields = self._fields("semantic", players, borders, entries, planes)
+        result: Array = self._room(out, entries, boards.semantic_shape(self.layout), kind, planes)
         values = _bits(boards.level_values().astype(kind))
-        boards.write_semantic(
-            self.layout, planes, entries, fields, checks.chunk_of(chunk), values, _bits(result)
-        )
+        boards.write_semantic(self.layout, planes, entries, fields, values, _bits(result))
         return result
 
     def pooled(
@@ -128,7 +118,6 @@ class NumpyDecoder:
         *,
         factor: int = 8,
         dtype: npt.DTypeLike = np.float32,
-        chunk: int = 16,
     ) -> Array:
         """Return (N, S * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
 
@@ -136,12 +125,12 @@ class NumpyDecoder:
         edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
         rounded to ``dtype``, float16 or float32.
         """
-        kind = _dtype(dtype, FRACTION_DTYPES)
-        side = checks.factor_of(factor)
+        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
+        side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
-        fields = self._fields("pooled", players, borders, entries, len(planes))
+        fields = self._fields("pooled", players, borders, entries, planes)
         means = np.empty((len(entries.seats), *boards.pooled_shape(self.layout, side)), np.float32)
-        boards.write_pooled(self.layout, planes, entries, fields, checks.chunk_of(chunk), side, means)
+        boards.write_pooled(self.layout, planes, entries, fields, side, means)
         return means.astype(kind, copy=False)
 
     # ---- tables ----------------------------------------------------------------------------------
@@ -156,9 +145,9 @@ class NumpyDecoder:
     ) -> npt.NDArray[np.float32]:
         """Return float32 (N, features): the vectors that ``FeatureDecoder`` describes."""
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
-            self._check(name, table, len(globals_))
+            self._check(name, table, globals_)
         tables = read_only(players), read_only(borders), read_only(globals_)
-        return self.features_unchecked(*tables, self._entries(len(globals_), seats, games))
+        return self.features_unchecked(*tables, self._entries(globals_, seats, games))
 
     def features_unchecked(
         self,
@@ -187,78 +176,33 @@ class NumpyDecoder:
     ) -> npt.NDArray[np.int8]:
         """Return int8 (N, P+2): 1 where the first part of an action is legal, in ego order."""
         self._check("masks", masks)
-        entries = self._entries(len(masks), seats, games)
+        entries = self._entries(masks, seats, games)
         return target_masks(masks, entries.games, entries.seats)
 
     @cached_property
     def _feature_decoder(self) -> FeatureDecoder:
-        return FeatureDecoder(checks.needed_config(self.config, "features"))
+        return FeatureDecoder(self._needed_config("features"))
 
     # ---- arguments -------------------------------------------------------------------------------
 
-    def _check(self, name: str, array: Any, num_games: int | None = None) -> None:
-        if not isinstance(array, np.ndarray):
-            raise TypeError(f"{name} is a {type(array).__name__}; it must be a numpy array")
-        checks.check_array(self.layout, name, array.shape, array.dtype.name, num_games)
+    def _numbers(
+        self, name: str, values: Any, low: int, high: int, observed: Any, length: int | None = None
+    ) -> Ints:
+        numbers = np.asarray(values)
+        check_entries(name, numbers, length)
+        check_range(name, found := numbers.ravel().astype(np.int64), low, high)
+        return found
 
-    def _board_entries(self, planes: Any, seats: npt.ArrayLike, games: npt.ArrayLike | None) -> Entries:
-        checks.check_frames(self.layout)
-        self._check("planes", planes)
-        return self._entries(len(planes), seats, games)
+    def _levels(self, density: Array, config: GameConfig) -> Ints:
+        return np.searchsorted(boards.density_thresholds(config.hard_cap), density, side="right")
 
-    def _entries(self, num_games: int, seats: npt.ArrayLike, games: npt.ArrayLike | None) -> Entries:
-        chosen = _numbers("seats", seats, 1, self.layout.num_players)
-        if games is None:
-            checks.check_every_game(len(chosen), num_games)
-            return Entries(chosen, np.arange(num_games))
-        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen)))
-
-    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, num_games: int) -> Fields:
-        config = checks.needed_config(self.config, method)
-        self._check("players", players, num_games)
-        self._check("borders", borders, num_games)
-        density = players[..., boards.DENSITY]
-        levels = np.searchsorted(boards.density_thresholds(config.hard_cap), density, side="right")
-        attacked = borders[entries.games, boards.POOL, entries.seats] > 0
-        allied = np.zeros_like(attacked)
-        if self.layout.teams:
-            allied = borders[entries.games, boards.ALLY, entries.seats] > 0
-        return Fields(
-            levels=np.pad(levels, ((0, 0), (1, 1))),  # neutral land and blocked cells have none
-            attacked=np.pad(attacked, ((0, 0), (0, 1))),
-            allied=np.pad(allied, ((0, 0), (0, 1))),
-        )
-
-    def _room(self, out: Any, entries: Entries, shape: boards.Shape, kind: np.dtype[Any]) -> Array:
-        """Return ``out`` after checking it, or a new array of zeros; ``shape`` is that of one entry."""
-        wanted = (len(entries.seats), *shape)
-        if out is None:
-            return np.zeros(wanted, kind)
-        if not isinstance(out, np.ndarray):
-            raise TypeError(f"out is a {type(out).__name__}; it must be a numpy array")
-        checks.check_out(out.shape, out.dtype.name, wanted, kind.name)
+    def _check_room(self, out: Array, planes: Array) -> None:
         if not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError("out is a view or read-only; it must be a C-contiguous array to write to")
-        return out
 
 
 Decoder = NumpyDecoder
 """The name for users: both backends have it."""
-
-
-def _numbers(name: str, values: npt.ArrayLike, low: int, high: int, length: int | None = None) -> Ints:
-    """Return ``values`` as int64 (N,) after checking that they lie in low..high."""
-    numbers = np.asarray(values)
-    checks.check_entries(name, numbers.shape, numbers.dtype.name, length)
-    if len(numbers):
-        checks.check_range(name, int(numbers.min()), int(numbers.max()), low, high)
-    return numbers.ravel().astype(np.int64)
-
-
-def _dtype(dtype: npt.DTypeLike, allowed: tuple[str, ...]) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    checks.check_dtype(kind.name, allowed)
-    return kind
 
 
 def _bits(array: Array) -> Array:

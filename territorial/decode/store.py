@@ -6,7 +6,6 @@ A block has some successive steps of all games; boards are built from it again.
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -175,9 +174,8 @@ class FrameStore:
     def _seal(self) -> None:
         """Begin a new block."""
         if self._open.used.steps > 0:
-            self._open.trim()
-            self._sealed.append(self._open)
-            self._sealed_bytes += self._open.nbytes
+            self._sealed.append(self._open.trimmed())
+            self._sealed_bytes += self._sealed[-1].nbytes
             room = self._open.used  # the next block will be about as large
             self._open = Block.empty(self.end, room, self.layout, self.num_games)
 
@@ -370,7 +368,7 @@ def key_bytes(layout: ObsLayout) -> int:
 class Block(WritableArrays):
     """The steps ``begin`` to ``begin + used.steps - 1`` of E games; in the first, all are key frames.
 
-    All arrays may have room for more than is used; ``trim`` takes it away.
+    All arrays may have room for more than is used; ``trimmed`` blocks have not.
     """
 
     begin: int
@@ -417,15 +415,7 @@ class Block(WritableArrays):
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, with the room that is not used."""
-        return self.bytes_of(self.room)
-
-    def bytes_of(self, sizes: Sizes) -> int:
-        """Return the bytes that the arrays take with room for ``sizes``."""
-        return sum(
-            size * math.prod(array.shape[1:]) * array.itemsize
-            for size, arrays in zip(sizes, self._arrays(), strict=True)
-            for array in arrays.values()
-        )
+        return sum(array.nbytes for arrays in self._arrays() for array in arrays.values())
 
     def room_for(self, counts: npt.NDArray[np.int32]) -> Sizes:
         """Return the room that one more step needs, some to spare included; ``counts``: as in a delta."""
@@ -467,10 +457,6 @@ class Block(WritableArrays):
         )
         self.used = Sizes(step + 1, end, num_cells)
 
-    def trim(self) -> None:
-        """Take away all room that is not used."""
-        self._resize(self.used)
-
     def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
         """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)), those of then."""
         start, num_games = step - self.begin, len(boards)
@@ -489,7 +475,7 @@ class Block(WritableArrays):
     def trimmed(self) -> Block:
         """Return a block of the same steps without room to spare; arrays that have none are shared."""
         block = copy.copy(self)
-        block.trim()
+        block._resize(self.used)
         return block
 
     def _resize(self, room: Sizes) -> None:

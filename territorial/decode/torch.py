@@ -12,18 +12,23 @@ from torch import Tensor
 from territorial.actions.encoding import action_owners
 from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
-from territorial.decode import boards, checks
-from territorial.decode.boards import Entries, Fields
+from territorial.config.validation import whole_number
+from territorial.constants import MAX_SIDE
+from territorial.decode import boards
+from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
+from territorial.decode.boards import Entries
 from territorial.decode.features import FeatureDecoder, write_features
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
 from territorial.observation.layout import ObsLayout
 
-ONEHOT_DTYPES = ("bfloat16", "float16", "float32", "uint8", "int8")
 FRACTION_DTYPES = ("bfloat16", "float16", "float32")
+ONEHOT_DTYPES = (*FRACTION_DTYPES, "uint8", "int8")
 BITS = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.uint16), 4: (torch.int32, np.uint32)}
 """Whole numbers by their width: the kernels for the processor take the bits of numbers of any type."""
 
 CPU = torch.device("cpu")
+CHUNK = 16
+"""Entries that tensor operations decode at a time, for which there must be room."""
 
 
 def to_tensors(observations: Any, device: Any = "cpu") -> Any:
@@ -52,7 +57,7 @@ def _copied(array: Any, device: torch.device) -> Tensor:
     return copy.to(device, non_blocking=True)
 
 
-class TorchDecoder:
+class TorchDecoder(DecoderArguments):
     """Turns a batch of observations into what chosen agents see, on the device where they lie.
 
     The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
@@ -67,13 +72,15 @@ class TorchDecoder:
     Nothing waits for the device. Shapes, types and devices are checked always, but the numbers in
     ``seats``, ``games`` and ``what`` only where they lie on the processor and nothing is being traced.
     Elsewhere numbers out of range give wrong entries or the device's own error. All of it works under
-    ``torch.compile(fullgraph=True)``. Temporary memory is that of ``chunk`` entries, and the owner codes
-    of the games where there are no more of these than entries.
+    ``torch.compile(fullgraph=True)``. Temporary memory is that of 16 entries, and the owner codes of the
+    games where there are no more of these than entries.
 
     All of it is tested on the processor. On an NVIDIA GPU `benchmarks/decode/decode_cuda.py` checks every
     method to the bit and times them. On MPS nothing has been run.
 
     """
+
+    _library, _array_type, _array_name = torch, Tensor, "a tensor"
 
     def __init__(
         self,
@@ -82,11 +89,20 @@ class TorchDecoder:
         *,
         use_kernels: bool = True,
     ) -> None:
-        checks.check_layout(layout, config)
-        self.layout = layout
-        self.config = config
+        super().__init__(layout, config)
         self.use_kernels = use_kernels
-        self._tables = {(name, CPU): torch.from_numpy(table) for name, table in _tables(layout, config)}
+        tables = {"values": boards.level_values(), "mask_bits": action_owners(layout.num_players) + 1}
+        if config is not None:
+            features = FeatureDecoder(config)
+            tables |= {
+                "thresholds": boards.density_thresholds(config.hard_cap),
+                "feature_index": features.index,
+                "state_scale": features.scale,
+                "feature_scale": features.feature_scale,
+                "reverse": features.reverse,
+            }
+        self._tables = {(name, CPU): torch.from_numpy(table) for name, table in tables.items()}
+        """What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t."""
 
     # ---- boards ----------------------------------------------------------------------------------
 
@@ -97,16 +113,14 @@ class TorchDecoder:
         games: Any = None,
         *,
         out: Tensor | None = None,
-        chunk: int = 16,
     ) -> Tensor:
         """Return uint8 (N, F, H, W): the ego code of the owner of every cell, oldest frame first."""
-        step = checks.chunk_of(chunk)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, boards.owners_shape(self.layout), torch.uint8, planes.device)
+        result: Tensor = self._room(out, entries, boards.owners_shape(self.layout), torch.uint8, planes)
         if self._uses_kernels(planes):
-            boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), step, result.numpy())
+            boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), result.numpy())
             return result
-        for part, codes in self._codes(planes, entries, step):
+        for part, codes in self._codes(planes, entries):
             result[part] = self._ego(codes, entries.seats[part])
         return result
 
@@ -118,26 +132,22 @@ class TorchDecoder:
         *,
         dtype: torch.dtype = torch.float32,
         out: Tensor | None = None,
-        chunk: int = 16,
     ) -> Tensor:
         """Return (N, F * (P+1), H, W): one plane an owner, 1 on the cells it owns and 0 elsewhere.
 
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: bfloat16, float16, float32, uint8 or int8.
         """
-        checks.check_dtype(_name(dtype), ONEHOT_DTYPES)
-        step = checks.chunk_of(chunk)
+        check_dtype(dtype, ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
-        result = self._room(out, entries, boards.onehot_shape(self.layout), dtype, planes.device)
+        result: Tensor = self._room(out, entries, boards.onehot_shape(self.layout), dtype, planes)
         if self._uses_kernels(planes):
             one = _bits(torch.ones((), dtype=dtype))
-            bits = _bits(result)
-            boards.clear(bits)
-            boards.write_onehot(self.layout, planes.numpy(), _in_numpy(entries), step, one, bits)
+            boards.write_onehot(self.layout, planes.numpy(), _in_numpy(entries), one, _bits(result))
             return result
         owners = self.layout.num_players + 1
         ego = torch.arange(owners, dtype=torch.uint8, device=planes.device)[:, None, None]
-        for part, codes in self._codes(planes, entries, step):
+        for part, codes in self._codes(planes, entries):
             shown = self._ego(codes, entries.seats[part])
             result[part] = (shown[:, :, None] == ego).flatten(1, 2).to(dtype)
         return result
@@ -152,7 +162,6 @@ class TorchDecoder:
         *,
         dtype: torch.dtype = torch.float32,
         out: Tensor | None = None,
-        chunk: int = 16,
     ) -> Tensor:
         """Return (N, S * F + 2, H, W): a few planes with a meaning, however many players there are.
 
@@ -162,26 +171,18 @@ class TorchDecoder:
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
         """
-        checks.check_dtype(_name(dtype), FRACTION_DTYPES)
-        step = checks.chunk_of(chunk)
+        check_dtype(dtype, FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
-        result = self._room(out, entries, boards.semantic_shape(self.layout), dtype, planes.device)
+        result: Tensor = self._room(out, entries, boards.semantic_shape(self.layout), dtype, planes)
         values = self._table("values", planes.device).to(dtype)
         if self._uses_kernels(planes):
-            boards.write_semantic(
-                self.layout,
-                planes.numpy(),
-                _in_numpy(entries),
-                _in_numpy(fields),
-                step,
-                _bits(values),
-                _bits(result),
-            )
+            arrays = planes.numpy(), _in_numpy(entries), _in_numpy(fields)
+            boards.write_semantic(self.layout, *arrays, _bits(values), _bits(result))
             return result
         densities = values[fields.levels]
         last = boards.num_kinds(self.layout) * self.layout.frames
-        for part, codes in self._codes(planes, entries, step):
+        for part, codes in self._codes(planes, entries):
             result[part, :last] = self._kinds(codes, entries.seats[part], fields.allied[part]).to(dtype)
             result[part, last] = _of_owners(densities[entries.games[part]], codes[:, -1])
             result[part, last + 1] = _of_owners(fields.attacked[part], codes[:, -1]).to(dtype)
@@ -197,7 +198,6 @@ class TorchDecoder:
         *,
         factor: int = 8,
         dtype: torch.dtype = torch.float32,
-        chunk: int = 16,
     ) -> Tensor:
         """Return (N, S * F + 2, ceil(H/factor), ceil(W/factor)): means of the semantic planes over squares.
 
@@ -206,26 +206,19 @@ class TorchDecoder:
         rounded to ``dtype``, bfloat16, float16 or float32. Code that a compiler makes for a GPU may
         divide less exactly; all else is the same everywhere.
         """
-        checks.check_dtype(_name(dtype), FRACTION_DTYPES)
-        step, side = checks.chunk_of(chunk), checks.factor_of(factor)
+        check_dtype(dtype, FRACTION_DTYPES)
+        side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
         size = self.layout
         shape = (len(entries.seats), *boards.pooled_shape(size, side))
         means = torch.empty(shape, dtype=torch.float32, device=planes.device)
         if self._uses_kernels(planes):
-            boards.write_pooled(
-                size,
-                planes.numpy(),
-                _in_numpy(entries),
-                _in_numpy(fields),
-                step,
-                side,
-                means.numpy(),
-            )
+            arrays = planes.numpy(), _in_numpy(entries), _in_numpy(fields)
+            boards.write_pooled(size, *arrays, side, means.numpy())
             return means.to(dtype)
         cells = _cells_of_squares(size, side, planes.device)
-        for part, codes in self._codes(planes, entries, step):
+        for part, codes in self._codes(planes, entries):
             levels = _of_owners(fields.levels[entries.games[part]], codes[:, -1])
             attacked = _of_owners(fields.attacked[part], codes[:, -1])
             means[part, :-2] = (
@@ -241,7 +234,7 @@ class TorchDecoder:
         self, players: Tensor, borders: Tensor, globals_: Tensor, seats: Any, games: Any = None
     ) -> Tensor:
         """Return float32 (N, features): the vectors that ``decode.FeatureDecoder`` describes."""
-        checks.needed_config(self.config, "features")
+        self._needed_config("features")
         self._check("globals", globals_)
         for name, table in (("players", players), ("borders", borders)):
             self._check(name, table, globals_)
@@ -284,12 +277,12 @@ class TorchDecoder:
 
     # ---- boards as tensors -----------------------------------------------------------------------
 
-    def _codes(self, planes: Tensor, entries: Entries, chunk: int) -> Iterator[tuple[slice, Tensor]]:
+    def _codes(self, planes: Tensor, entries: Entries) -> Iterator[tuple[slice, Tensor]]:
         """Yield part by part the entries and their owner codes, uint8 (n, F, H, W), oldest frame first."""
         count = len(entries.seats)
         every = self._unpack(planes) if len(planes) <= count else None
-        for start in range(0, count, chunk):
-            part = slice(start, min(start + chunk, count))
+        for start in range(0, count, CHUNK):
+            part = slice(start, min(start + CHUNK, count))
             games = entries.games[part]
             yield part, self._unpack(planes[games]) if every is None else every[games]
 
@@ -341,84 +334,44 @@ class TorchDecoder:
     def _uses_kernels(self, planes: Tensor) -> bool:
         return self.use_kernels and planes.device.type == "cpu" and not is_recorded()
 
-    def _check(self, name: str, tensor: Any, beside: Tensor | None = None) -> None:
-        """Raise unless ``tensor`` is the array ``name``, of as many games and on the device of ``beside``."""
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} is a {type(tensor).__name__}; it must be a tensor")
-        checks.check_array(
-            self.layout, name, tensor.shape, _name(tensor.dtype), None if beside is None else len(beside)
-        )
-        if beside is not None and tensor.device != beside.device:
+    def _check(self, name: str, array: Any, beside: Tensor | None = None) -> None:
+        super()._check(name, array, beside)
+        if beside is not None and array.device != beside.device:
             raise ValueError(
-                f"{name} is on {tensor.device}; it must be on {beside.device} like the other tensors"
+                f"{name} is on {array.device}; it must be on {beside.device} like the other tensors"
             )
 
-    def _board_entries(self, planes: Any, seats: Any, games: Any) -> Entries:
-        checks.check_frames(self.layout)
-        self._check("planes", planes)
-        return self._entries(planes, seats, games)
-
     def _entries(self, observed: Tensor, seats: Any, games: Any) -> Entries:
-        """Return the entries on the device of ``observed``, whose first axis is that of games."""
         check_recordable("a Decoder", observed, *(one for one in (seats, games) if isinstance(one, Tensor)))
-        num_games, device = len(observed), observed.device
-        chosen = _numbers("seats", seats, 1, self.layout.num_players, None, device)
-        if games is None:
-            checks.check_every_game(len(chosen), num_games)
-            return Entries(chosen, torch.arange(num_games, device=device))
-        return Entries(chosen, _numbers("games", games, 0, num_games - 1, len(chosen), device))
+        return super()._entries(observed, seats, games)
 
-    def _fields(self, method: str, players: Any, borders: Any, entries: Entries, planes: Tensor) -> Fields:
-        checks.needed_config(self.config, method)
-        self._check("players", players, planes)
-        self._check("borders", borders, planes)
-        density = players[..., boards.DENSITY]
-        reached = density[..., None] >= self._table("thresholds", planes.device)
-        attacked = borders[entries.games, boards.POOL, entries.seats] > 0
-        allied = torch.zeros_like(attacked)
-        if self.layout.teams:
-            allied = borders[entries.games, boards.ALLY, entries.seats] > 0
-        return Fields(
-            levels=torch.nn.functional.pad(reached.sum(-1), (1, 1)),  # neutral and blocked cells have none
-            attacked=torch.nn.functional.pad(attacked, (0, 1)),
-            allied=torch.nn.functional.pad(allied, (0, 1)),
-        )
-
-    def _room(
-        self, out: Any, entries: Entries, shape: boards.Shape, dtype: torch.dtype, device: torch.device
+    def _numbers(
+        self, name: str, values: Any, low: int, high: int, observed: Tensor, length: int | None = None
     ) -> Tensor:
-        """Return ``out`` after checking it, or a new tensor; whatever it holds is to be overwritten.
+        """Return ``values`` as int64 (N,) beside ``observed``; numbers on the processor are checked."""
+        # A copy of an array, as it may be read-only, which tensors cannot be.
+        numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
+        check_entries(name, numbers, length)
+        if numbers.device.type == "cpu":
+            if len(numbers) and not is_recorded():
+                check_range(name, numbers.detach().numpy(), low, high)  # in a tenth of the time
+        elif numbers.device != observed.device:
+            raise ValueError(f"{name} is on {numbers.device}; it must be on {observed.device} or on the CPU")
+        # Kernels are compiled for numbers end to end, and anew for those that are not.
+        return numbers.to(observed.device, torch.int64, non_blocking=True).flatten().contiguous()
 
-        ``shape`` is that of one entry.
-        """
-        wanted = (len(entries.seats), *shape)
-        if out is None:
-            return torch.empty(wanted, dtype=dtype, device=device)
-        if not isinstance(out, Tensor):
-            raise TypeError(f"out is a {type(out).__name__}; it must be a tensor")
-        checks.check_out(out.shape, _name(out.dtype), wanted, _name(dtype))
-        if out.device != device:
-            raise ValueError(f"out is on {out.device}; it must be on {device} like the observations")
+    def _levels(self, density: Tensor, config: GameConfig) -> Tensor:
+        return (density[..., None] >= self._table("thresholds", density.device)).sum(-1)
+
+    def _check_room(self, out: Tensor, planes: Tensor) -> None:
+        if out.device != planes.device:
+            raise ValueError(f"out is on {out.device}; it must be on {planes.device} like the observations")
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
-        return out
 
 
 Decoder = TorchDecoder
 """The name for users: both backends have it."""
-
-
-def _tables(layout: ObsLayout, config: GameConfig | None) -> Iterator[tuple[str, Any]]:
-    """Yield the names and the contents of the tables that the decoder looks things up in."""
-    yield "values", boards.level_values()
-    yield "mask_bits", action_owners(layout.num_players) + 1  # bit 0 holds, bit t + 1 is a launch against t
-    if config is not None:
-        features = FeatureDecoder(config)
-        yield "thresholds", boards.density_thresholds(config.hard_cap)
-        yield "feature_index", features.index
-        yield "state_scale", features.scale
-        yield "feature_scale", features.feature_scale
-        yield "reverse", features.reverse
 
 
 def _of_owners(values: Tensor, codes: Tensor) -> Tensor:
@@ -441,26 +394,6 @@ def _cells_of_squares(layout: ObsLayout, side: int, device: torch.device) -> Ten
         for length in (layout.height, layout.width)
     )
     return (rows[:, None] * columns).to(torch.float32)
-
-
-def _numbers(name: str, values: Any, low: int, high: int, length: int | None, device: torch.device) -> Tensor:
-    """Return ``values`` as int64 (N,) on ``device``; numbers on the processor are checked."""
-    # A copy of an array, as it may be read-only, which tensors cannot be.
-    numbers = torch.as_tensor(values.copy() if isinstance(values, np.ndarray) else values)
-    checks.check_entries(name, tuple(numbers.shape), _name(numbers.dtype), length)
-    if numbers.device.type == "cpu":
-        if len(numbers) and not is_recorded():
-            plain = numbers.detach().numpy()  # its reductions take a tenth of the time
-            checks.check_range(name, int(plain.min()), int(plain.max()), low, high)
-    elif numbers.device != device:
-        raise ValueError(f"{name} is on {numbers.device}; it must be on {device} or on the CPU")
-    # Kernels are compiled for numbers end to end, and anew for those that are not.
-    return numbers.to(device, torch.int64, non_blocking=True).flatten().contiguous()
-
-
-def _name(dtype: torch.dtype) -> str:
-    """Return the name that numpy would have for ``dtype``."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _in_numpy(tensors: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from territorial import bots
 from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
-from territorial.bots.network import NetworkWork, decide_all, has_room, put_down, show_game
+from territorial.bots.network import NetworkWork, decide_all, has_room, put_down
 from territorial.bots.network_layers import CANDIDATE_WIDTH
 from territorial.config import Params
 from territorial.constants import (
@@ -70,6 +70,7 @@ from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, nji
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
 from territorial.observation.copies import copy_out
+from territorial.observation.pairs import sum_up
 from territorial.observation.tables import (
     Buffers,
     copy_observation,
@@ -509,7 +510,7 @@ def ask_game(
             seats &= seats - ONE
             if is_network(custom, seating.seats[p]):
                 if not is_shown:
-                    show_game(game, params, networks)
+                    sum_up(game, params, networks.totals)
                     is_shown = True
                 if not has_room(networks.waiting):
                     decide_all(custom.networks, networks, actions)

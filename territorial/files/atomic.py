@@ -110,7 +110,9 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield Path(path)
         return
     target = Path(os.path.realpath(path))
-    draft = target.with_name(_draft_name(target.name))
+    # A name that nothing else uses, and that no pattern such as *.png finds.
+    number = f"{os.getpid()}-{threading.get_ident()}-{next(_numbers)}"
+    draft = target.with_name(f".{target.name[:_KEPT_OF_NAME]}.{number}.draft")
     try:
         with naming(path, draft):
             _check_replaceable(target)
@@ -119,11 +121,6 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # it is gone, or never was
             draft.unlink()
-
-
-def _draft_name(name: str) -> str:
-    """Return a name that nothing else uses, and that no pattern such as ``*.png`` finds."""
-    return f".{name[:_KEPT_OF_NAME]}.{os.getpid()}-{threading.get_ident()}-{next(_numbers)}.draft"
 
 
 def _check_replaceable(target: Path) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
 from io import BufferedReader
 from itertools import count
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
 
 from territorial.config.validation import shown
+
+Kind = TypeVar("Kind")
 
 
 def read_file(path: str | os.PathLike[str], most: int) -> bytes:
@@ -115,6 +118,21 @@ def check_fields(what: str, values: Any, needed: Collection[str], optional: Coll
         raise ValueError(
             f"{what} has the field {shown(wrong[0])}; it must have only the fields {', '.join(wanted)}"
         )
+
+
+def made_of(
+    kind: type[Kind], what: str, values: Mapping[str, Any], needed: Collection[str] | None = None
+) -> Kind:
+    """Return the object of a dataclass with these fields, of which all are ``needed`` by default.
+
+    ValueError and TypeError say ``what`` it was to be.
+    """
+    names = {spec.name for spec in dataclasses.fields(kind)}  # type: ignore[arg-type]  # it is a dataclass
+    check_fields(what, values, names if needed is None else needed, names)
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

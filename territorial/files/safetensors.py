@@ -114,7 +114,9 @@ def pieces(
             raise ValueError(f"a tensor is called {name!r}, which the format reserves")
         array = np.asarray(tensor)
         names[name] = _dtype_name(name, array, given.get(name))
-        arrays[name] = np.asarray(array, order="C").view(_numpy_dtype(names[name], array))
+        # Its bits are moved in the byte order they have.
+        kind = np.dtype(NUMPY_DTYPES[names[name]]).newbyteorder(array.dtype.byteorder)
+        arrays[name] = np.asarray(array, order="C").view(kind)
     # The widest come first, so that every tensor begins at a multiple of its own width.
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     yield _header(order, arrays, names, dict(metadata or {}), alignment)
@@ -141,11 +143,6 @@ def _dtype_name(name: str, array: Array, given: str | None) -> str:
             f"{', '.join(dtype.name for dtype in _NATIVE)}, bfloat16, float8_e4m3fn, float8_e5m2"
         )
     return found
-
-
-def _numpy_dtype(dtype: str, array: Array) -> np.dtype[Any]:
-    """Return the dtype under which numpy moves the bits of ``array``, in the byte order they have."""
-    return np.dtype(NUMPY_DTYPES[dtype]).newbyteorder(array.dtype.byteorder)
 
 
 def _header(
@@ -195,7 +192,10 @@ def read(file: IO[bytes]) -> Tensors:
     whole = mapped(file, size)
     data = whole[8 + length :]
     try:
-        arrays = {name: _array(data, entry) for name, entry in entries.items()}
+        arrays = {
+            name: data[slice(*entry.place)].view(NUMPY_DTYPES[entry.dtype]).reshape(entry.shape)
+            for name, entry in entries.items()
+        }
     except ValueError as error:  # more axes, or longer ones, than numpy can have
         raise FormatError(f"one of its tensors has an impossible shape: {error}") from None
     return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, metadata)
@@ -208,24 +208,16 @@ class _Entry(NamedTuple):
     """First byte, and the one after the last, from the beginning of the data."""
 
 
-def _array(data: Array, entry: _Entry) -> Array:
-    return data[slice(*entry.place)].view(NUMPY_DTYPES[entry.dtype]).reshape(entry.shape)
-
-
 def _parsed(header: bytes) -> tuple[dict[str, str], dict[str, _Entry]]:
     """Return the metadata and the entries of a header."""
     try:
         found = parse_object(header, BOUNDS)
     except ValueError as error:
         raise FormatError(f"its header: {error}") from None
-    metadata = _checked_metadata(found.pop(_METADATA, {}))
-    return metadata, {name: _entry(name, value) for name, value in found.items()}
-
-
-def _checked_metadata(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-        raise FormatError(f"its header has the {_METADATA} {shown(value)}; it must be an object of texts")
-    return value
+    texts = found.pop(_METADATA, {})
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise FormatError(f"its header has the {_METADATA} {shown(texts)}; it must be an object of texts")
+    return texts, {name: _entry(name, value) for name, value in found.items()}
 
 
 def _entry(name: str, value: Any) -> _Entry:

@@ -14,8 +14,6 @@ from territorial.evaluation.ratings import Ratings
 from territorial.league.league import League
 from territorial.typing import Floats
 
-NAMES = ("ratings", "above", "payoff")
-"""The plots there are; each is written to a file of its name, .png."""
 MOST_ROWS = 40
 """Players in the payoff plot: learners, bots, and as many snapshots as there is room for."""
 ENOUGH_GAMES = 30
@@ -31,15 +29,14 @@ def draw_league(league: League, folder: Path) -> list[Path]:
 
     ImportError without the extra "league".
     """
-    plt, rows = check_matplotlib(), league.history
-    drawn = {}
-    if any(_pairs(row) for row in rows):
-        drawn["ratings"] = lambda: _ratings(plt, league)
-    if any(row.get("above") for row in rows):
-        drawn["above"] = lambda: _above(plt, league)
-    if met := _rows(league):
-        drawn["payoff"] = lambda: _payoff(plt, league, met)
-    return save_plots(plt, {name: drawn[name] for name in NAMES if name in drawn}, folder) if drawn else []
+    plt, rows, met = check_matplotlib(), league.history, _rows(league)
+    drawn = {
+        "ratings": any(_pairs(row) for row in rows) and (lambda: _ratings(plt, league)),
+        "above": any(row.get("above") for row in rows) and (lambda: _above(plt, league)),
+        "payoff": bool(met) and (lambda: _payoff(plt, league, met)),
+    }
+    there = {name: draw for name, draw in drawn.items() if draw}
+    return save_plots(plt, there, folder) if there else []
 
 
 def label(player: str) -> str:
@@ -72,10 +69,8 @@ def _ratings(plt: Any, league: League) -> Any:
         if is_learner:
             axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
     _mark_snapshots(axes, league)
-    _name_axes(axes, "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots")
-    axes.set_ylabel(f"rating; faint: sigma over {SURE:.0f}")
-    figure.legend(loc="outside right upper", fontsize=8)
-    return figure
+    title = "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots"
+    return _named(figure, axes, title, f"rating; faint: sigma over {SURE:.0f}")
 
 
 def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: Any) -> None:
@@ -86,12 +81,15 @@ def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: A
     axes.plot(steps, np.where(firm, values, np.nan), markersize=3, label=text, **look)
 
 
-def _name_axes(axes: Any, title: str) -> None:
-    """Give a plot over iterations its title, and whole numbers below."""
+def _named(figure: Any, axes: Any, title: str, label: str) -> Any:
+    """Return a plot over iterations with its title, whole numbers below, and a legend."""
     axes.set_title(title)
+    axes.set_ylabel(label)
+    figure.legend(loc="outside right upper", fontsize=8)
     axes.set_xlabel("iteration")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)
+    return figure
 
 
 def _mark_snapshots(axes: Any, league: League) -> None:
@@ -115,10 +113,8 @@ def _above(plt: Any, league: League) -> Any:
         )
     axes.axhline(50, color="0.5", linewidth=0.8)
     axes.set_ylim(-2, 102)
-    _name_axes(axes, "how often the main agent is placed above a bot in the same game")
-    axes.set_ylabel(f"per cent; faint: fewer than {ENOUGH_GAMES} games")
-    figure.legend(loc="outside right upper", fontsize=8)
-    return figure
+    title = "how often the main agent is placed above a bot in the same game"
+    return _named(figure, axes, title, f"per cent; faint: fewer than {ENOUGH_GAMES} games")
 
 
 def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from territorial import bots
 from territorial.bots.bot_files import written_name
@@ -14,9 +14,10 @@ from territorial.config import FIELDS
 from territorial.config.fields import about, check_values, documents_fields, option
 from territorial.config.validation import checked_list, hint, shown, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
-from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of, with_bots_of_files
-from territorial.files.bounded import check_fields
+from territorial.engine.seats import CustomBot, check_custom, name_of, with_bots_of_files
+from territorial.files.bounded import check_fields, made_of
 from territorial.league.matchmaking import Opponents, checked_pools
+from territorial.league.seating import bots_by_name, bots_by_text
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
@@ -24,7 +25,6 @@ Eviction = Literal["oldest", "weakest", "similar"]
 MAX_CAPACITY = 2000
 """Snapshots: the payoff of so many takes 200 MB, in memory and when a file is read."""
 MAX_BOTS = 1000
-T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -150,14 +150,13 @@ class LeagueConfig:
                 raise TypeError(f"python_bots[{i}] is {shown(bot)}; it must be a custom bot")
         known = {bot.name for bot in objects}
         given = (*with_bots_of_files(checked_list("bots", self.bots), known, "bots"), *objects)
-        own: dict[str, CustomBot] = {}
         for i, bot in enumerate(given):
             if not isinstance(bot, (str, CustomBot)):
                 raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a custom bot")
-            if isinstance(bot, CustomBot):
-                check_custom(bot)
-                if not is_same_bot(own.setdefault(bot.name, bot), bot):
-                    raise ValueError(f"two custom bots are called {bot.name!r}; names tell them apart")
+        custom = [bot for bot in given if isinstance(bot, CustomBot)]
+        for bot in custom:
+            check_custom(bot)
+        own = bots_by_name(custom)
         names = tuple(dict.fromkeys(map(name_of, given)))
         if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
             there_are = ", ".join(bots.PLAIN_NAMES)
@@ -203,42 +202,21 @@ class LeagueConfig:
         """
         check_fields("config", values, _names(cls) - {"python_bots"})
         learners = enumerate(checked_list("learners", values["learners"]))
-        custom = with_bots_of_files(python_bots, what="python_bots")
-        by_text = {text: bot for bot in custom for text in (bot.name, written_name(bot))}
-        return _made(
-            cls,
-            "config",
-            {
-                **values,
-                "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
-                "bots": _with_custom(values["bots"], by_text),
-                "python_bots": (),
-            },
-        )
-
-
-def _with_custom(named: Any, by_text: Mapping[str, CustomBot]) -> Any:
-    """Return names of bots with the custom ones themselves; what is no list is left as it is."""
-    if not isinstance(named, (list, tuple)):
-        return named
-    return [by_text.get(one, one) if isinstance(one, str) else one for one in named]
+        known, named = bots_by_text(python_bots, "python_bots"), checked_list("bots", values["bots"])
+        changes = {
+            "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
+            "bots": [known.get(one, one) if isinstance(one, str) else one for one in named],
+            "python_bots": (),
+        }
+        return made_of(cls, "config", {**values, **changes})
 
 
 def _learner(what: str, given: Any) -> Learner:
     check_fields(what, given, _names(Learner))
     parts = enumerate(checked_list(f"{what}: opponents", given["opponents"]))
-    opponents = [_made(Opponents, f"{what}: opponents[{i}]", part) for i, part in parts]
-    gate = _made(Gate, f"{what}: gate", given["gate"])
-    return _made(Learner, what, {**given, "opponents": opponents, "gate": gate})
-
-
-def _made(kind: type[T], what: str, values: Any) -> T:
-    """Return the object with these fields; errors say ``what`` it was to be."""
-    check_fields(what, values, _names(kind))
-    try:
-        return kind(**values)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{what}: {error}") from None
+    opponents = [made_of(Opponents, f"{what}: opponents[{i}]", part) for i, part in parts]
+    gate = made_of(Gate, f"{what}: gate", given["gate"])
+    return made_of(Learner, what, {**given, "opponents": opponents, "gate": gate})
 
 
 def _names(kind: type) -> set[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeVar, assert_never
 
 import numpy as np
 
 from territorial import bots
-from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.outcome import team_numbers
@@ -21,10 +20,11 @@ from territorial.files.bounded import fits, open_file, parse
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import (
     BOUNDS,
+    FORMAT,
     MOST_NOTES,
     LeagueFile,
     LeagueSnapshot,
-    SavedLeague,
+    checked,
     checked_row,
     pack,
     text_of,
@@ -190,20 +190,13 @@ class League:
         names, candidates = self.candidates(learner.name, part.among)
         raw = part.weights(candidates)
         weights = dict(zip(names, (raw / raw.sum()).tolist(), strict=True))
-        if part.distinct is not None:
-            weights = self._with_few_snapshots(learner, part, weights)
+        if part.distinct is not None:  # at most so many snapshots have the share of all of them
+            snapshots = {name: weight for name, weight in weights.items() if name.startswith("snapshot:")}
+            key = f"{self.config.seed} {learner.name} {learner.opponents.index(part)}"
+            few = drawn_few(snapshots, part.distinct, self.steps[learner.name], key)
+            weights = {name: one for name, one in weights.items() if name not in snapshots} | few
         players = {self._own_bots.get(name, name): weight for name, weight in weights.items()}
         return Group(part.seats, players, together=part.together)
-
-    def _with_few_snapshots(
-        self, learner: Learner, part: Opponents, weights: Mapping[str, float]
-    ) -> dict[str, float]:
-        """Return weights in which at most ``part.distinct`` snapshots have the share of all of them."""
-        assert part.distinct is not None
-        snapshots = {name: weight for name, weight in weights.items() if name.startswith("snapshot:")}
-        others = {name: weight for name, weight in weights.items() if name not in snapshots}
-        key = f"{self.config.seed} {learner.name} {learner.opponents.index(part)}"
-        return others | drawn_few(snapshots, part.distinct, self.steps[learner.name], key)
 
     # ---- how it came out ------------------------------------------------------------------------------
 
@@ -215,14 +208,15 @@ class League:
         ``teams``: the team of each seat; default (): no teams. ValueError for players who are not in the
         league; what has been evicted since the game began is passed over.
         """
-        texts = [self._text_of(str(player)) for player in players]
-        if len(texts) != len(places):
+        given = [str(player) for player in players]
+        if len(given) != len(places):
             raise ValueError(
-                f"there are {len(texts)} players and {len(places)} places; each player must have one place"
+                f"there are {len(given)} players and {len(places)} places; each player must have one place"
             )
-        for text in dict.fromkeys(texts):
-            self._check_player(text)
-        kept = [i for i, text in enumerate(texts) if self._is_here(text)]
+        known = {text: self._known_player(text) for text in dict.fromkeys(given)}
+        texts = [known[text] for text in given]
+        gone = {text for text in known.values() if text.startswith("snapshot:")} - set(self.pool("snapshots"))
+        kept = [i for i, text in enumerate(texts) if text not in gone]
         numbers = team_numbers(teams, len(texts))[kept]
         texts, marks = [texts[i] for i in kept], [float(places[i]) for i in kept]
         changing = {text: self.config.fading for text in texts if text.startswith("trainable:")}
@@ -337,19 +331,19 @@ class League:
 
     def to_bytes(self) -> bytes:
         """Return all of the league; :meth:`from_bytes` reads it, and executes nothing of it."""
-        saved = SavedLeague(
-            config=self.config,
-            players=list(self.payoff.names),
-            ratings=None if self.ratings is None else self.ratings.to_dict(),
-            snapshots=self.snapshots,
-            steps=self.steps,
-            frozen_at=self._frozen_at,
-            count=self._count,
-            num_games=self.num_games,
-            history=self.history,
-            rng=dict(self._rng.bit_generator.state),
-        )
-        about = saved.to_dict()
+        about: dict[str, Any] = {
+            "format": FORMAT,
+            "config": self.config.to_dict(),
+            "players": list(self.payoff.names),
+            "ratings": None if self.ratings is None else self.ratings.to_dict(),
+            "snapshots": [vars(one) for one in self.snapshots.values()],
+            "steps": self.steps,
+            "frozen_at": self._frozen_at,
+            "count": self._count,
+            "num_games": self.num_games,
+            "history": self.history,
+            "rng": self._rng.bit_generator.state,
+        }
         text = text_of(about)
         while len(about["history"]) > 2 and not fits(text, BOUNDS):
             about["history"] = thinned(about["history"])
@@ -370,18 +364,19 @@ class League:
     def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot | str] = ()) -> League:
         try:
             found = LeagueFile(file)
-            saved = SavedLeague.from_dict(found.about(), python_bots)
-            payoff = PayoffMatrix.from_arrays(saved.players, found.tables(layout(len(saved.players))))
+            saved = checked(found.about(), python_bots)
+            players = saved["players"]
+            payoff = PayoffMatrix.from_arrays(players, found.tables(layout(len(players))))
         except (ValueError, TypeError) as error:
             raise ValueError(f"this is not a league: {error}") from None
-        league = cls(saved.config, rated=saved.ratings is not None)
+        league = cls(saved["config"], rated=saved["ratings"] is not None)
         league.payoff = payoff
-        if saved.ratings is not None:
-            league.ratings = Ratings.from_dict(saved.ratings)
-        league.snapshots, league.steps = saved.snapshots, saved.steps
-        league._frozen_at, league._count = saved.frozen_at, saved.count
-        league.num_games, league.history = saved.num_games, saved.history
-        league._rng.bit_generator.state = saved.rng
+        if saved["ratings"] is not None:
+            league.ratings = Ratings.from_dict(saved["ratings"])
+        league.snapshots, league.steps = saved["snapshots"], saved["steps"]
+        league._frozen_at, league._count = saved["frozen_at"], saved["count"]
+        league.num_games, league.history = saved["num_games"], saved["history"]
+        league._rng.bit_generator.state = saved["rng"]
         return league
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -409,32 +404,23 @@ class League:
             )
         return self._learners[learner]
 
-    def _check_player(self, text: str) -> None:
-        """Raise ValueError for a player that has never been in the league."""
-        player = self._player(text)
+    def _known_player(self, text: str) -> str:
+        """Return what a player is called here: a bot that is named by its file has a name, too.
+
+        ValueError for one that has never been in the league.
+        """
+        if text in self._own_bots:
+            return text
+        player = Player.parse(text)
+        if player.bot is not None and str(player) not in self._own_bots:
+            raise ValueError(f"{text} is not a bot of this league")
         if player.kind == "trainable":
             self._known(player.name)
         learner, _, number = player.name.rpartition("-")
         was_frozen = whole_number_in(number, 0, self._count.get(learner, 0) - 1) is not None
         if player.kind == "snapshot" and not was_frozen:
             raise ValueError(f"{text} is not a snapshot of this league")
-
-    def _player(self, text: str) -> Player:
-        own = self._own_bots.get(text)
-        return Player.parse(text) if own is None else Player.of_bot(own)
-
-    def _text_of(self, text: str) -> str:
-        """Return what a player is called here; a bot that is named by its file has a name, too."""
-        if text in self._own_bots or not is_bot_file(text.removeprefix("bot:")):
-            return named(text)
-        name = str(Player.parse(text))
-        if name not in self._own_bots:
-            raise ValueError(f"{text} is not a bot of this league")
-        return name
-
-    def _is_here(self, text: str) -> bool:
-        player = self._player(text)
-        return player.kind != "snapshot" or player.name in self.snapshots
+        return named(str(player))
 
 
 def thinned(rows: Sequence[T]) -> list[T]:

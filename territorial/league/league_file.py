@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -85,17 +85,17 @@ class LeagueFile:
 
     def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
         """Return the other arrays, which must be as ``wanted`` says: nothing larger is unpacked."""
-        return {name: self._table(name, table) for name, table in wanted.items()}
-
-    def _table(self, name: str, wanted: TableSpec) -> Array:
-        dtype, shape, content = _parsed(name, self._unpacked(name, wanted.nbytes))
-        code = np.dtype(wanted.dtype).str
-        if dtype != code or shape != wanted.shape or len(content) != wanted.nbytes:
-            raise ValueError(
-                f"{name} is an array of {dtype} of the shape {shape} in {len(content):,} bytes; it must be "
-                f"of {code} of the shape {wanted.shape} in {wanted.nbytes:,}"
-            )
-        return np.frombuffer(content, wanted.dtype).reshape(shape)
+        found = {}
+        for name, table in wanted.items():
+            dtype, shape, content = _parsed(name, self._unpacked(name, table.nbytes))
+            code = np.dtype(table.dtype).str
+            if dtype != code or shape != table.shape or len(content) != table.nbytes:
+                raise ValueError(
+                    f"{name} is an array of {dtype} of the shape {shape} in {len(content):,} bytes; it must "
+                    f"be of {code} of the shape {table.shape} in {table.nbytes:,}"
+                )
+            found[name] = np.frombuffer(content, table.dtype).reshape(shape)
+        return found
 
     def _unpacked(self, name: str, most: int) -> bytes:
         """Return a member of at most ``most`` bytes beside its header."""
@@ -186,59 +186,38 @@ class LeagueSnapshot:
     """Steps of the learner when it was frozen."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SavedLeague:
-    """All of a league but the tables of its payoff; the names of the fields are those in the file."""
+COUNTS = ("steps", "frozen_at", "count")
+FIELDS = ("format", "config", "players", "ratings", "snapshots", *COUNTS, "num_games", "history", "rng")
+"""What the text says: all of a league but the tables of its payoff."""
 
-    config: LeagueConfig
-    players: list[str]
-    """Of the payoff, in the order of its rows."""
-    ratings: Mapping[str, Sequence[float]] | None
-    """None if the league keeps none."""
-    snapshots: dict[str, LeagueSnapshot]
-    steps: dict[str, int]
-    frozen_at: dict[str, int]
-    count: dict[str, int]
-    num_games: int
-    history: list[dict[str, Any]]
-    rng: dict[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return values that JSON has; :meth:`from_dict` reads them."""
-        return {
-            "format": FORMAT,
-            **vars(self),
-            "config": self.config.to_dict(),
-            "snapshots": [asdict(one) for one in self.snapshots.values()],
-        }
+def checked(about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()) -> dict[str, Any]:
+    """Return the ``FIELDS`` of a text as a league has them; ValueError and TypeError for whatever cannot be.
 
-    @classmethod
-    def from_dict(cls, about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()) -> SavedLeague:
-        """Return what ``to_dict`` returned; ValueError and TypeError for whatever cannot be."""
-        if about.get("format") != FORMAT:
-            raise ValueError(f"it has the format {shown(about.get('format'))}; this release reads {FORMAT!r}")
-        check_fields("it", about, {"format", *(spec.name for spec in fields(cls))})
-        config = LeagueConfig.from_dict(about["config"], python_bots)
-        steps, frozen_at, count = (
-            _counts(name, about[name], config) for name in ("steps", "frozen_at", "count")
-        )
-        for name, step in frozen_at.items():
-            whole_number(f"frozen_at[{name!r}]", step, 0, steps[name])
-        snapshots = _snapshots(about["snapshots"], config, steps, count)
-        own = {f"bot:{bot.name}" for bot in config.python_bots}
-        known = {learner.name for learner in config.learners}, set(snapshots), own
-        return cls(
-            config=config,
-            players=_players(about["players"], *known),
-            ratings=_ratings(about["ratings"], *known),
-            snapshots=snapshots,
-            steps=steps,
-            frozen_at=frozen_at,
-            count=count,
-            num_games=whole_number("num_games", about["num_games"], 0, LARGEST_COUNT),
-            history=_history(about["history"]),
-            rng=_rng(about["rng"]),
-        )
+    ``config`` is then a ``LeagueConfig``, and ``snapshots`` are ``LeagueSnapshot`` by name. ``players`` are
+    in the order of the rows of the payoff.
+    """
+    if about.get("format") != FORMAT:
+        raise ValueError(f"it has the format {shown(about.get('format'))}; this release reads {FORMAT!r}")
+    check_fields("it", about, FIELDS)
+    config = LeagueConfig.from_dict(about["config"], python_bots)
+    counts = {name: _counts(name, about[name], config) for name in COUNTS}
+    for name, step in counts["frozen_at"].items():
+        whole_number(f"frozen_at[{name!r}]", step, 0, counts["steps"][name])
+    snapshots = _snapshots(about["snapshots"], config, counts["steps"], counts["count"])
+    own = {f"bot:{bot.name}" for bot in config.python_bots}
+    known = {learner.name for learner in config.learners}, set(snapshots), own
+    history = enumerate(_entries("history", about["history"], MOST_NOTES))
+    return {
+        **counts,
+        "config": config,
+        "players": _players(about["players"], *known),
+        "ratings": _ratings(about["ratings"], *known),
+        "snapshots": snapshots,
+        "num_games": whole_number("num_games", about["num_games"], 0, LARGEST_COUNT),
+        "history": [checked_row(f"history[{i}]", row) for i, row in history],
+        "rng": _rng(about["rng"]),
+    }
 
 
 # ---- who there is --------------------------------------------------------------------------------------
@@ -271,11 +250,8 @@ def _snapshots(
 
 def _is_copy(name: Any, learner: str, count: int) -> bool:
     """Return whether a snapshot of this name can be one of the first ``count`` copies of a learner."""
-    if not isinstance(name, str) or not name.startswith(f"{learner}-"):
-        return False
-    text = name.removeprefix(f"{learner}-")
-    number = whole_number_in(text, 0, count - 1)
-    return number is not None and text == str(number)
+    number = whole_number_in(str(name).rpartition("-")[2], 0, count - 1)
+    return number is not None and name == f"{learner}-{number}"
 
 
 def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:
@@ -323,10 +299,6 @@ def _rating(what: str, pair: Any) -> Rating:
 
 
 # ---- the rest ------------------------------------------------------------------------------------------
-
-
-def _history(given: Any) -> list[dict[str, Any]]:
-    return [checked_row(f"history[{i}]", row) for i, row in enumerate(_entries("history", given, MOST_NOTES))]
 
 
 def checked_row(what: str, row: Any) -> dict[str, Any]:

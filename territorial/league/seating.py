@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,7 +23,7 @@ from territorial.engine.seats import (
     is_same_bot,
     with_bots_of_files,
 )
-from territorial.files.bounded import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -148,12 +148,7 @@ class LeagueTable:
                 f"the groups have {self.num_players} seats together; there must be "
                 f"{MIN_PLAYERS} to {MAX_PLAYERS}"
             )
-        known: dict[str, CustomBot] = {}
-        for bot in (player.bot for group in groups for player in group.players if player.bot is not None):
-            if not is_same_bot(known.setdefault(bot.name, bot), bot):
-                raise ValueError(
-                    f"two custom bots are called {bot.name!r}; make one, and give it to all groups"
-                )
+        bots_by_name(player.bot for group in groups for player in group.players if player.bot is not None)
 
     @property
     def num_players(self) -> int:
@@ -203,13 +198,11 @@ class LeagueTable:
         check_fields("a league table", values, {"groups", "shuffle"})
         if not isinstance(values["groups"], (list, tuple)):
             raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
-        known, groups = _by_text(bots), []
+        known, groups = {f"bot:{text}": bot for text, bot in bots_by_text(bots, "bots").items()}, []
         for i, group in enumerate(values["groups"]):
-            check_fields(f"groups[{i}]", group, {"seats", "players", "together"})
-            try:
-                groups.append(Group(**{**group, "players": _with_bots(group["players"], known)}))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"groups[{i}]: {error}") from None
+            if isinstance(group, Mapping) and isinstance(players := group.get("players"), Mapping):
+                group = {**group, "players": {known.get(one, one): players[one] for one in players}}
+            groups.append(made_of(Group, f"groups[{i}]", group))
         return cls(groups, values["shuffle"])
 
     def to_json(self) -> str:
@@ -225,20 +218,22 @@ class LeagueTable:
             raise ValueError(str(error)) from None
 
 
-def _by_text(bots: Sequence[CustomBot | str]) -> dict[str, CustomBot]:
-    """Return custom bots by all texts that may stand for them in a table."""
+def bots_by_text(bots: Sequence[CustomBot | str], what: str) -> dict[str, CustomBot]:
+    """Return custom bots by all texts that stand for them in files; ``what``: what they are called."""
+    found = with_bots_of_files(bots, what=what)
+    return {text: bot for bot in found for text in (bot.name, written_name(bot))}
+
+
+def bots_by_name(bots: Iterable[CustomBot]) -> dict[str, CustomBot]:
+    """Return custom bots by name; ValueError where two that differ have the same."""
     found: dict[str, CustomBot] = {}
-    for bot in with_bots_of_files(bots, what="bots"):
-        player = Player.of_bot(bot)
-        found |= {str(player): bot, player.written: bot}
+    for bot in bots:
+        if not is_same_bot(found.setdefault(bot.name, bot), bot):
+            raise ValueError(
+                f"two custom bots are called {bot.name!r}; make one and use it everywhere, or give them "
+                "names that differ"
+            )
     return found
-
-
-def _with_bots(players: Any, known: Mapping[str, CustomBot]) -> Any:
-    """Return players with custom bots instead of their names."""
-    if not isinstance(players, Mapping):
-        return players
-    return {known.get(name, name): weight for name, weight in players.items()}
 
 
 def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:

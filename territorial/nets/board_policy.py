@@ -19,17 +19,15 @@ from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
 
-FORMS = ("owners", "onehot", "semantic", "pooled", "features")
-"""What a trunk may ask boards to be decoded to: methods of ``decode.torch.Decoder``; "features": nothing."""
-
-SHAPES: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
+FORMS: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
     "owners": boards.owners_shape,
     "onehot": boards.onehot_shape,
     "semantic": boards.semantic_shape,
     "pooled": partial(boards.pooled_shape, factor=8),
     "features": lambda layout: (0,),
 }
-"""Of what trunks read, by form."""
+"""The shapes of what a trunk may ask boards to be decoded to, by methods of ``decode.torch.Decoder``; with
+"features" it is nothing."""
 
 MakeTrunk = Callable[..., nn.Module]
 """``make(layout, config, **settings)`` returns a trunk."""
@@ -55,7 +53,7 @@ class BoardPolicy(Policy):
     ) -> None:
         super().__init__(layout, config, hold_probability=hold_probability)
         form, size = getattr(trunk, "form", None), getattr(trunk, "embedding_size", None)
-        if form not in FORMS or not is_whole_number(size, 1):
+        if form not in tuple(FORMS) or not is_whole_number(size, 1):
             raise ValueError(
                 f"the trunk {type(trunk).__name__} has form {form!r} and embedding_size {size!r}; they must "
                 f"be one of {', '.join(FORMS)}, and a whole number"
@@ -71,7 +69,7 @@ class BoardPolicy(Policy):
     @property
     def bytes_of_row(self) -> int:
         """Bytes of the board that the trunk reads for a row."""
-        shape = SHAPES[self.trunk.form](self.layout)
+        shape = FORMS[self.trunk.form](self.layout)
         return math.prod(shape) * (1 if self.trunk.form == "owners" else 4)
 
     def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
@@ -99,18 +97,10 @@ class BoardPolicy(Policy):
             return decode(seen["observations"], seats, games)
         return decode(seen["observations"], seats, seen["players"], seen["borders"], games)
 
-    def logits(self, embedding: Tensor, action_mask: Tensor) -> Tensor:
-        """Return float32 (N, P + 12): one for each target, then one for each fraction."""
-        return self.masked(self.policy_head(embedding), action_mask)
-
-    def values(self, embedding: Tensor) -> Tensor:
-        """Return float32 (N,): what each row's seat can expect."""
-        return self.value_head(embedding).float().squeeze(-1)
-
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return the logits and the embedding of every row."""
+        """Return the logits, float32 (N, P + 12), and the embedding of every row."""
         embedding = self.embed(seen)
-        return self.logits(embedding, seen["action_mask"]), embedding
+        return self.masked(self.policy_head(embedding), seen["action_mask"]), embedding
 
 
 class FeatureTrunk(nn.Module):

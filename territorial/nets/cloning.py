@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -15,14 +14,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from territorial.actions.encoding import what_of
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
-from territorial.files.atomic import check_unused, write_file
-from territorial.files.bounded import Bounds, parse_object, read_file
-from territorial.nets.pair_policy import PairPolicy, in_two_parts
+from territorial.files.atomic import check_unused
+from territorial.nets.pair_policy import PairPolicy
 from territorial.observation.pair_columns import UNIT
-from territorial.snapshots.checkpoints import Checkpoints
+from territorial.snapshots.checkpoints import Checkpoints, keep_settings
 from territorial.typing import Array
 
 HELD_ONE_IN = 10
@@ -32,8 +31,6 @@ MIXED_ROWS = 2**18
 MAX_NORM = 1.0
 """Largest norm of a gradient."""
 SETTINGS, CHECKPOINTS, STATE = "settings.json", "checkpoints", "state.pt"
-BOUNDS = Bounds(nbytes=2**16, values=100)
-"""Of the file of settings."""
 
 
 @documents_fields
@@ -139,7 +136,8 @@ class Cloning:
         while self.epochs < self.settings.epochs:
             seen = 0
             for rows in self._minibatches():
-                rate = self.settings.learning_rate * (1 - self._done(seen))
+                done = self.epochs + min(1.0, seen / self.data.manifest.rows)  # of all epochs
+                rate = self.settings.learning_rate * (1 - done / self.settings.epochs)
                 loss, seen = self._learn(rows, rate), seen + len(rows.action)
                 if on_rows is not None:
                     on_rows(self.epochs + 1, seen, loss)
@@ -160,7 +158,7 @@ class Cloning:
                 action, chosen = _actions(part), self.policy.greedy(logits)
                 count += len(action)
                 equal += int((chosen == action).sum())
-                targets += int((in_two_parts(chosen)[:, 0] == in_two_parts(action)[:, 0]).sum())
+                targets += int((what_of(chosen) == what_of(action)).sum())
                 entropy += float(functional.nll_loss(logits, action, reduction="sum"))
                 holds += int((action == 0).sum())
         return CloneAgreement(count, equal / count, targets / count, entropy / count, holds / count)
@@ -188,11 +186,6 @@ class Cloning:
         if parts:
             yield _joined(parts)
 
-    def _done(self, seen: int) -> float:
-        """Return the share of the learning that is over, by the rows of the data set."""
-        of_epoch = min(1.0, seen / self.data.manifest.rows)
-        return (self.epochs + of_epoch) / self.settings.epochs
-
     def _learn(self, rows: LearnedRows, rate: float) -> float:
         """Learn from a minibatch, and return its loss."""
         self._optimizer.param_groups[0]["lr"] = rate
@@ -210,20 +203,9 @@ class Cloning:
     def _open(self, folder: Path) -> None:
         """Go on from what is in the folder, or begin it; ValueError if it was begun with other settings."""
         folder.mkdir(parents=True, exist_ok=True)
-        mine, path = self._about(), folder / SETTINGS
         check_unused(folder, [CHECKPOINTS], SETTINGS)
-        if not path.exists():
-            write_file(path, (json.dumps(mine, indent=1) + "\n").encode())
-        try:
-            began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-        except ValueError as error:
-            raise ValueError(f"{str(path)!r} does not hold the settings of a cloning: {error}") from None
-        for name, value in mine.items():
-            if began.get(name) != value:
-                raise ValueError(
-                    f"{name} is {value!r}; the cloning in {str(folder)!r} began with {began.get(name)!r}. "
-                    "Give it that, or another folder"
-                )
+        digests = " ".join(shard.digest[:8] for shard in self.data.manifest.shards)
+        keep_settings(folder / SETTINGS, {**asdict(self.settings), "data": digests}, "cloning")
         self._checkpoints = Checkpoints(folder / CHECKPOINTS, keep=1)
         latest = self._checkpoints.latest()
         if latest is not None:
@@ -235,11 +217,6 @@ class Cloning:
     def _fill(self, folder: Path) -> None:
         parts = {"policy": self.policy, "optimizer": self._optimizer}
         torch.save({name: part.state_dict() for name, part in parts.items()}, folder / STATE)
-
-    def _about(self) -> dict[str, Any]:
-        """Return what a cloning that is resumed must have in common with this one."""
-        digests = " ".join(shard.digest[:8] for shard in self.data.manifest.shards)
-        return asdict(self.settings) | {"data": digests}
 
 
 def usable(shard: Any, chosen: npt.NDArray[np.bool_]) -> LearnedRows:

@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -107,11 +108,8 @@ class _Kind:
 
     def run_each(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
         """Return the logits of rows by one pass through the network for each snapshot."""
-        logits, first = [], 0
-        for one in acting:
-            logits.append(self.run(one.snapshot.weights, _rows(seen, slice(first, first + one.rows))))
-            first += one.rows
-        return torch.cat(logits)
+        parts = zip(acting, _portions_of(seen, [one.rows for one in acting]), strict=True)
+        return torch.cat([self.run(one.snapshot.weights, part) for one, part in parts])
 
     def run_together(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
         """Return the logits of rows by one pass through the network, with the weights of all snapshots."""
@@ -255,7 +253,11 @@ class FrozenPolicies:
         self._room = max(MAX_OPEN, len(rows_of))
         parts: list[Tensor] = []
         order: list[int] = []
-        for acting in self._by_kind(rows_of):
+        kinds: dict[int, list[_Acting]] = {}
+        for name, own in sorted(rows_of.items()):  # in one order from step to step
+            snapshot = self._frozen(name, device)
+            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(own)))
+        for acting in kinds.values():
             rows = [row for one in acting for row in rows_of[one.name]]
             places = torch.tensor(rows, device=device)
             with torch.no_grad():
@@ -263,14 +265,6 @@ class FrozenPolicies:
                 parts.append(make(acting[0].snapshot.kind.network, logits, places))
             order += rows
         return torch.cat(parts)[torch.tensor(order, device=device).argsort()]
-
-    def _by_kind(self, rows_of: Mapping[str, Sequence[int]]) -> list[list[_Acting]]:
-        """Return the snapshots that act, those of a kind together, in one order from step to step."""
-        kinds: dict[int, list[_Acting]] = {}
-        for name, rows in sorted(rows_of.items()):
-            snapshot = self._frozen(name, self._device)
-            kinds.setdefault(id(snapshot.kind), []).append(_Acting(name, snapshot, len(rows)))
-        return list(kinds.values())
 
     def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
         """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``.
@@ -305,18 +299,15 @@ class FrozenPolicies:
         """Return an open snapshot."""
         key = name, device
         if key not in self._open:
-            self._open[key] = self._load(name, device)
+            saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
+            self._verified.add(name)
+            tensors = _tensors(saved)
+            kind = self._kind(name, saved, tensors)
+            self._open[key] = _Snapshot(kind, {one: tensor.to(device) for one, tensor in tensors.items()})
             if len(self._open) > self._room:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return self._open[key]
-
-    def _load(self, name: str, device: torch.device) -> _Snapshot:
-        saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
-        self._verified.add(name)
-        tensors = _tensors(saved)
-        kind = self._kind(name, saved, tensors)
-        return _Snapshot(kind, {key: tensor.to(device) for key, tensor in tensors.items()})
 
     def _kind(self, name: str, saved: Weights, tensors: dict[str, Tensor]) -> _Kind:
         """Return the kind of a snapshot, with a network without any weights of its own."""
@@ -329,10 +320,12 @@ class FrozenPolicies:
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         known = self._kinds.get(key)
         network = self._built(name, manifest) if known is None else known.network
-        _check_fit(name, manifest, network, tensors)
-        if known is None:
-            shapes = {key: torch.empty_like(tensor, device="meta") for key, tensor in tensors.items()}
+        shapes = {one: torch.empty_like(tensor, device="meta") for one, tensor in tensors.items()}
+        try:
             network.load_state_dict(shapes, assign=True)
+        except RuntimeError as error:
+            raise MismatchError(f"snapshot {name!r} of {manifest.architecture!r}: {error}") from None
+        if known is None:
             is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
             known = _Kind(key, network.requires_grad_(False).eval(), may_act_together=is_small)
             self._kinds[key] = known
@@ -358,12 +351,15 @@ def _logits(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
     kind = acting[0].snapshot.kind
     if len(acting) > 1 and isinstance(kind.network, Policy):
         seen = kind.network.prepare(seen)
-    logits, first = [], 0
-    for some in kind.portions(acting):
-        last = first + sum(one.rows for one in some)
-        logits.append(kind.logits(some, _rows(seen, slice(first, last))))
-        first = last
-    return torch.cat(logits)
+    portions = list(kind.portions(acting))
+    parts = _portions_of(seen, [sum(one.rows for one in some) for some in portions])
+    return torch.cat([kind.logits(some, part) for some, part in zip(portions, parts, strict=True)])
+
+
+def _portions_of(seen: Mapping[str, Tensor], counts: Sequence[int]) -> Iterator[dict[str, Tensor]]:
+    """Yield so many rows, and then the next."""
+    for count, end in zip(counts, accumulate(counts), strict=True):
+        yield _rows(seen, slice(end - count, end))
 
 
 def _sizes(
@@ -395,16 +391,3 @@ def _tensors(saved: Weights) -> dict[str, Tensor]:
             tensor = torch.from_numpy(array)
             tensors[name] = tensor.view(torch.bfloat16) if saved.dtypes[name] == "BF16" else tensor
     return tensors
-
-
-def _check_fit(name: str, manifest: Manifest, network: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Raise MismatchError unless ``tensors`` are those of ``network``."""
-    wanted = {key: tuple(tensor.shape) for key, tensor in network.state_dict().items()}
-    found = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
-    if wanted == found:
-        return
-    key = min(key for key in wanted.keys() | found.keys() if wanted.get(key) != found.get(key))
-    raise MismatchError(
-        f"snapshot {name!r}: the shape of the tensor {key!r} is {found.get(key, 'none, it is missing')}; "
-        f"in the architecture {manifest.architecture!r} it is {wanted.get(key, 'none, there is no such')}"
-    )

@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 
 from territorial.bots import ALIASES
-from territorial.bots.network import Rows, choose_for_rows, placed, row_of
+from territorial.bots.network import Rows, choose_for_rows, places_in_layout, row_of
 from territorial.bots.network_file import (
     ACTIVATION_LIMIT,
     LANES,
     MOST_SHIFT,
     SUM_LIMIT,
-    TEMPERATURE_UNIT,
     Description,
     LayerSize,
     NetworkFile,
@@ -76,7 +75,7 @@ def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
     game = _games(config, list(islice(cycle(ALIASES), config.num_players)), OWN_GAMES, seed=0)
     rows = _joined([_seen(game, num_candidates), *_states_of(game, num_candidates)])
     every = -(-len(rows.counts) // MOST_ROWS)
-    return Rows(rows.own[::every].copy(), rows.pairs[::every].copy(), rows.counts[::every].copy())
+    return _part(rows, np.arange(0, len(rows.counts), every))
 
 
 def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> VecGame:
@@ -170,26 +169,13 @@ def exported(
     for name, values in policy.named_parameters():
         if not bool(torch.isfinite(values).all()):
             raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
-    network = quantized(policy, description, _every_other(states, 0))
-    report = compare(policy, network, _every_other(states, 1))
+    network = quantized(policy, description, _part(states, slice(0, None, 2)))
+    report = compare(policy, network, _part(states, slice(1, None, 2)))
     if report.equal < least:
         raise ExportError(
             f"{report}. At least {least:.2%} must have the same greedy choice: least_equal", report
         )
     return network, report
-
-
-def in_whole_numbers(policy: PairNetwork, *, interval: int, num_candidates: int, rows: Rows) -> NetworkFile:
-    """Return what :meth:`PairPolicy.export` would write of a policy that draws its actions.
-
-    ExportError, too, for a layout that no file can have, such as too many candidates.
-    """
-    options = {"interval": interval, "temperature": TEMPERATURE_UNIT, "num_candidates": num_candidates}
-    try:
-        network, _ = exported(policy, rows, **options)
-    except (TypeError, ValueError) as error:
-        raise ExportError(str(error)) from None
-    return network
 
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:
@@ -211,8 +197,8 @@ def _description(policy: PairNetwork, interval: int, temperature: int, num_candi
     )
 
 
-def _every_other(rows: Rows, first: int) -> Rows:
-    return Rows(rows.own[first::2], rows.pairs[first::2], rows.counts[first::2])
+def _part(rows: Rows, chosen: Any) -> Rows:
+    return Rows(rows.own[chosen], rows.pairs[chosen], rows.counts[chosen])
 
 
 # ---- scales ------------------------------------------------------------------------------------------
@@ -273,13 +259,11 @@ def _parameters(policy: PairNetwork) -> dict[str, tuple[Array, Array]]:
 
 
 def _transposed(layer: Any) -> Array:
-    weights: Array = layer.weight.detach().double().cpu().numpy().T
-    return weights
+    return np.asarray(layer.weight.detach().double().cpu()).T
 
 
 def _biases(layer: Any) -> Array:
-    biases: Array = layer.bias.detach().double().cpu().numpy()
-    return biases
+    return np.asarray(layer.bias.detach().double().cpu())
 
 
 def _filled_up(weights: Array) -> Array:
@@ -335,9 +319,7 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
 def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
     """Return how far ``network`` is from ``policy`` in those of ``rows`` in which a launch is legal."""
     legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
-    may_launch = legal.any(1)
-    asked = Rows(rows.own[may_launch], rows.pairs[may_launch], rows.counts[may_launch])
-    legal = legal[may_launch]
+    asked, legal = _part(rows, legal.any(1)), legal[legal.any(1)]
     if not len(legal):
         raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")
     wanted = _real_logits(policy, asked)
@@ -378,7 +360,7 @@ def _whole_logits(network: NetworkFile, rows: Rows) -> tuple[Array, Array]:
     num_rows, num_candidates = rows.pairs.shape[:2]
     chosen = np.zeros((num_rows, 2), np.int64)
     logits = np.zeros((num_rows, 1 + num_candidates, 1 + NUM_FRACTIONS), np.int64)
-    in_place = placed(network)
-    numbers = np.zeros((num_rows, 2), np.uint64)
-    choose_for_rows(row_of(in_place, temperature=0), make_network_scratch(), rows, numbers, chosen, logits)
+    places, numbers = places_in_layout(network), np.zeros((num_rows, 2), np.uint64)
+    row = row_of(network, places, temperature=0)
+    choose_for_rows(row, make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits * (math.log(2) / 2**LOGIT_EXPONENT)

@@ -112,12 +112,6 @@ def play_pairs(
 # ---- weights ---------------------------------------------------------------------------------------
 
 
-def packed_sizes(layers: Ints) -> Ints:
-    """Return how many numbers ``pack`` writes of each layer."""
-    sizes: Ints = padded(layers[:, OUTPUTS]) * (layers[:, INPUTS] + 1)
-    return sizes
-
-
 @routine
 def pack(layer: Any, packed: int) -> None:
     """Write the biases of a layer, and its weights input by input, one strip of outputs after the other."""
@@ -128,7 +122,8 @@ def pack(layer: Any, packed: int) -> None:
         is_there = layer[BIASES] != 0 and o < outputs
         put_float(to + o * FLOAT_BYTES, float_at(layer[BIASES] + o * FLOAT_BYTES) if is_there else ZERO)
     for first in range(0, width, SIXTEEN):
-        strip = strip_at(first, width)
+        strip = first // STRIP * STRIP  # the first output of its strip
+        strip = strip if strip + STRIP <= width else first
         at = to + (width + strip * layer[INPUTS] + first - strip) * FLOAT_BYTES
         step = strip_width(strip, width) * FLOAT_BYTES
         source = layer[WEIGHTS] + first * source_step
@@ -139,13 +134,6 @@ def pack(layer: Any, packed: int) -> None:
 def padded(outputs: Any) -> Any:
     """Return how many outputs are computed of a layer that has so many."""
     return (outputs + SIXTEEN - 1) // SIXTEEN * SIXTEEN
-
-
-@njit
-def strip_at(output: int, width: int) -> int:
-    """Return the first output of the strip that one of ``width`` outputs is in."""
-    strip = output // STRIP * STRIP
-    return strip if strip + STRIP <= width else output // SIXTEEN * SIXTEEN
 
 
 @njit

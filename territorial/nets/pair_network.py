@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -22,9 +22,11 @@ from territorial.nets.pair_kernels import (
     CONTEXT,
     HIDDEN,
     HOLD,
+    INPUTS,
     JOINT,
     NUM_LAYERS,
     NUM_OWN,
+    OUTPUTS,
     OWN_PART,
     PLACE,
     SCORE,
@@ -34,7 +36,7 @@ from territorial.nets.pair_kernels import (
     WORTH,
     PairScratch,
     make_pair_scratch,
-    packed_sizes,
+    padded,
     play_pairs,
 )
 from territorial.nets.policy import are_plain, is_plain_mlp
@@ -129,7 +131,8 @@ class PairNetwork(nn.Module):
         """
         there = _there(pairs)
         states = there.div(pairs.shape[1], rounding_mode="floor")
-        own, rows = (_limited(values) for values in (own, pairs.flatten(0, 1).index_select(0, there)))
+        inputs = own, pairs.flatten(0, 1).index_select(0, there)
+        own, rows = (values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in inputs)
         first = functional.relu(self.own(own).index_select(0, states) + self.candidate(rows))
         candidates = functional.relu(self.hidden(first))
         spread = _spread(candidates, there, pairs)
@@ -152,10 +155,6 @@ class PairNetwork(nn.Module):
         of_candidate, of_state = self.joint.weight.tensor_split([self.hidden.out_features], dim=1)
         shared = functional.linear(summary, of_state, self.joint.bias)
         return functional.linear(candidates, of_candidate) + shared.index_select(0, states)
-
-
-def _limited(values: Tensor) -> Tensor:
-    return values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT)
 
 
 def _there(pairs: Tensor) -> Tensor:
@@ -182,12 +181,14 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
     is_other = torch.is_grad_enabled() or is_recorded() or torch.is_autocast_enabled("cpu")
     if is_other or not _are_read(own, pairs, mask, len(pair_columns(teams=network.teams))):
         return None
-    layers = _layers_of(network)
-    if layers is None:
+    linear = _layers_of(network)
+    addresses = None if linear is None else _addresses(linear)
+    if linear is None or addresses is None:
         return None
+    sizes = tuple((layer.in_features, layer.out_features) for layer in linear)
+    table, scratch = _table(addresses, sizes), _scratch(sizes, pairs.shape[1], threading.get_ident())
     logits, values = np.empty(mask.shape, np.float32), np.empty(len(own), np.float32)
-    scratch = layers.scratch(pairs.shape[1])
-    play_pairs(layers.table, scratch, own.numpy(), pairs.numpy(), mask.numpy(), logits, values)
+    play_pairs(table, scratch, own.numpy(), pairs.numpy(), mask.numpy(), logits, values)
     return torch.from_numpy(logits), torch.from_numpy(values)
 
 
@@ -202,38 +203,14 @@ def _is_read(part: Tensor, dtype: torch.dtype) -> bool:
     return part.dtype is dtype and part.is_cpu and part.is_contiguous()
 
 
+Sizes = tuple[tuple[int, int], ...]
+"""Inputs and outputs of the layers."""
+
+
 # ---- layers ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _KnownLayers:
-    """The layers of a network as they were found, kept for its next call."""
-
-    linear: tuple[nn.Linear, ...]
-    addresses: tuple[int, ...]
-    """Of their weights and biases."""
-    table: Ints
-    """What the kernel has to know of them."""
-    by_candidates: dict[int, PairScratch] = field(default_factory=dict)
-
-    def scratch(self, num_candidates: int) -> PairScratch:
-        """Return room to compute in: memory that is new has to be mapped first, which takes as long."""
-        if num_candidates not in self.by_candidates:
-            self.by_candidates[num_candidates] = make_pair_scratch(self.table, num_candidates)
-        return self.by_candidates[num_candidates]
-
-
-class _Kept(threading.local):
-    """The layers of each network that this thread has computed, until they are changed."""
-
-    def __init__(self) -> None:
-        self.by_network: WeakKeyDictionary[PairNetwork, _KnownLayers] = WeakKeyDictionary()
-
-
-_KEPT = _Kept()
-
-
-def _layers_of(network: PairNetwork) -> _KnownLayers | None:
+def _layers_of(network: PairNetwork) -> tuple[nn.Linear, ...] | None:
     """Return the layers; None if other layers, or other code, have taken their place."""
     kind = type(network)
     if kind.choices is not PairNetwork.choices or kind.activations is not PairNetwork.activations:
@@ -241,15 +218,7 @@ def _layers_of(network: PairNetwork) -> _KnownLayers | None:
     if not is_plain_mlp(network.value):
         return None
     linear = *(network._modules[name] for name in NAMES), network.value[0], network.value[2]
-    if not are_plain(*linear):
-        return None
-    addresses = _addresses(linear)
-    if addresses is None:
-        return None
-    kept = _KEPT.by_network.get(network)
-    if kept is None or kept.linear != linear or kept.addresses != addresses:
-        kept = _KEPT.by_network[network] = _KnownLayers(linear, addresses, _table(linear, addresses))
-    return kept
+    return linear if are_plain(*linear) else None
 
 
 NAMES = ("own", "candidate", "hidden", "context", "summary", "joint", "score", "hold")
@@ -268,15 +237,22 @@ def _addresses(linear: tuple[nn.Linear, ...]) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def _table(linear: tuple[nn.Linear, ...], addresses: tuple[int, ...]) -> Ints:
+@lru_cache(maxsize=256)
+def _table(addresses: tuple[int, ...], sizes: Sizes) -> Ints:
     """Return the table of layers for the kernel."""
     table = np.zeros((NUM_LAYERS + 1, PLACE + 1), np.int64)
-    parts = zip(addresses[::2], addresses[1::2], strict=True)
-    for number, layer, (weights, biases) in zip(NUMBERS, linear, parts, strict=True):
-        inputs = layer.in_features
-        table[number, :PLACE] = weights, biases, inputs, inputs, layer.out_features
+    parts = zip(addresses[::2], addresses[1::2], sizes, strict=True)
+    for number, (weights, biases, (inputs, outputs)) in zip(NUMBERS, parts, strict=True):
+        table[number, :PLACE] = weights, biases, inputs, inputs, outputs
     weights, biases, step, _, h = table[JOINT, :PLACE].tolist()
     table[JOINT, :PLACE] = weights, 0, step, h, h
     table[STATE_PART, :PLACE] = weights + FLOAT_BYTES * h, biases, step, step - h, h
-    table[1:, PLACE] = packed_sizes(table[:NUM_LAYERS]).cumsum()
+    sizes_packed = padded(table[:NUM_LAYERS, OUTPUTS]) * (table[:NUM_LAYERS, INPUTS] + 1)
+    table[1:, PLACE] = sizes_packed.cumsum()
     return table
+
+
+@lru_cache(maxsize=16)
+def _scratch(sizes: Sizes, num_candidates: int, thread: int) -> PairScratch:
+    """Return room for a thread to compute in: new memory has to be mapped first, which takes as long."""
+    return make_pair_scratch(_table((0,) * 2 * len(sizes), sizes), num_candidates)

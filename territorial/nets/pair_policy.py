@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from territorial.actions.encoding import how_much_of, what_of
 from territorial.bots.network import Rows
 from territorial.bots.network_file import temperature_256ths, write
 from territorial.config.validation import shown
@@ -211,10 +212,8 @@ def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:
 
 
 def in_two_parts(actions: Tensor) -> Tensor:
-    """Return actions of one number, (N,), as int64 (N, 2): ``territorial.actions.encoding.unflatten``."""
-    launches = (actions - 1).clamp(min=0)
-    candidate = launches.div(NUM_FRACTIONS, rounding_mode="floor") + (actions > 0)
-    return torch.stack([candidate, launches % NUM_FRACTIONS], dim=-1)
+    """Return actions of one number, (N,), as int64 (N, 2)."""
+    return torch.stack([what_of(actions), how_much_of(actions)], dim=-1)
 
 
 def in_one_part(actions: Tensor) -> Tensor:

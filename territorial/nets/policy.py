@@ -16,7 +16,7 @@ from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
-from territorial.nets.choice_kernels import draw_choices, write_masked
+from territorial.nets.choice_kernels import draw_choices
 from territorial.observation.layout import ObsLayout
 
 
@@ -53,10 +53,8 @@ MASKED = -1e9
 OBSERVED = frozenset({"observations", "players", "borders", "globals"})
 LISTS = frozenset({"square_owners", "square_shares", "square_form"})
 """The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end, and of how it does."""
-PREPARED = LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
-"""The names of all that it adds."""
-GAMES = OBSERVED | PREPARED
-"""The names of what observations have of games, and not of rows."""
+GAMES = OBSERVED | LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
+"""The names of what observations have of games, and not of rows; ``prepare`` adds all but ``OBSERVED``."""
 
 
 class Policy(nn.Module):
@@ -77,6 +75,8 @@ class Policy(nn.Module):
 
     """
 
+    value_head: nn.Module
+
     def __init__(self, layout: ObsLayout, config: GameConfig, *, hold_probability: float = 0.9) -> None:
         super().__init__()
         if not 0 < hold_probability < 1:
@@ -90,7 +90,6 @@ class Policy(nn.Module):
         self.layout, self.config = layout, config
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
-        self._raised = torch.arange(self.num_targets).clamp(min=1).log()
 
     def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return ``seen``, prepared or not, with what follows from games, whatever the weights.
@@ -103,9 +102,9 @@ class Policy(nn.Module):
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
         """Return float32 (N, D): what each row's value is made of."""
 
-    @abstractmethod
     def values(self, embedding: Tensor) -> Tensor:
         """Return float32 (N,): what each row's seat can expect."""
+        return self.value_head(embedding).float().squeeze(-1)
 
     @abstractmethod
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -117,16 +116,11 @@ class Policy(nn.Module):
         That of holding is raised by the logarithm of how many launches are legal, so that how likely
         it is at the start does not depend on how many neighbours a seat has.
         """
-        if self._is_plain(raw, action_mask, torch.int8):
-            logits = torch.empty_like(raw)
-            legal, raised = action_mask.numpy(), self._raised.numpy()
-            write_masked(raw.numpy(), legal, raised, self.num_targets, MASKED, logits.numpy())
-            return logits
         is_legal = action_mask > 0
         launches = is_legal[:, HOLD + 1 : self.num_targets].sum(1).clamp(min=1)
-        shift = torch.zeros_like(raw, dtype=torch.float32)
-        shift[:, HOLD] = launches.log()
-        return torch.where(is_legal, raw.float() + shift, MASKED)
+        logits = torch.where(is_legal, raw.float(), MASKED)
+        logits[:, HOLD] = logits[:, HOLD] + launches.log()  # which is nothing beside ``MASKED``
+        return logits
 
     @staticmethod
     def _is_plain(raw: Tensor, beside: Tensor, dtype: torch.dtype) -> bool:

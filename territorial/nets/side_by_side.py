@@ -225,8 +225,6 @@ class SideBySide(Tensor):
         """Do network by network what PyTorch is asked for; NotSideBySideError if that is not known."""
         if func is functional.linear and not kwargs and _is_product(*args):
             return _products(*args)
-        if func is functional.layer_norm and _is_norm(*args, **(kwargs or {})):
-            return _normed(*args, **(kwargs or {}))
         names = tuple(kwargs or ())
         given = [*args, *(kwargs or {}).values()]
         weights = [one for one in given if isinstance(one, SideBySide)]
@@ -271,14 +269,10 @@ def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[
 def _is_product(rows: Any, weights: Any, biases: Any = None) -> bool:
     """Return whether a linear layer is a product of plain rows with the weights and biases of networks."""
     has_biases = biases is None or isinstance(biases, SideBySide)
-    return has_biases and isinstance(weights, SideBySide) and _is_plain(rows, weights)
-
-
-def _is_plain(rows: Any, weights: SideBySide) -> bool:
-    """Return whether ``rows`` are numbers of the type of weights, and neither gradients nor others wanted."""
     is_plain = type(rows) is Tensor and rows.dim() > 1 and not torch.is_grad_enabled()
-    is_same = is_plain and rows.dtype == weights.members[0].dtype
-    return is_same and not torch.is_autocast_enabled(rows.device.type)
+    if not (has_biases and isinstance(weights, SideBySide) and is_plain):
+        return False
+    return rows.dtype == weights.members[0].dtype and not torch.is_autocast_enabled(rows.device.type)
 
 
 def _products(rows: Tensor, weights: SideBySide, biases: SideBySide | None = None) -> Tensor:
@@ -315,22 +309,6 @@ def _written(
     read = rows.contiguous().numpy()
     write_products(read, np.array(counts), weights.places, starts, turned, scratch, out.numpy())
     return True
-
-
-def _is_norm(rows: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 0) -> bool:
-    """Return whether plain rows are normalised, and then scaled by weights and biases of networks."""
-    both = isinstance(weight, SideBySide) and isinstance(bias, SideBySide)
-    return both and _is_plain(rows, weight) and rows.dim() > len(shape)
-
-
-def _normed(rows: Tensor, shape: Any, weight: SideBySide, bias: SideBySide, eps: float = 1e-5) -> Tensor:
-    """Return what ``layer_norm`` makes of rows: all are normalised at once."""
-    counts = _sizes_of(len(rows), weight.sizes)
-    numbers = torch.from_numpy(np.repeat(np.arange(len(counts)), counts)).to(rows.device)
-    axes = (len(rows), *[1] * (rows.dim() - 1 - len(shape)), *shape)
-    scales, shifts = (one.stacked.index_select(0, numbers).view(axes) for one in (weight, bias))
-    ones = rows.new_ones(shape)  # without them PyTorch takes longer
-    return torch.addcmul(shifts, functional.layer_norm(rows, shape, ones, rows.new_zeros(shape), eps), scales)
 
 
 def by_network(weight: Tensor) -> Tensor:

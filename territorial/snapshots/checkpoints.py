@@ -1,4 +1,7 @@
-"""Checkpoints: folders that are there whole or not at all, whenever the process or the machine stops."""
+"""Checkpoints: folders that are there whole or not at all, whenever the process or the machine stops.
+
+And the settings of what they are of, which stay as they began.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,40 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from territorial.config.validation import is_whole_number, shown, whole_number
-from territorial.files.atomic import sync_folder
+from territorial.files.atomic import sync_folder, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
 
 CONTENTS = "contents.json"
 """Lists the files of a checkpoint, with their lengths and their digests (SHA-256)."""
 BOUNDS = Bounds(nbytes=16 * 2**20, values=2**18)
-"""Of that list."""
+"""Of that list, and of settings."""
 _NAME = re.compile(r"checkpoint-([0-9]{8})")
 _UNFINISHED = ".unfinished"
 _log = logging.getLogger(__name__)
+
+
+def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
+    """Write the settings with which a run or the like begins to the file ``path``, unless it is there.
+
+    ValueError for a file of other settings, or of something else; ``what``: what errors call the run.
+    """
+    if not path.exists():
+        write_file(path, (json.dumps(settings, indent=1) + "\n").encode())
+    try:
+        began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} does not hold the settings of a {what}: {error}") from None
+    for name, value in settings.items():
+        if began.get(name) != value:
+            raise ValueError(
+                f"{name} is {value!r}; the {what} in {str(path.parent)!r} began with {began.get(name)!r}. "
+                "Give it that, or another folder"
+            )
 
 
 class CheckpointError(OSError):

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ _UNFINISHED = ".unfinished"
 """What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
 _REPLACED = ".replaced"
 """What another snapshot takes the place of; without a holder of the lock, it may be put back."""
-ABOUT_NETWORK, _FILE = "network", ("bytes", "sha256")
+ABOUT_NETWORK = "network"
 """What the manifest says of the file for the engine, if there is one."""
 MIN_SIZE, MAX_SIZE = 8, 2**48
 """Bytes of a file of weights."""
@@ -69,7 +68,7 @@ class Packed(NamedTuple):
     network: Buffer | None = None
 
 
-class Weights(Mapping[str, npt.NDArray[Any]]):
+class Weights(dict[str, npt.NDArray[Any]]):
     """The tensors of a snapshot by name: read-only arrays that alias the file, shared by all processes.
 
     ``torch.from_numpy`` takes them without a copy (and warns that no code must write to them: the system
@@ -85,20 +84,9 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     """
 
     def __init__(self, name: str, manifest: Manifest, tensors: safetensors.Tensors) -> None:
-        self.name = name
-        self.manifest = manifest
-        self.dtypes: Mapping[str, str] = MappingProxyType(tensors.dtypes)
-        """The dtype of every tensor, by the names in ``safetensors.NUMPY_DTYPES``."""
-        self._arrays = tensors.arrays
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
+        super().__init__(tensors.arrays)
+        self.name, self.manifest, self.dtypes = name, manifest, tensors.dtypes
+        """``dtypes``: that of every tensor, by the names in ``safetensors.NUMPY_DTYPES``."""
 
     def __repr__(self) -> str:
         return f"Weights({self.name!r}, {len(self)} tensors, {self.nbytes:,} bytes)"
@@ -106,7 +94,7 @@ class Weights(Mapping[str, npt.NDArray[Any]]):
     @cached_property
     def nbytes(self) -> int:
         """Bytes of all tensors together."""
-        return sum(array.nbytes for array in self._arrays.values())
+        return sum(array.nbytes for array in self.values())
 
 
 class SnapshotStore:
@@ -199,9 +187,12 @@ class SnapshotStore:
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
             if network is not None:
-                about[ABOUT_NETWORK] = dict(zip(_FILE, _write(folder / NETWORK, network), strict=True))
+                about[ABOUT_NETWORK] = _write(folder / NETWORK, network)._asdict()
             text = (json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-            _check_readable(name, text)
+            try:
+                _read_about(name, text)
+            except ValueError as error:
+                raise ValueError(f"the manifest cannot be stored: {error}") from None
             _write(folder / MANIFEST, [text])
             self._commit(folder, name)
 
@@ -343,7 +334,7 @@ class SnapshotStore:
                 raise self._unknown(name) from None
             try:
                 about = _read_about(name, bytes(text))
-                for file, expected, found in zip((WEIGHTS, NETWORK), about.files, files, strict=False):
+                for file, expected, found in zip((WEIGHTS, NETWORK), about[1:], files, strict=False):
                     _copy(folder / file, expected, found)
             except ValueError as error:
                 raise self._damaged(name, "as fetched", error) from None
@@ -373,29 +364,24 @@ class About(NamedTuple):
     weights: _File
     network: _File | None
 
-    @property
-    def files(self) -> tuple[_File, _File | None]:
-        """The files beside the manifest, as those of a ``Packed``."""
-        return self.weights, self.network
-
 
 class _File(NamedTuple):
-    """A file of a snapshot."""
+    """A file of a snapshot, as the manifest has it."""
 
-    size: int
+    bytes: int
     sha256: str
 
     def check(self, file: BufferedReader, *, verify: bool) -> None:
         """Raise ValueError unless ``file`` has the weights; ``verify``: and has them bit by bit."""
         size = file.seek(0, 2)
         file.seek(0)
-        whole = verify and size == self.size  # else the size says enough
+        whole = verify and size == self.bytes  # else the size says enough
         self.compare(size, hashlib.file_digest(file, "sha256").hexdigest() if whole else self.sha256)
 
     def compare(self, size: int, sha256: str) -> None:
         """Raise ValueError unless these are the size and the digest of the weights."""
-        if size != self.size:
-            raise ValueError(f"it has {size:,} bytes; it must have {self.size:,}")
+        if size != self.bytes:
+            raise ValueError(f"it has {size:,} bytes; it must have {self.bytes:,}")
         if sha256 != self.sha256:
             raise ValueError("its content differs from what was written (SHA-256)")
 
@@ -418,36 +404,27 @@ def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
 def _read_about(name: str, text: bytes) -> About:
     """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
     fields = parse_object(text, MANIFEST_BOUNDS)
-    found, own, size, digest = (fields.pop(key, None) for key in ("format", "name", "bytes", "sha256"))
+    found, own = fields.pop("format", None), fields.pop("name", None)
     if found != FORMAT:
         raise ValueError(f"it is of format {shown(found)}; this release reads format {FORMAT}")
     if own != name:
         raise ValueError(f"it is the manifest of {shown(own)}")
     try:
         network = fields.pop(ABOUT_NETWORK, None)
-        if network is not None:
-            check_fields(ABOUT_NETWORK, network, set(_FILE))
-        return About(
-            Manifest.from_dict(fields),
-            _file(size, digest),
-            None if network is None else _file(*(network[name] for name in _FILE)),
-        )
+        weights = {key: fields.pop(key, None) for key in _File._fields}
+        manifest = Manifest.from_dict(fields)
+        return About(manifest, _file(weights), None if network is None else _file(network))
     except TypeError as error:
         raise ValueError(str(error)) from None
 
 
-def _file(size: Any, digest: Any) -> _File:
-    if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
-        raise ValueError(f"sha256 is {shown(digest)}; it must be 64 hexadecimal digits")
-    return _File(whole_number("bytes", size, MIN_SIZE, MAX_SIZE), digest)
-
-
-def _check_readable(name: str, text: bytes) -> None:
-    """Raise ValueError for a manifest that could be written, and not be read again."""
-    try:
-        _read_about(name, text)
-    except ValueError as error:
-        raise ValueError(f"the manifest cannot be stored: {error}") from None
+def _file(values: Any) -> _File:
+    check_fields(ABOUT_NETWORK, values, _File._fields)
+    file = _File(**values)
+    if not isinstance(file.sha256, str) or not _SHA256.fullmatch(file.sha256):
+        raise ValueError(f"sha256 is {shown(file.sha256)}; it must be 64 hexadecimal digits")
+    whole_number("bytes", file.bytes, MIN_SIZE, MAX_SIZE)
+    return file
 
 
 def _check_name(name: str) -> None:
@@ -460,7 +437,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> _File:
     """Write a new file, down to the disk, and return its bytes and its SHA-256."""
     digest, size = hashlib.sha256(), 0
     with naming(path), open(path, "xb") as file:
@@ -470,7 +447,7 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> tuple[int, str]:
             size += len(piece)
         file.flush()
         os.fsync(file.fileno())
-    return size, digest.hexdigest()
+    return _File(size, digest.hexdigest())
 
 
 # ---- one writer a store ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from territorial.bots.network import (
     Rows,
     choose_for_rows,
-    placed,
+    places_in_layout,
     row_of,
 )
 from territorial.bots.network_file import (
@@ -111,10 +111,12 @@ def rows_of_games(
 
 def choices(file: NetworkFile, rows: Rows, numbers: Any, temperature: int | None = None) -> tuple[Any, Any]:
     """Return what the engine's network chooses for ``rows``, and its logits."""
-    network = placed(file)
+    heat = file.description.temperature if temperature is None else temperature
+    places = places_in_layout(file)
+    row = row_of(file, places, heat)
     chosen = np.zeros((len(rows.counts), 2), np.int64)
     logits = np.zeros((len(rows.counts), 1 + rows.pairs.shape[1], 11), np.int64)
-    choose_for_rows(row_of(network, temperature), make_network_scratch(), rows, numbers, chosen, logits)
+    choose_for_rows(row, make_network_scratch(), rows, numbers, chosen, logits)
     return chosen, logits
 
 

@@ -186,7 +186,7 @@ def test_a_missing_or_redefined_column_is_refused_by_name(tmp_path, monkeypatch,
     file = random_file(tmp_path / "net", 7)
     monkeypatch.setattr(network, table, columns)
     with pytest.raises(NetworkError, match=f"{file.path}: it {message}"):
-        network.placed(file)
+        network.places_in_layout(file)
 
 
 # ---- files -----------------------------------------------------------------------------------------

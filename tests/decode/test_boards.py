@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
 from territorial.actions.encoding import owner_of_target
-from territorial.decode import FeatureDecoder
 from territorial.decode.boards import density_thresholds, level_values
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import ObsLayout
@@ -43,15 +42,15 @@ def fractions_of(exact):
 # ---- against the slow decoder --------------------------------------------------------------------
 
 
-@given(layouts(), st.integers(0, 2**32), st.sampled_from([1, 2, 16]))
+@given(layouts(), st.integers(0, 2**32))
 @settings(max_examples=12)
-def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed, chunk):
+def test_owners_and_onehot_are_those_of_the_slow_decoder(layout, seed):
     boards, planes, seats, games = batch(layout, seed=seed)
     decoder = Decoder(layout)
     codes = [slow_codes(packed, layout) for packed in planes]
     assert np.array_equal(codes, boards[:, ::-1]), "the slow decoder reads what was packed"
-    owners = decoder.owners(np.ascontiguousarray(planes), seats, games, chunk=chunk)
-    onehot = decoder.onehot(planes, seats, games, dtype=np.uint8, chunk=chunk)
+    owners = decoder.owners(np.ascontiguousarray(planes), seats, games)
+    onehot = decoder.onehot(planes, seats, games, dtype=np.uint8)
     assert owners.dtype == onehot.dtype == np.uint8
     for i, (seat, game) in enumerate(zip(seats, games, strict=True)):
         assert np.array_equal(owners[i], slow_owners(codes[game], seat, layout))
@@ -77,30 +76,23 @@ def test_semantic_and_pooled_are_those_of_the_slow_decoder(layout, seed, factor)
         assert np.array_equal(pooled[i], slow_pooled(exact, factor))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8, np.int8])
-def test_onehot_has_the_same_planes_in_every_type_and_fills_a_given_array(dtype):
-    boards, planes, seats, games = batch()
-    decoder = Decoder(SMALL)
-    fresh = decoder.onehot(planes, seats, games, dtype=dtype)
-    assert fresh.dtype == dtype
-    expected = [slow_onehot(boards[game, ::-1], seat, SMALL) for seat, game in zip(seats, games, strict=True)]
-    assert np.array_equal(fresh, expected)
-    out = np.full(fresh.shape, 77, dtype)
-    assert decoder.onehot(planes, seats, games, dtype=dtype, out=out) is out
-    assert np.array_equal(out, expected)
-
-
-def test_semantic_and_pooled_are_rounded_to_float16_and_fill_a_given_array():
-    _, planes, seats, games = batch()
-    tables = random_tables(SMALL, 3, np.random.default_rng(1), HARD_CAP)
-    decoder = Decoder(SMALL, CONFIG)
-    full = decoder.semantic(planes, seats, *tables, games)
-    out = np.full(full.shape, 77, np.float16)
-    assert decoder.semantic(planes, seats, *tables, games, dtype=np.float16, out=out) is out
-    assert np.array_equal(out, full.astype(np.float16))
-    pooled = decoder.pooled(planes, seats, *tables, games, dtype=np.float16)
-    assert pooled.dtype == np.float16
-    assert np.array_equal(pooled, decoder.pooled(planes, seats, *tables, games).astype(np.float16))
+@pytest.mark.parametrize(
+    ("method", "dtype"),
+    [
+        *(("onehot", dtype) for dtype in (np.float16, np.float32, np.uint8, np.int8)),
+        *((method, dtype) for method in ("semantic", "pooled") for dtype in (np.float16, np.float32)),
+    ],
+)
+def test_every_type_is_the_float32_result_rounded_and_fills_a_given_array(method, dtype):
+    arrays, call = arguments(config=CONFIG)[method], getattr(Decoder(SMALL, CONFIG), method)
+    expected = call(*arrays).astype(dtype)
+    seen = call(*arrays, dtype=dtype)
+    assert seen.dtype == dtype
+    assert np.array_equal(seen, expected)
+    if method != "pooled":
+        out = np.full(expected.shape, 77, dtype)
+        assert call(*arrays, dtype=dtype, out=out) is out
+        assert np.array_equal(out, expected)
 
 
 def test_codes_that_no_engine_writes_count_as_blocked():
@@ -160,24 +152,7 @@ def test_levels_stand_for_255ths():
 # ---- whole observations --------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def tables():
-    game = VecGame(CONFIG, 3, 0)
-    game.reset()
-    for _ in range(30):
-        game.step()
-    return game.observations
-
-
-def test_features_are_those_of_the_feature_decoder(tables):
-    seats, games = np.array([3, 7, 1, 1]), np.array([2, 0, 0, 1])
-    features = Decoder(SMALL, CONFIG).features(tables.players, tables.borders, tables.globals, seats, games)
-    whole = FeatureDecoder(CONFIG)(tables.players, tables.borders, tables.globals)
-    assert features.dtype == np.float32
-    assert np.array_equal(features, whole[games, seats - 1])
-
-
-def test_action_masks_have_a_bit_for_every_owner_that_an_action_names(tables):
+def test_action_masks_have_a_bit_for_every_owner_that_an_action_names():
     rng = np.random.default_rng(0)
     masks = rng.integers(0, 256, (3, 7, 2)).astype(np.uint8)
     seats, games = np.repeat(np.arange(1, 8), 3), np.tile(np.arange(3), 7)
@@ -187,7 +162,8 @@ def test_action_masks_have_a_bit_for_every_owner_that_an_action_names(tables):
         for what in range(9):
             bit = owner_of_target(what, seat, 7) + 1  # holding names no owner, -1, and is bit 0
             assert shown[i, what] == masks[game, seat - 1, bit // 8] >> bit % 8 & 1
-    assert (Decoder(SMALL).action_mask(tables.masks, [1, 2, 3])[:, 0] == 1).all()
+    shown = VecGame(CONFIG, 3, 0).reset().masks
+    assert (Decoder(SMALL).action_mask(shown, [1, 2, 3])[:, 0] == 1).all()
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -269,11 +245,6 @@ REFUSED = {
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS, BORDERS, dtype=np.uint8),
         ValueError,
         "dtype is uint8; it must be one of float16, float32",
-    ),
-    "chunks of nothing": (
-        lambda d: d.onehot(PLANES, [1, 1], chunk=0),
-        ValueError,
-        "chunk is 0; it must be a whole number of at least 1",
     ),
     "squares without cells": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=0),

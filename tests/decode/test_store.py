@@ -239,7 +239,7 @@ def test_a_copy_goes_on_by_itself(way):
 
 def test_a_saved_store_has_no_room_to_spare():
     store, _ = filled(SMALL, 3, 61, key_every=64)
-    exact = store._open.bytes_of(store._open.used)
+    exact = store._open.trimmed().nbytes
     assert exact < store._open.nbytes
     assert len(pickle.dumps(store)) < exact + 2000
 

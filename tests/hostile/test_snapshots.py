@@ -80,6 +80,8 @@ def test_a_forged_manifest_is_refused_by_name_with_its_value(store, about, chang
             call("main-0")
         assert str(caught.value).startswith(f"snapshot 'main-0' in {store.path} is damaged: manifest.json: ")
         assert len(str(caught.value)) < 1000
+    store.remove("main-0")  # what is damaged can be removed
+    assert store.names() == []
 
 
 @pytest.mark.parametrize(
@@ -100,11 +102,11 @@ def test_a_missing_field_is_named(store, about, name):
 
 
 @pytest.mark.parametrize(
-    "text", [nested(10**6).encode(), b"[" + b"[]," * 10**6, bytes(50 * MB), b'{"a":' * 10**5]
+    "text", [b"", b"\xff", nested(10**6).encode(), b"[" + b"[]," * 10**6, bytes(50 * MB), b'{"a":' * 10**5]
 )
 def test_a_large_manifest_takes_little_memory(store, about, text):
     about.write_bytes(text)
-    with pytest.raises(DamagedSnapshotError, match=r"manifest\.json: it has "):
+    with pytest.raises(DamagedSnapshotError, match=r"manifest\.json: it (has|is not JSON)"):
         store.manifest("main-0")
     assert peak_of(partial(store.manifest, "main-0")) < 4 * MB
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -113,3 +116,50 @@ def play_games(schedule, play=None):
 def fixtures_of(schedule):
     """Return all games of a schedule."""
     return list(chain.from_iterable(schedule.portions()))
+
+
+KILLED = """
+import itertools, os, sys
+from importlib import import_module
+
+module = import_module(sys.argv[1])
+
+def killed_at(last):
+    calls = itertools.count(1)
+    def counted(function):
+        def call(*args, **kwargs):
+            if next(calls) == last:
+                os._exit(9)  # as if the process were killed: nothing is cleaned up
+            return function(*args, **kwargs)
+        return call
+    for name in ("mkdir", "rename", "fsync", "rmdir", "unlink", "open"):
+        setattr(os, name, counted(getattr(os, name)))
+
+for last in itertools.count(1):
+    folder = f"{sys.argv[2]}/{last}"
+    module.begin(folder)
+    child = os.fork()
+    if not child:
+        killed_at(last)
+        module.change(folder)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(code, flush=True)
+    if code != 9:
+        break
+"""
+
+
+def killed_at_every_call(module, folder):
+    """Let ``change`` of a test module be killed at its first call of the system, the second and so on.
+
+    Return after how many it was done; each was in a folder of its own, 1, 2 ..., in which ``begin`` was
+    called before.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    command = [sys.executable, "-c", KILLED, module, str(folder)]
+    text = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    *killed, finished = map(int, text.split())
+    assert (finished, set(killed)) == (0, {9})
+    assert len(killed) >= 15
+    return len(killed)

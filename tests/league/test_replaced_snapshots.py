@@ -1,50 +1,27 @@
 """A snapshot that takes the place of another one: one of the two is there, wherever it is stopped."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from territorial.league import SnapshotStore
 from tests.files.test_atomic import posix
-from tests.league.support import manifest
-
-KILLED = """
-import itertools, os, sys
-from tests.league.test_replaced_snapshots import put
-
-def killed_at(last):
-    calls = itertools.count(1)
-    def counted(function):
-        def call(*args, **kwargs):
-            if next(calls) == last:
-                os._exit(9)  # as if the process were killed: nothing is cleaned up
-            return function(*args, **kwargs)
-        return call
-    for name in ("mkdir", "rename", "fsync", "rmdir", "unlink", "open"):
-        setattr(os, name, counted(getattr(os, name)))
-
-for last in itertools.count(1):
-    folder = f"{sys.argv[1]}/{last}"
-    put(folder, 1)
-    child = os.fork()
-    if not child:
-        killed_at(last)
-        put(folder, 2)
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(code, flush=True)
-    if code != 9:
-        break
-"""
+from tests.league.support import killed_at_every_call, manifest
 
 
 def put(folder, value):
     """Add the snapshot "last" to a store, in place of an earlier one."""
     weights = {"w": np.full(100, value)}
     SnapshotStore(folder).add("last", weights, manifest(), replace=True)
+
+
+def begin(folder):
+    put(folder, 1)
+
+
+def change(folder):
+    put(folder, 2)
 
 
 def value_in(folder):
@@ -75,14 +52,8 @@ def test_one_that_does_not_take_the_place_leaves_the_old_one(tmp_path, monkeypat
 
 @posix
 def test_a_process_killed_at_any_call_leaves_one_of_the_two(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
-    command = [sys.executable, "-c", KILLED, str(tmp_path)]
-    text = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-    *killed, finished = map(int, text.split())
-    assert (finished, set(killed)) == (0, {9})
-    assert len(killed) >= 15
     found = set()
-    for number in range(1, len(killed) + 1):
+    for number in range(1, killed_at_every_call("tests.league.test_replaced_snapshots", tmp_path) + 1):
         SnapshotStore(tmp_path / str(number)).add("other", {}, manifest())  # the next change of the store
         found.add(value_in(tmp_path / str(number)))
     assert found == {1, 2}

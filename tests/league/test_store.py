@@ -1,7 +1,6 @@
 """SnapshotStore: what is added comes back, whole or not at all, and whatever is wrong is named."""
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 from territorial.constants import RULES_VERSION
 from territorial.league import (
     DamagedSnapshotError,
-    Manifest,
     MismatchError,
     SnapshotStore,
     UnknownSnapshotError,
@@ -208,13 +206,6 @@ def test_manifests_are_checked(fields, error, message):
         manifest(**fields)
 
 
-def test_a_manifest_as_plain_data():
-    about = manifest(metadata={"a": [1, {"b": None}]})
-    assert Manifest.from_dict(json.loads(json.dumps(about.to_dict()))) == about
-    with pytest.raises(ValueError, match=r"the manifest has the field .more.; it must have only the fields"):
-        Manifest.from_dict(about.to_dict() | {"more": 1})
-
-
 def test_what_cannot_be_stored_leaves_the_store_as_it_was(store):
     for bad in ({"w": np.array([object()])}, {"w": np.array(["a"])}, {3: np.zeros(2)}):
         with pytest.raises(TypeError):
@@ -272,28 +263,6 @@ def test_every_flipped_bit_is_found(store):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.raises(DamagedSnapshotError, match="its content differs from what was written"):
             store.load("main")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"", "Expecting value"),
-        (b"\xff", "decode"),
-        (b"[1]", "it must be a JSON object"),
-        (b"{}", "it is of format None; this release reads format 1"),
-        (b'{"format": 2}', "it is of format 2; this release reads format 1"),
-        (b'{"format": 1, "name": "other"}', "it is the manifest of 'other'"),
-        (b'{"format": 1, "name": "main"}', "the manifest has no 'action_format'; it must have the fields"),
-    ],
-)
-def test_a_damaged_manifest_is_named(store, text, message):
-    store.add("main", tensors(), manifest())
-    file_in(store, "main", "manifest.json").write_bytes(text)
-    for method in (store.load, store.manifest):
-        with pytest.raises(DamagedSnapshotError, match=f"damaged: manifest.json: .*{message}"):
-            method("main")
-    store.remove("main")  # what is damaged can be removed
-    assert store.names() == []
 
 
 # ---- several processes, and processes that are stopped -----------------------------------------------

@@ -81,7 +81,7 @@ def test_with_weights_of_one_and_with_none_the_loss_is_rllibs(with_all, kind, mo
     ones = {**own, ROW_WEIGHTS: torch.ones_like(own[ROW_WEIGHTS])}
     plain = {name: part for name, part in own.items() if name != ROW_WEIGHTS}
     mine = [learned(learner, one) for one in (ones, plain, batch)]
-    monkeypatch.setattr(learners, "heads_of", lambda module, logits: None)  # from here on it is RLlib's loss
+    monkeypatch.setattr(learners, "heads_of", lambda module: None)  # from here on it is RLlib's loss
     theirs = [learned(learner, one) for one in (plain, plain, batch)]
     for (steps, logged, explained), (rllibs, their_logged, their_explained) in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(steps, rllibs, rtol=1e-3, atol=1e-5)

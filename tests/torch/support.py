@@ -7,6 +7,7 @@ from territorial import GameConfig, VecGame
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 from territorial.league import Manifest
+from territorial.nets import BoardPolicy, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.players import rows_of
 
@@ -53,6 +54,22 @@ def near_ties(logits, numbers):
         sums = part.double().softmax(1).cumsum(1)
         near |= ((sums - numbers[:, i : i + 1]).abs() < 1e-4).any(1)
     return near
+
+
+def add_random(store, name, layout, *, trunk=MeanTrunk, seed=0, sees=False, change=None):
+    """Keep a policy with random weights; ``change`` is called with the bias of its first head.
+
+    Unless it ``sees``, its chances are the same in every state: then no rounding decides what it draws.
+    """
+    torch.manual_seed(seed)
+    policy = BoardPolicy(layout, SMALL, trunk(layout, SMALL), hold_probability=0.5)
+    with torch.no_grad():
+        if not sees:
+            policy.policy_head.weight.zero_()
+            policy.policy_head.bias.normal_()
+        if change is not None:
+            change(policy.policy_head.bias)
+    keep(store, name, policy, layout, {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__))
 
 
 def keep(store, name, policy, layout, architecture="MeanTrunk", settings=None, **changes):

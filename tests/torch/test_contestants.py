@@ -16,11 +16,11 @@ from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
 from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
-from territorial.nets import BoardPolicy, ReferenceTrunk, SnapshotPolicy
+from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
 from tests.league.support import play_games
-from tests.torch.support import SMALL, MeanTrunk, keep, near_ties
+from tests.torch.support import SMALL, MeanTrunk, add_random, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -29,32 +29,16 @@ MEAN = "MeanTrunk=tests.torch.support:MeanTrunk"
 GAME = ("--height", "32", "--width", "40", "--num-players", "5", "--max-ticks", "300", "--processes", "1")
 
 
-def add(store, name, trunk, seed=0, bias=None, layout=LAYOUT, sees=False):
-    """Keep a policy with random weights; ``bias``: what it cares for most.
-
-    Unless it ``sees``, its chances are the same in every state: then no rounding decides what it draws.
-    """
-    torch.manual_seed(seed)
-    policy = BoardPolicy(layout, CONFIG, trunk(layout, CONFIG), hold_probability=0.5)
-    with torch.no_grad():
-        if not sees:
-            policy.policy_head.weight.zero_()
-            policy.policy_head.bias.normal_()
-        if bias is not None:
-            policy.policy_head.bias[bias] = 1000.0
-    keep(store, name, policy, layout, {ReferenceTrunk: "ReferenceModule"}.get(trunk, trunk.__name__))
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     store = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
-    add(store, "first", MeanTrunk)
-    add(store, "second", MeanTrunk, seed=1)
-    add(store, "seeing-1", MeanTrunk, sees=True)
-    add(store, "seeing-2", MeanTrunk, seed=1, sees=True)
-    add(store, "holder", MeanTrunk, bias=0)
-    add(store, "settler", MeanTrunk, bias=1)
-    add(store, "large", ReferenceTrunk)
+    add_random(store, "first", LAYOUT)
+    add_random(store, "second", LAYOUT, seed=1)
+    add_random(store, "seeing-1", LAYOUT, sees=True)
+    add_random(store, "seeing-2", LAYOUT, seed=1, sees=True)
+    add_random(store, "holder", LAYOUT, change=lambda bias: bias[0].fill_(1000.0))
+    add_random(store, "settler", LAYOUT, change=lambda bias: bias[1].fill_(1000.0))
+    add_random(store, "large", LAYOUT, trunk=ReferenceTrunk)
     return store
 
 
@@ -143,7 +127,7 @@ def test_the_reference_network_plays_without_being_told_what_it_is(store):
 def test_names_tell_snapshots_apart_that_went_by_the_same_name(tmp_path):
     store, names = SnapshotStore(tmp_path), []
     for seed in (0, 1, 0):
-        add(store, "main", MeanTrunk, seed)
+        add_random(store, "main", LAYOUT, seed=seed)
         names.append(SnapshotPolicy(store, "main", TRUNKS).player_name)
         assert names[-1] == f"snapshot:main@{store.digest('main')[:8]}"
         store.remove("main")

@@ -42,7 +42,7 @@ def assert_same(tensor, array):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
-@given(layout=layouts(), seed=st.integers(0, 2**32), entries=st.sampled_from([1, 2, 5, 9]))
+@given(layout=layouts(), seed=st.integers(0, 2**32), entries=st.sampled_from([1, 2, 9, 40]))
 @settings(max_examples=15)
 def test_every_method_gives_the_bits_of_the_numpy_decoder(device, use_kernels, layout, seed, entries):
     if 12 * layout.num_players > layout.height * layout.width:
@@ -77,16 +77,6 @@ def test_every_type_is_the_float32_result_rounded(device, use_kernels, dtype, me
         out = torch.full_like(seen, 77)
         assert call(*tensors(arrays, device), dtype=kind, out=out) is out
         assert torch.equal(out, seen)
-
-
-@pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
-@pytest.mark.parametrize("chunk", [1, 3, 100])
-def test_chunks_do_not_change_the_result(use_kernels, chunk):
-    decoder = Decoder(SMALL, CONFIG, use_kernels=use_kernels)
-    for name in ("owners", "onehot", "semantic", "pooled"):
-        arrays = arguments()[name]
-        chunked = getattr(decoder, name)(*tensors(arrays), chunk=chunk)
-        assert_same(chunked, getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays))
 
 
 def test_squares_of_any_size_and_games_left_out():
@@ -198,16 +188,6 @@ ROOM = torch.zeros((2, 3, 18, 70), dtype=torch.uint8)
 
 REFUSED = {
     "planes of numpy": (lambda d: d.owners(PLANES.numpy(), [1, 1]), TypeError, "planes is a ndarray"),
-    "planes of another shape": (
-        lambda d: d.onehot(PLANES[:, :2], [1, 1]),
-        ValueError,
-        "planes has the shape (2, 2, 4, 18, 9); it must have (E, 3, 4, 18, 9)",
-    ),
-    "planes of another type": (
-        lambda d: d.owners(PLANES.int(), [1, 1]),
-        TypeError,
-        "planes has the type int32; it must have uint8",
-    ),
     "seat 8": (
         lambda d: d.owners(PLANES, torch.tensor([1, 8])),
         ValueError,
@@ -218,25 +198,10 @@ REFUSED = {
         ValueError,
         "seats has 0; it must have numbers from 1 to 7",
     ),
-    "half a seat": (
-        lambda d: d.owners(PLANES, torch.tensor([1.0, 1.5])),
-        TypeError,
-        "seats has the type float32; it must be of whole numbers",
-    ),
     "seats elsewhere": (
         lambda d: d.owners(PLANES, torch.ones(2, dtype=torch.int64, device="meta")),
         ValueError,
         "seats is on meta; it must be on cpu or on the CPU",
-    ),
-    "game 2 of 2": (
-        lambda d: d.owners(PLANES, [1], [2]),
-        ValueError,
-        "games has 2; it must have numbers from 0 to 1",
-    ),
-    "no games": (
-        lambda d: d.owners(PLANES, [1, 2, 3]),
-        ValueError,
-        "games is None, but there are 3 seats of 2 games",
     ),
     "one-hot of float64": (
         lambda d: d.onehot(PLANES, [1, 1], dtype=torch.float64),
@@ -247,11 +212,6 @@ REFUSED = {
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS.to("meta"), BORDERS),
         ValueError,
         "players is on meta; it must be on cpu like the other tensors",
-    ),
-    "borders of another type": (
-        lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS.double()),
-        TypeError,
-        "borders has the type float64; it must have float32",
     ),
     "out of another shape": (
         lambda d: d.owners(PLANES, [1, 1], out=ROOM[:1]),
@@ -273,7 +233,6 @@ REFUSED = {
         ValueError,
         "out is a view; it must be a contiguous tensor",
     ),
-    "chunks of nothing": (lambda d: d.owners(PLANES, [1, 1], chunk=0), ValueError, "chunk is 0; it must be"),
 }
 
 
@@ -282,12 +241,6 @@ def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
     with pytest.raises(error) as caught:
         call(Decoder(SMALL, CONFIG))
     assert message in str(caught.value)
-
-
-def test_what_needs_the_configuration_says_so():
-    for name in ("semantic", "pooled", "features"):
-        with pytest.raises(ValueError, match=f"{name} needs the configuration of the game"):
-            getattr(Decoder(SMALL), name)(*tensors(arguments()[name]))
 
 
 NOT_MPS = [device for device in DEVICES if device != "mps"]

@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from territorial import GameConfig, VecGame
 from territorial.nets import side_by_side
-from territorial.nets.board_policy import BoardPolicy, FeatureTrunk
 from territorial.nets.choice_kernels import draw_choices
 from territorial.nets.side_by_side import FEWEST_ROWS, MOST_ROWS, SIX, SMALL_WEIGHTS, THREE, SideBySide
 
@@ -57,22 +55,6 @@ def test_the_ends_of_the_interval_are_the_first_and_the_last_legal_choice(chance
     logits = np.array([[MASKED, 1, 2, MASKED, MASKED, 0, MASKED, MASKED]], np.float32)
     choices, _ = draw(logits, np.full((1, 2), chance))
     assert choices.tolist() == [[1 if chance == 0 else 2, 0]]
-
-
-def test_masked_logits_are_the_same_with_gradients_and_without():
-    config = GameConfig(height=16, width=16, num_players=4)
-    layout = VecGame(config, 1, frames=1).layout
-    policy = BoardPolicy(layout, config, FeatureTrunk(layout, config))
-    rng = np.random.default_rng(4)
-    raw = torch.from_numpy(rng.normal(size=(200, 16)).astype(np.float32))
-    mask = torch.from_numpy((rng.random((200, 16)) < 0.4).astype(np.int8))
-    with torch.no_grad():
-        found = policy.masked(raw, mask)
-    wanted = policy.masked(raw.requires_grad_(), mask)
-    torch.testing.assert_close(found, wanted.detach(), rtol=1e-5, atol=1e-5)
-    assert torch.equal(found == MASKED, wanted == MASKED)
-    assert (found == MASKED).any()
-    assert wanted.requires_grad
 
 
 COUNTS = [SIX + THREE + 2, 0, 1, 2 * SIX, THREE]

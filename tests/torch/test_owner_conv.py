@@ -8,6 +8,8 @@ from territorial.nets import OwnerConv2d, owner_conv
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
 
+FEW = ObsLayout(height=16, width=16, num_players=2, frames=1)
+MANY = ObsLayout(height=17, width=65, num_players=250, frames=2)
 SHAPES = {
     "3 x 3": (3, 1, 1),
     "1 x 1": (1, 1, 0),
@@ -53,13 +55,19 @@ def assert_equal(layer, conv, seen, expected):
         torch.testing.assert_close(mine.grad, its.grad, rtol=1e-4, atol=1e-3, msg=name)
 
 
-@pytest.mark.parametrize(("kernel_size", "stride", "padding"), SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize(
+    ("kernel_size", "stride", "padding", "layout"),
+    [*((*shape, SMALL) for shape in SHAPES.values()), (3, 1, 1, FEW), (3, 1, 1, MANY)],
+    ids=[*SHAPES, "2 players", "250 players"],
+)
 @pytest.mark.parametrize("bias", [True, False])
-def test_it_is_the_convolution_over_onehot_planes_and_has_its_gradients(kernel_size, stride, padding, bias):
+def test_it_is_the_convolution_over_onehot_planes_and_has_its_gradients(
+    kernel_size, stride, padding, layout, bias
+):
     torch.manual_seed(0)
-    layer = OwnerConv2d(SMALL, 6, kernel_size, stride, padding, bias=bias, chunk=2)
+    layer = OwnerConv2d(layout, 6, kernel_size, stride, padding, bias=bias, chunk=2)
     conv = conv_of(layer)
-    assert_equal(layer, conv, *both(*boards(), layer, conv))
+    assert_equal(layer, conv, *both(*boards(layout), layer, conv))
 
 
 @pytest.mark.parametrize(("kernel_size", "stride"), [((4, 4), (4, 4)), ((3, 2), (1, 2)), ((1, 1), (1, 1))])
@@ -84,21 +92,6 @@ def test_the_kernel_of_processors_looks_up_what_other_devices_look_up(kernel_siz
     assert seen.dtype == dtype
     torch.testing.assert_close(seen, expected, rtol=1e-4, atol=1e-4)
     assert expected.abs().sum() > 0
-
-
-@pytest.mark.parametrize(
-    "layout",
-    [
-        ObsLayout(height=16, width=16, num_players=2, frames=1),
-        ObsLayout(height=17, width=65, num_players=250, frames=2),
-    ],
-    ids=["2 players", "250 players"],
-)
-def test_it_is_the_convolution_for_few_and_many_players(layout):
-    torch.manual_seed(0)
-    layer = OwnerConv2d(layout, 5, 3, padding=1)
-    conv = conv_of(layer)
-    assert_equal(layer, conv, *both(*boards(layout), layer, conv))
 
 
 def test_blocked_cells_and_cells_beyond_the_edge_add_nothing():

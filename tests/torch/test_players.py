@@ -4,29 +4,22 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 
 from territorial import Setting, evaluate
 from territorial.evaluation.results import ResultsError
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets import players
-from territorial.nets.board_policy import BoardPolicy
 from territorial.nets.players import SnapshotPolicy
 from territorial.observation.layout import ObsLayout
-from tests.torch.support import SMALL, MeanTrunk, keep
+from tests.torch.support import SMALL, MeanTrunk, add_random
 
-TRUNKS = {"mean": MeanTrunk}
+TRUNKS = {"MeanTrunk": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
 SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)}
 
 
 def add(store, name, what, seed):
-    torch.manual_seed(seed)
-    policy = BoardPolicy(LAYOUT, SMALL, MeanTrunk(LAYOUT, SMALL))
-    with torch.no_grad():  # the same chances in every state, so that no rounding decides what it draws
-        policy.policy_head.weight.zero_()
-        policy.policy_head.bias[what] = 50.0
-    keep(store, name, policy, LAYOUT, "mean")
+    add_random(store, name, LAYOUT, seed=seed, change=lambda bias: bias[what].fill_(50.0))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from territorial import VecGame, cli
 from territorial.actions.encoding import owner_of_target
@@ -14,10 +13,10 @@ from territorial.constants import FRACTIONS
 from territorial.evaluation.players import Stochastic
 from territorial.game.state import State
 from territorial.league import SnapshotStore
-from territorial.nets import BoardPolicy, SnapshotPolicy
+from territorial.nets import SnapshotPolicy
 from territorial.observation.layout import ObsLayout
 from territorial.play.panels import HOLDS, advice_of
-from tests.torch.support import SMALL, MeanTrunk, keep
+from tests.torch.support import SMALL, MeanTrunk, add_random
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -26,24 +25,11 @@ SEAT = 3
 GAME = ("--height", "32", "--num-players", "5", "--max-ticks", "300", "--seat", str(SEAT), "--seed", "8")
 
 
-def add(store, name, factor):
-    """Keep a policy whose choices differ more the larger ``factor`` is.
-
-    Its chances follow from what is legal alone, so that no rounding decides what is the likeliest.
-    """
-    torch.manual_seed(0)
-    policy = BoardPolicy(LAYOUT, CONFIG, MeanTrunk(LAYOUT, CONFIG), hold_probability=0.5)
-    with torch.no_grad():
-        policy.policy_head.weight.zero_()
-        policy.policy_head.bias.normal_().mul_(factor)
-    keep(store, name, policy, LAYOUT)
-
-
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     store = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
-    add(store, "choosy", 1.0)
-    add(store, "broken", float("nan"))
+    add_random(store, "choosy", LAYOUT)
+    add_random(store, "broken", LAYOUT, change=lambda bias: bias.fill_(float("nan")))
     return store
 
 
