@@ -196,7 +196,7 @@ class KernelCache(FunctionCache):
         self._impl.ensure_cache_path()
         with suppress(OSError):  # it may be another user's
             os.utime(self._cache_path)  # so that nobody removes it meanwhile
-        return locked(Path(self._cache_path, "compiling.lock"))
+        return locked(Path(self._cache_path, "compiling.lock"), by_file=False)
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Return whether there is code for these types, undamaged."""

@@ -4,9 +4,12 @@ import errno
 import os
 import pickle
 import runpy
+import signal
 import socket
+import subprocess
 import sys
-import tempfile
+import threading
+import time
 import types
 from pathlib import Path
 from unittest.mock import Mock
@@ -21,6 +24,7 @@ from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
+from territorial.jit.cache import KernelCache
 from territorial.league import SnapshotStore
 from tests.league.support import manifest
 
@@ -105,28 +109,21 @@ NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
 
 
 @pytest.fixture(params=NUMBERS, ids=errno.errorcode.get)
-def without_locks(request, monkeypatch, tmp_path):
-    """Let the file system of all but temporary files have no locks; return the folder of these."""
-    machine, flock = tmp_path / "machine", fcntl.flock
-    machine.mkdir()
-
-    def lock(file, operation):
-        if not any(os.path.samestat(os.fstat(file), one.stat()) for one in machine.iterdir()):
-            raise OSError(request.param, os.strerror(request.param))
-        return flock(file, operation)
-
-    monkeypatch.setattr(tempfile, "tempdir", str(machine))
-    monkeypatch.setattr(fcntl, "flock", lock)
-    return machine
+def without_locks(request, monkeypatch):
+    refusal = OSError(request.param, os.strerror(request.param))
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=refusal))
 
 
-def test_a_second_writer_is_refused_and_told_who_writes(without_locks, tmp_path):
+def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
+    file = tmp_path / "lock.held"
     for _ in range(2):
-        with one_writer(tmp_path / "lock"), pytest.raises(InUseError) as caught:
-            one_writer(tmp_path / "lock").__enter__()
-    assert caught.value.holder == f"process {os.getpid()} on {socket.gethostname()}"
-    with one_writer(tmp_path / "lock"), one_writer(tmp_path / "other"):
-        assert len(list(without_locks.iterdir())) == 2
+        with one_writer(tmp_path / "lock"):
+            assert file.read_text().startswith(f"process {os.getpid()} on {socket.gethostname()}\n")
+            with pytest.raises(InUseError) as caught:
+                one_writer(tmp_path / "lock").__enter__()
+        assert not file.exists()
+    assert f"process {os.getpid()} on {socket.gethostname()}" in caught.value.holder
+    assert caught.value.holder.endswith(f"if it is gone, remove {str(file)!r}")
 
 
 def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
@@ -135,14 +132,110 @@ def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
         assert len(ranking.records) == games
     SnapshotStore(tmp_path / "store").add("main", {"w": np.zeros(3)}, manifest())
     evolve(tmp_path / "e", FEW, generations=1)
-    with one_writer(tmp_path / "m.lock"), pytest.raises(InUseError, match=r"m\.lock"):
+    assert not list(tmp_path.rglob("*.held"))
+    with one_writer(tmp_path / "m.lock"), pytest.raises(InUseError, match=r"remove '.*m\.lock\.held'"):
         match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)
 
 
-def test_what_cannot_be_locked_anywhere_is_an_error_that_names_a_file(monkeypatch, tmp_path):
-    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "No locks available")))
-    with pytest.raises(OSError, match=r"No locks available: '.*territorial-\w+\.lock'"):
+HOLDER = """
+import fcntl, sys, time
+from pathlib import Path
+from territorial.files.locks import one_writer
+
+def refuse(*_):
+    raise OSError(int(sys.argv[2]), "no locks")
+
+fcntl.flock = refuse
+with one_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_what_a_killed_process_left_is_taken_over(without_locks, tmp_path):
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock"), str(errno.ENOLCK)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    with pytest.raises(InUseError, match=f"process {process.pid} on "):
+        one_writer(tmp_path / "lock").__enter__()
+    process.send_signal(signal.SIGKILL)
+    with locked(tmp_path / "lock"):  # waits until it has ended
+        pass
+    process.communicate()
+
+
+@pytest.fixture
+def held(without_locks, tmp_path):
+    """Return a function that writes what a process may have left, with changes."""
+
+    def write(old, new):
+        file = tmp_path / "lock.held"
+        with locked(tmp_path / "lock"):
+            text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+        return file
+
+    return write
+
+
+def test_another_process_with_the_number_of_one_that_has_ended_is_not_it(held, tmp_path):
+    if not (began := locks._beginning(os.getpid())):
+        pytest.skip("this system does not say when a process began")
+    held(began, "1")
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+@pytest.mark.parametrize("old", [f" on {socket.gethostname()}", "\n"], ids=["a host", "nothing yet"])
+def test_a_process_that_cannot_be_looked_for_keeps_it(held, tmp_path, monkeypatch, old):
+    monkeypatch.setattr(locks, "PATIENCE_S", 0)
+    file = held(old, " on another")
+    with pytest.raises(InUseError, match=r"remove '.*lock\.held'"):
+        one_writer(tmp_path / "lock").__enter__()
+    with pytest.raises(BlockingIOError, match=r"if it is gone, remove this file: '.*lock\.held'"):
         locked(tmp_path / "lock").__enter__()
+    file.unlink()
+    with locked(tmp_path / "lock"):
+        pass
+
+
+def test_a_file_that_could_not_be_written_keeps_nobody_out(without_locks, tmp_path, monkeypatch):
+    with monkeypatch.context() as failing:
+        failing.setattr(locks, "_this_process", lambda: "\ud800")  # cannot be encoded
+        with pytest.raises(UnicodeError):
+            locked(tmp_path / "lock").__enter__()
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+def test_threads_wait_for_each_other(without_locks, tmp_path):
+    inside: list[int] = []
+    entered: list[bool] = []
+
+    def enter():
+        with locked(tmp_path / "lock"):
+            inside.append(1)
+            time.sleep(0.01)
+            entered.append(len(inside) == 1)
+            inside.pop()
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered == [True] * 4
+    assert not list(tmp_path.glob("*.held"))
+
+
+def test_kernels_are_compiled_without_waiting_for_a_process_elsewhere(without_locks, tmp_path):
+    """A file that another host has left would be waited for, each time that something is compiled."""
+    cache = KernelCache(manifest, tmp_path)
+    with pytest.raises(OSError, match="lock"), cache.locked():
+        pass
+    assert not list(tmp_path.glob("*.held"))
 
 
 def test_a_file_system_may_not_write_folders_to_the_disk(tmp_path, monkeypatch):
