@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial import bots, maps
-from territorial.bots.bot_files import FILES, is_bot_file
+from territorial.bots.bot_files import FILES, bot_of_file, is_bot_file
 from territorial.config import FIELDS, GameConfig, rewards
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
@@ -30,7 +30,6 @@ from territorial.config.teams import Teams
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import MAX_PLAYERS, MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
-from territorial.evaluation.players import custom_bot
 from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
@@ -398,7 +397,9 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
         return LINEUPS[text].seats
     try:
         names = [name.strip() for name in text.split(",")]
-        return tuple(custom_bot(name) if is_bot_file(name) else bots.canonical(name) for name in names)
+        return tuple(
+            bot_of_file("the player", name) if is_bot_file(name) else bots.canonical(name) for name in names
+        )
     except ValueError as error:
         others = (
             ""

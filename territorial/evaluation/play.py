@@ -15,9 +15,10 @@ import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.config import GameConfig
+from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Act, Acting, Cast, Player, sendable
+from territorial.evaluation.players import Act, Acting, Player, is_acting
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
@@ -94,7 +95,7 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
     """Return what makes, in any process, a player of portions of the schedule."""
-    return partial(GamePlayer, sendable(schedule.players), schedule.settings, schedule.apart)
+    return partial(GamePlayer, schedule.players, schedule.settings, schedule.apart)
 
 
 class GamePlayer:
@@ -111,17 +112,20 @@ class GamePlayer:
     def __init__(
         self, players: Mapping[str, Player], settings: Mapping[str, Contest | Setting], apart: bool
     ) -> None:
-        self._players, self._cast, self._settings, self._apart = players, Cast(players), settings, apart
+        self._settings, self._apart = settings, apart
+        self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
+        self._seats: dict[str, Any] = {**players, **dict.fromkeys(self._policies, AGENT)}
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
     def __call__(self, portion: Sequence[Fixture]) -> Iterator[GameRecord]:
         """Play the games of a portion, and yield the record of each as it ends."""
         setting, seeds = self._settings[portion[0].setting], [fixture.seed for fixture in portion]
-        policies = self._cast.policies(name for fixture in portion for name in fixture.seats)
+        names = {name for fixture in portion for name in fixture.seats}
+        policies = {name: policy for name, policy in self._policies.items() if name in names}
         game = self._batch(setting.config, len(portion), policies)
         for k, fixture in enumerate(portion):
-            game.set_seats(k, [self._cast.seat(name) for name in fixture.seats])
+            game.set_seats(k, [self._seats.get(name, name) for name in fixture.seats])
         game.reset(seeds=seeds)
         watch = _GameWatch(game, portion)
         try:
@@ -138,7 +142,7 @@ class GamePlayer:
 
     def _batch(self, config: GameConfig, games: int, policies: Mapping[str, Acting]) -> VecGame:
         """Return the batch, or a new one where the one before was of other games."""
-        seeing = self._cast.policies(self._players) if self._apart else policies
+        seeing = self._policies if self._apart else policies
         frames = max((one.frames for one in seeing.values()), default=None)
         key = config, games, frames
         if self._game is None or key != self._key:

@@ -158,8 +158,8 @@ REFUSED = [
     (lambda: quietly({}, SETTINGS, 1), ValueError, "no policies"),
     (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
     (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
-    (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, "'x' is 3"),
-    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "belongs to another bot"),
+    (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, r"policies\['x'\] is 3"),
+    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "a bot of the library has the name"),
     (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
     (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
     (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
@@ -170,17 +170,17 @@ REFUSED = [
     (
         lambda: quietly(["banker"], {"s": Setting(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
         ValueError,
-        r"seats\[3\] is 'who'",
+        r"configs\['s'\]: seats\[3\]: there is no bot 'who'",
     ),
     (
         lambda: quietly([Takes()], SETTINGS, 1),
         TypeError,
-        r"policies\[0\] is .*Takes.* no name; give a mapping, such as {'mine': policy}",
+        r"policies\[0\] is .*Takes.*; it must be .* a name, unless it is given one as in {'mine': policy}",
     ),
     (
         lambda: quietly(["novice", Patient("idle"), Patient("idle")], SETTINGS, 1),
-        TypeError,
-        r"policies\[2\] is .*Patient.* the name 'idle' of another bot; give a mapping",
+        ValueError,
+        r"policies\[2\]: another player also has the name 'idle'",
     ),
     (lambda: quietly(Takes(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
 ]

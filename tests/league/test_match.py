@@ -204,7 +204,7 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (lambda: match([], SMALL), ValueError, "seats has no players"),
         (lambda: match(["wizard"], SMALL), ValueError, "no bot 'wizard'"),
         (lambda: match(["banker"] * 5, SMALL), ValueError, "5 players; a game of this config has 4 seats"),
-        (lambda: match([3], SMALL), TypeError, "player 0 is 3; it must be a bot, a policy with a name"),
+        (lambda: match([3], SMALL), TypeError, "player 0 is 3; it must be a bot or a policy"),
         (lambda: match(["banker"], "small"), TypeError, "config is 'small'; it must be a territorial.Game"),
         (lambda: match(["banker"], SMALL, 0), ValueError, "games is 0"),
         (lambda: match(["banker"], SMALL, processes=0), ValueError, "processes is 0"),
