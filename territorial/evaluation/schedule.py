@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, cycle
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+from itertools import cycle
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
 from territorial.evaluation.outcome import Teams, teams_by_seat
 from territorial.evaluation.players import Player
+from territorial.typing import Ints
 
-T = TypeVar("T")
 DEFAULT_FIELD = "mixed-1"
 SIDE_BY_SIDE = 16
 """Games that a process plays at once, at most: their memory still fits into the caches."""
@@ -175,7 +175,9 @@ class Setting:
             raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
         players = self.config.num_players
         if self.seats is None:
-            object.__setattr__(self, "seats", _usual_seats(self.config))
+            others = cycle(LINEUPS[DEFAULT_FIELD].seats)
+            usual = [AGENT if team == self._teams[0] else next(others) for team in self._teams]
+            object.__setattr__(self, "seats", usual)
         seats = tuple(self.seats or ())
         if len(seats) != players:
             raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
@@ -183,25 +185,29 @@ class Setting:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)
         object.__setattr__(self, "rotate", true_or_false("rotate", self.rotate))
-        if self.rotate and _moves_teams(self.config) and len(set(map(len, _members(self.config)))) > 1:
-            sizes = ", ".join(str(len(members)) for members in _members(self.config))
+        sizes = np.unique(self._teams, return_counts=True)[1].tolist()
+        if self.rotate and len(set(sizes)) > 1:
             raise ValueError(
-                f"rotate is True, and the teams have {sizes} seats; it must be False where teams are of "
-                "different sizes"
+                f"rotate is True, and the teams have {', '.join(map(str, sizes))} seats; it must be False "
+                "where teams are of different sizes"
             )
         if self.max_cycles is not None:
             object.__setattr__(self, "max_cycles", whole_number("max_cycles", self.max_cycles, 1))
 
     def at(self, number: int) -> tuple[Seat, ...]:
         """Return the seats of game ``number``."""
-        seats = tuple(self.seats or ())
-        if not self.rotate:
-            return seats
-        if not _moves_teams(self.config):
-            return _moved_on(seats, number)
-        members = _members(self.config)
-        moved = dict(zip(chain(*members), chain(*_moved_on(members, number)), strict=True))
-        return tuple(seats[moved[i]] for i in range(len(seats)))
+        by_team = np.argsort(self._teams, kind="stable")
+        steps = number * np.count_nonzero(self._teams == self._teams[0]) if self.rotate else 0
+        players = np.empty_like(by_team)
+        players[by_team] = np.roll(by_team, steps)
+        return tuple((self.seats or ())[i] for i in players)
+
+    @property
+    def _teams(self) -> Ints:
+        """(P,) the team of each seat, which moves on as one; where teams are drawn, each seat is its own."""
+        if self.config.team_deal == RANDOM:
+            return np.arange(self.config.num_players)
+        return np.array(self.config.team_of())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what tells this setting from others, as values that JSON has."""
@@ -211,33 +217,6 @@ class Setting:
             "max_cycles": self.max_cycles,
             "rotate": self.rotate,
         }
-
-
-def _usual_seats(config: GameConfig) -> tuple[Seat, ...]:
-    """Return the seats of a setting that names none."""
-    field, players = LINEUPS[DEFAULT_FIELD].seats, config.num_players
-    own = _members(config)[config.team_of()[0] - 1] if _moves_teams(config) else [0]
-    others = cycle(field)
-    return tuple(AGENT if i in own else next(others) for i in range(players))
-
-
-def _moves_teams(config: GameConfig) -> bool:
-    """Return whether seats stay in their teams from game to game, and teams have several."""
-    return config.has_allies and config.team_deal != RANDOM
-
-
-def _members(config: GameConfig) -> tuple[list[int], ...]:
-    """Return the seats, from 0, of each team."""
-    members: tuple[list[int], ...] = tuple([] for _ in range(config.num_teams))
-    for seat, team in enumerate(config.team_of()):
-        members[team - 1].append(seat)
-    return members
-
-
-def _moved_on(parts: tuple[T, ...], steps: int) -> tuple[T, ...]:
-    """Return ``parts`` in a circle, each so many places further on."""
-    shift = steps % len(parts)
-    return parts[-shift:] + parts[:-shift] if shift else parts
 
 
 # ---- all games ---------------------------------------------------------------------------------------

@@ -167,10 +167,8 @@ def test_bench_writes_all_figures_and_prints_them(done, tmp_path):
 
 
 def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
-    setting = bench.BenchSetting(
-        territorial.GameConfig(height=32, width=32, num_players=2), ("random",) * 2, 4, 1, 0, None
-    )
-    ticks = bench.spread_out(setting.game()).state.tick
+    config = territorial.GameConfig(height=32, width=32, num_players=2)
+    ticks = bench.spread_out(bench.new_games(config, ("random",) * 2, 4)).state.tick
     assert (np.diff(ticks) < 0).all()
     assert len(set(np.diff(ticks).tolist())) == 1
 

@@ -95,21 +95,6 @@ def test_all_that_starts_processes_needs_no_guard(tmp_path):
     assert printed(tmp_path, PLAYERS + textwrap.dedent(calls)) == "4\n2\n"
 
 
-def test_a_guarded_script_is_imported_by_the_processes(tmp_path):
-    """Its lock cannot be sent to them, and its class could not be defined again by cloudpickle."""
-    kind = """
-    class Kind:
-        def __init_subclass__(cls, *, sort):
-            cls.sort = sort
-
-    class Sorted(Mine, Kind, sort=1):
-        pass
-    """
-    match = MATCH.replace("Mine()", "Sorted()")
-    source = LOCKED + LOCK + textwrap.dedent(kind) + guarded(match)
-    assert printed(tmp_path, source) == PLAYED
-
-
 def test_a_guarded_script_may_define_bots_within_its_guard(tmp_path):
     local = """
     def begin():
