@@ -22,6 +22,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -104,13 +105,15 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
         prog="territorial",
         description="A fast simulator of a territorial conquest game.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=14),
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
-    meaning = "print a script by which a shell completes all this"
-    parser.add_argument("--print-completion", action=PrintCompletion, choices=SHELLS, help=meaning)
+    meaning = "print a script by which bash, zsh or fish completes all this"
+    parser.add_argument(
+        "--print-completion", action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=meaning
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    parser.groups, parser.verbs = GROUPS, verbs.choices
+    parser.groups, parser.verbs = GROUPS, verbs
     for module in VERBS.values():
         module.add_parser(verbs)
     if with_plugins:
