@@ -154,24 +154,14 @@ def _reported(parsed: argparse.Namespace, ranking: Ranking, code: int, why: str)
     """Report what there is, then why it has come to a stop, if it has; return ``code``."""
     try:
         if ranking.records:
-            _report(parsed, ranking)
+            with blamed_on("--plots"):
+                plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
+            text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
+            options.report(parsed, text, lambda: provenance() | ranking.to_dict())
     finally:
         if why:
-            print(f"territorial {parsed.verb}: {why}\n{_kept(parsed, ranking)}", file=sys.stderr)
+            done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
+            kept = f"{done} are in {parsed.records}; the same command resumes"
+            lost = f"{done} were played; without --records they are not saved"
+            print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)
     return code
-
-
-def _kept(parsed: argparse.Namespace, ranking: Ranking) -> str:
-    """Return what there is of a match that has come to a stop."""
-    done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
-    if parsed.records is None:
-        return f"{done} were played; without --records they are not saved"
-    return f"{done} are in {parsed.records}; the same command resumes"
-
-
-def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
-    """Print the tables, draw the plots and write the JSON that were asked for."""
-    with blamed_on("--plots"):
-        plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
-    text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-    options.report(parsed, text, lambda: provenance() | ranking.to_dict())

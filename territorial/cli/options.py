@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
 import os
 import sys
 import textwrap
@@ -177,9 +176,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what game is played; :func:`config_of` reads them."""
     group = parser.add_argument_group("the game")
     for name in NAMED_FIELDS:
-        metavar = name.upper() if name in _READERS else "N"
-        help_text = _HELPS.get(name) or _help(FIELDS[name])
-        group.add_argument(option_of(name), type=_reader_of(FIELDS[name]), metavar=metavar, help=help_text)
+        add_field_option(group, FIELDS[name])
     group.add_argument(
         "--set",
         action="append",
@@ -189,6 +186,17 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         dest="assignments",
         help="set any other field of the game's config, such as decision_every=1 or deaths=false; repeat "
         "the option for more fields; `territorial info` lists them",
+    )
+
+
+def add_field_option(group: Any, spec: dataclasses.Field[Any]) -> None:
+    """Add the option that sets a field of a dataclass, with its range; None where it is not given."""
+    default = spec.metadata.get("none", spec.default)
+    group.add_argument(
+        option_of(spec.name),
+        type=_reader_of(spec),
+        metavar=spec.name.upper() if spec.name in _READERS else "N",
+        help=_HELPS.get(spec.name) or f"{describe(spec)} (default {default})".replace("%", "%%"),
     )
 
 
@@ -230,11 +238,6 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
         raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
 
 
-def _help(spec: dataclasses.Field[Any]) -> str:
-    default = spec.metadata.get("none", spec.default)
-    return f"{describe(spec)} (default {default})".replace("%", "%%")
-
-
 def _reader_of(spec: dataclasses.Field[Any]) -> Callable[[str], Any]:
     """Return what reads a map, teams, weights of rewards, or else a whole number."""
     return _READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"])
@@ -267,9 +270,7 @@ def _value(spec: dataclasses.Field[Any], text: str) -> Any:
         return _reader_of(spec)(text)
     if isinstance(spec.default, tuple):
         return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
-    if isinstance(spec.default, str):
-        return text
-    raise AssertionError(f"the field {spec.name} has a type that no text is read as")
+    return text
 
 
 def _teams(text: str) -> Teams | None:
@@ -329,13 +330,10 @@ def number_of(what: str, low: float, high: float) -> Callable[[str], float]:
     """Return a function that reads a number of ``what``, such as seconds, from ``low`` to ``high``."""
 
     def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} from {low} to {high}")
-        return number
+        with suppress(ValueError):
+            if low <= float(text) <= high:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} from {low} to {high}")
 
     return read
 
@@ -401,12 +399,9 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
             bot_of_file("the player", name) if is_bot_file(name) else bots.canonical(name) for name in names
         )
     except ValueError as error:
-        others = (
-            ""
-            if any(prefix in text for prefix in FILES)
-            else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
-        )
-        raise argparse.ArgumentTypeError(f"{error}{others}") from None
+        others = f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        has_files = any(prefix in text for prefix in FILES)
+        raise argparse.ArgumentTypeError(str(error) if has_files else f"{error}{others}") from None
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:
@@ -450,34 +445,22 @@ def new_name(path: str | Path) -> str:
 def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
     """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in.
 
-    ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind.
+    ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind, or empty.
     """
     target = Path(path)
     if os.path.isdir(target):  # Path.is_dir raises for what lies in a folder that cannot be looked into
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
-    if not os.path.isdir(target.absolute().parent):
-        raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
-    try:
+    with blamed_on(argument):
         atomic.check_file(target)
-    except OSError as error:
-        what = "the folder" if os.path.isdir(error.filename) else "the file"
-        raise UsageError(
-            f"argument {argument}: {str(target)!r}: {what} {error.filename!r} cannot be written: "
-            f"{error.strerror}"
-        ) from None
     if kind and target.is_file():
-        _check_kind(argument, target, kind)
-
-
-def _check_kind(argument: str, path: Path, kind: str) -> None:
-    """Raise UsageError for a file that does not begin as those of a kind do; an empty one may be replaced."""
-    with open(path, "rb") as file:
-        start = file.read(32)
-    if start and not KINDS[kind](start):
-        hint = "; put --json last to print JSON on stdout" if argument == "--json" else ""
-        raise UsageError(
-            f"argument {argument}: {str(path)!r} is a file that is not {kind}, and would be replaced{hint}"
-        )
+        with open(target, "rb") as file:
+            start = file.read(32)
+        if start and not KINDS[kind](start):
+            more = "; put --json last to print JSON on stdout" if argument == "--json" else ""
+            raise UsageError(
+                f"argument {argument}: {str(target)!r} is a file that is not {kind}, and would be "
+                f"replaced{more}"
+            )
 
 
 def check_folder(argument: str, folder: str) -> None:
