@@ -96,7 +96,7 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
-    progress = Progress(parsed.games, None, sys.stderr)
+    progress = Progress(parsed.games, sys.stderr)
     try:
         with (
             options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"),

@@ -21,13 +21,11 @@ from typing import Any
 
 from territorial import bots, maps
 from territorial.bots.bot_files import FILES, bot_of_file, is_bot_file
-from territorial.config import FIELDS, GameConfig, rewards
+from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
-from territorial.config.teams import Teams
 from territorial.config.validation import hint, whole_number_in
-from territorial.constants import MAX_PLAYERS, MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
 from territorial.files import atomic
 from territorial.files.atomic import write_file
@@ -194,7 +192,7 @@ def add_field_option(group: Any, spec: dataclasses.Field[Any]) -> None:
     default = spec.metadata.get("none", spec.default)
     group.add_argument(
         option_of(spec.name),
-        type=_reader_of(spec),
+        type=_READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"]),
         metavar=spec.name.upper() if spec.name in _READERS else "N",
         help=_HELPS.get(spec.name) or f"{describe(spec)} (default {default})".replace("%", "%%"),
     )
@@ -238,54 +236,22 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
         raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
 
 
-def _reader_of(spec: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """Return what reads a map, teams, weights of rewards, or else a whole number."""
-    return _READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"])
-
-
 def _assignment(text: str) -> tuple[str, Any]:
-    """Return the field and the value of a text such as ``launch_tax=20``."""
+    """Return the field and the value of a text such as ``launch_tax=20``; its config checks both."""
     name, sign, value = text.partition("=")
-    name = name.strip().replace("-", "_")
     if not sign:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
-    if name not in FIELDS:
-        meant = hint(name, FIELDS)
-        raise argparse.ArgumentTypeError(
-            f"GameConfig has no field {name!r}{meant}; it has {', '.join(FIELDS)}"
-        )
+    name, value = name.strip().replace("-", "_"), value.strip()
+    return name, game_map(value) if name == "map" else _value(value)
+
+
+def _value(text: str) -> Any:
+    """Return the whole number that a text is, or several, or True, False or None, or else the text."""
     try:
-        return name, _value(FIELDS[name], value.strip())
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
-
-
-def _value(spec: dataclasses.Field[Any], text: str) -> Any:
-    """Return ``text`` as a value of the type of a field's default."""
-    if isinstance(spec.default, bool):
-        if text.lower() not in ("true", "false"):
-            raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-        return text.lower() == "true"
-    if isinstance(spec.default, int) or spec.name in _READERS:
-        return _reader_of(spec)(text)
-    if isinstance(spec.default, tuple):
-        return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
-    return text
-
-
-def _teams(text: str) -> Teams | None:
-    """Return a number of teams, the teams of all seats, or None for the text "none"."""
-    if text.lower() == "none":
-        return None
-    numbers = tuple(whole(1, MAX_PLAYERS)(part) for part in text.split(","))
+        numbers = tuple(map(int, text.split(",")))
+    except ValueError:
+        return {"true": True, "false": False, "none": None}.get(text.lower(), text)
     return numbers if len(numbers) > 1 else numbers[0]
-
-
-def _reward_weights(text: str) -> rewards.Weights:
-    try:
-        return rewards.checked_rewards(text)
-    except (TypeError, ValueError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def game_map(text: str) -> str | LandMask | MapMix:
@@ -298,12 +264,8 @@ def game_map(text: str) -> str | LandMask | MapMix:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    "map": game_map,
-    "rewards": _reward_weights,
-    "teams": _teams,
-}
-"""By fields of a GameConfig: what reads their values, where these are no plain numbers."""
+_READERS: Mapping[str, Callable[[str], Any]] = {"map": game_map, "teams": _value}
+"""By fields that are no plain numbers: what reads their values."""
 
 
 def is_map_file(text: str) -> bool:

@@ -76,16 +76,11 @@ class Dataset(Sequence[Decisions]):
 # ---- shards ---------------------------------------------------------------------------------------
 
 
-def shard_name(number: int) -> str:
-    """Return the name of the file of shard ``number``."""
-    return f"shard-{number:06d}.safetensors"
-
-
-def write_shard(folder: Path, number: int, first_game: int, games: Sequence[Decisions]) -> Shard:
+def write_shard(path: Path, first_game: int, games: Sequence[Decisions]) -> Shard:
     """Write the decisions of ``games`` into a file: wholly or, if that fails, not at all."""
     columns = Decisions(*map(np.concatenate, zip(*games, strict=True)))
-    path, size, digest = own_file(folder / shard_name(number)), 0, _new_digest()
-    with draft_of(path) as draft, open(draft, "wb") as file:
+    size, digest = 0, _new_digest()
+    with draft_of(own_file(path)) as draft, open(draft, "wb") as file:
         for piece in safetensors.pieces(columns._asdict()):
             size += file.write(piece)
             digest.update(piece)

@@ -1,4 +1,4 @@
-"""Plots of a contest, as PNG files: who stands where, who beats whom, survival, land."""
+"""Plots of a contest, as PNG files: who beats whom, survival, land."""
 
 from __future__ import annotations
 
@@ -11,37 +11,30 @@ from typing import Any
 import numpy as np
 
 from territorial.bots import short
-from territorial.evaluation.ratings import Rating
-from territorial.evaluation.statistics import RecordArrays, Z
+from territorial.evaluation.statistics import RecordArrays
 from territorial.files.atomic import draft_of, own_file
 from territorial.files.bounded import open_file
 from territorial.typing import Floats
 
-NAMES = ("places", "ratings", "beats", "survival", "land")
-"""The plots there are; each is written to a file of its name, .png."""
 _DPI = 110
 _MADE_BY, _HEAD = "territorial-env", 2**10
 """What the first so many bytes of a plot say."""
 
 
-def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
+def draw_charts(tally: RecordArrays, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    Where no player has a rating, that plot is left out. ImportError without the extra "league".
+    They are called beats.png, survival.png and land.png. ImportError without the extra "league".
     """
-    plt, lines = check_matplotlib(), tally.table()
-    names = [line.player for line in lines]
-    places = np.array([line.place for line in lines])
-    ends = np.array([places[:, 0] - places[:, 1], places[:, 2] - places[:, 0]])
-    title = "mean place, 95 % interval over games"
+    plt, names = check_matplotlib(), [line.player for line in tally.table()]
+    index = [tally.players.index(name) for name in names]
+    shares, title = tally.beats()[np.ix_(index, index)], "how often a seat of the row comes in before one "
     drawn = {
-        "places": lambda: _intervals(plt, names, places[:, 0], ends, title, "place"),
-        "ratings": lambda: _ratings(plt, ratings or {}),
-        "beats": lambda: _beats(plt, tally, names),
+        "beats": lambda: draw_shares(plt, shares, list(map(short, names)), f"{title}of the column, per cent"),
         "survival": lambda: _curves(plt, tally, names, "seats alive, per cent", tally.survival),
         "land": lambda: _curves(plt, tally, names, "land of a seat, per cent of the map", tally.land),
     }
-    return save_plots(plt, {name: drawn[name] for name in NAMES if ratings or name != "ratings"}, folder)
+    return save_plots(plt, drawn, folder)
 
 
 def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -> list[Path]:
@@ -79,31 +72,6 @@ def check_matplotlib() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
-
-
-def _intervals(plt: Any, names: Sequence[str], middles: Floats, ends: Floats, title: str, label: str) -> Any:
-    """Return a figure of named rows with intervals, the first on top; ``ends`` (2, N) are their lengths."""
-    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * len(names)), layout="constrained")
-    rows = np.arange(len(names))[::-1]
-    axes.errorbar(middles, rows, xerr=np.maximum(ends, 0), fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, list(map(short, names)))
-    axes.set_title(title)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", alpha=0.3)
-    return figure
-
-
-def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
-    ordered = sorted(ratings.items(), key=lambda item: -item[1].mu)
-    mus, sigmas = np.array([rating for _, rating in ordered]).T
-    title = f"rating (Plackett-Luce), mu and {Z} sigma"
-    return _intervals(plt, [name for name, _ in ordered], mus, np.array([Z * sigmas] * 2), title, "rating")
-
-
-def _beats(plt: Any, tally: RecordArrays, order: Sequence[str]) -> Any:
-    index = [tally.players.index(name) for name in order]
-    title = "how often a seat of the row comes in before one of the column, per cent"
-    return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
 
 
 def draw_shares(

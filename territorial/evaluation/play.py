@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain, count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,8 +23,10 @@ from territorial.evaluation.players import Act, Acting, Player, is_acting
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError, playing_into
+from territorial.evaluation.results import GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Fixture, Schedule, Setting
+from territorial.files.atomic import check_file
+from territorial.files.locks import one_writer
 from territorial.jit import warmup
 from territorial.typing import Bools, Floats, Ints
 
@@ -54,9 +57,13 @@ def played(
 ) -> Result:
     """Play the games of a schedule that are missing in a file, and return the summary of all of them.
 
-    What was played is kept, whatever happens: Ctrl-C ends it early, all other errors as StoppedError.
+    What was played is kept, whatever happens: Ctrl-C ends it early, all other errors as StoppedError. Before
+    that, OSError names what is in the way of a file that cannot be written: of InUseError that is another
+    process that plays into it.
     """
-    with playing_into(out):
+    if out is not None:
+        check_file(out)
+    with nullcontext() if out is None else one_writer(Path(f"{os.fspath(out)}.lock")):
         results = GameResults(schedule, out)
         portions = schedule.portions(results.keys, getattr(play, "workers", 1))
         try:
@@ -82,10 +89,9 @@ def _prepare(schedule: Schedule, progress: bool) -> None:
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    before = len(results.records)
-    told = Progress(results.schedule.size, before, sys.stderr) if progress else None
+    told = Progress(results.schedule.size, sys.stderr) if progress else None
     try:
-        for done, record in enumerate(results.add(games), start=before + 1):
+        for done, record in enumerate(results.add(games), start=len(results.records) + 1):
             if told is not None:
                 told.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
     finally:

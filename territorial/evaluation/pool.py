@@ -20,7 +20,7 @@ from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import cloudpickle
 
@@ -199,11 +199,8 @@ def _global_with(thing: Any) -> str | None:
 # ---- in a process that plays ---------------------------------------------------------------------
 
 
-class Attempt(NamedTuple):
-    """The records of a portion, and what went wrong, None if nothing did."""
-
-    records: list[Any]
-    failure: str | None
+Attempt = tuple[list[Any], str | None]
+"""The records of a portion, and what went wrong, None if nothing did."""
 
 
 class Worker:
@@ -222,16 +219,17 @@ class Worker:
             for record in self._work(portion):
                 records.append(record)  # noqa: PERF402  # what there is when it fails is kept
         except Exception as error:
-            return Attempt(records, cause(error))
-        return Attempt(records, None)
+            return records, cause(error)
+        return records, None
 
 
 def records_of(attempt: Attempt) -> Iterator[list[Any]]:
     """Yield the records of an attempt; PlayingError then, if something went wrong."""
-    if attempt.records:
-        yield attempt.records
-    if attempt.failure is not None:
-        raise PlayingError(attempt.failure)
+    records, failure = attempt
+    if records:
+        yield records
+    if failure is not None:
+        raise PlayingError(failure)
 
 
 def cause(error: Exception) -> str:

@@ -37,28 +37,25 @@ class ProgressLine:
 
 
 class Progress:
-    """The line on games: of so many ``games``, so many are ``done`` already.
+    """The line on so many ``games``; those that the first call of ``show`` finds done count for no speed."""
 
-    ``done`` None: those of the first call were; an estimate of the rest needs two points.
-    """
-
-    def __init__(self, games: int, done: int | None, stream: TextIO) -> None:
-        self._games, self._done, self._before = games, done or 0, done
-        self._line, self._started = ProgressLine(stream), time.perf_counter()
+    def __init__(self, games: int, stream: TextIO) -> None:
+        self._games, self._done = games, 0
+        self._line, self._started, self._before = ProgressLine(stream), 0.0, -1
 
     def show(self, done: int, remark: str) -> None:
         """Note how many games are done, and print the line if it is time to."""
         self._done = done
-        if self._before is None:
+        if self._before < 0:
             self._before, self._started = done, time.perf_counter()
         self._line.show(self._text(remark))
 
     def close(self) -> None:
-        """Print the last line."""
-        self._line.close("" if self._before is None else self._text(""))
+        """Print the last line, if there has been one."""
+        self._line.close("" if self._before < 0 else self._text(""))
 
     def _text(self, remark: str) -> str:
-        played, seconds = self._done - (self._before or 0), time.perf_counter() - self._started
+        played, seconds = self._done - self._before, time.perf_counter() - self._started
         bar = "#" * (20 * self._done // self._games)
         left = time_left(played, self._games - self._done, seconds)
         speed = f"{played / seconds:.1f} a second, {left}" if left else ""

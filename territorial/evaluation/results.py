@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from territorial.config.validation import shown
 from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.schedule import Key, Schedule
-from territorial.files.atomic import check_file
 from territorial.files.bounded import Bounds, differences, open_file, parse_object, whole_lines
-from territorial.files.locks import one_writer
 
 FORMAT = "territorial games, version 1"
 KIND = b'{"format": "territorial games, version '
@@ -29,20 +26,6 @@ SHOWN = 5
 
 class ResultsError(ValueError):
     """A file is not one of games, or of other games, or full; the message says what is wrong with it."""
-
-
-@contextmanager
-def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Be the only one who plays games into a file.
-
-    OSError, which names what is in the way, for a file that cannot be written; InUseError, which is one, if
-    another process plays into it.
-    """
-    with ExitStack() as held:
-        if out is not None:
-            check_file(out)
-            held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
-        yield
 
 
 class GameResults:
@@ -83,17 +66,20 @@ class GameResults:
                 yield record
 
     def _open(self, path: Path) -> None:
-        text = json.dumps(self._header) + "\n"
-        try:
-            last, size = self._take_over(path) if path.exists() else (None, 0)
-        except ResultsError:
-            raise
-        except ValueError as error:
-            raise ResultsError(f"{str(path)!r}: {error}") from None
-        if last is None and path.exists() and not text.encode().startswith(_beginning(path)):
-            raise ResultsError(f"{str(path)!r} is not a file of games")
-        if path.exists() and size < path.stat().st_size:
-            os.truncate(path, size)
+        text, last = json.dumps(self._header) + "\n", None
+        if path.exists():
+            try:
+                last, size = self._take_over(path)
+            except ResultsError:
+                raise
+            except ValueError as error:
+                raise ResultsError(f"{str(path)!r}: {error}") from None
+            if last is None:
+                with open_file(path) as file:
+                    if not text.encode().startswith(file.read(len(text) + 1)):
+                        raise ResultsError(f"{str(path)!r} is not a file of games")
+            if size < path.stat().st_size:
+                os.truncate(path, size)
         if last is None or any(last[name] != self._header[name] for name in ("code", "settings")):
             append(path, text)
 
@@ -140,17 +126,10 @@ class GameResults:
         return found
 
 
-def _beginning(path: Path) -> bytes:
-    with open_file(path) as file:
-        return file.read(LINE_BOUNDS.nbytes + 1)
-
-
 def append(path: Path, lines: str) -> None:
-    """Add lines to the end of a file, in one piece; ResultsError if they cannot be written."""
-    left = memoryview(lines.encode())
+    """Add lines to the end of a file; ResultsError if they cannot be written."""
     try:
-        with path.open("ab", buffering=0) as file:
-            while left:
-                left = left[file.write(left) :]
+        with path.open("ab") as file:
+            file.write(lines.encode())
     except OSError as error:
         raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None

@@ -141,12 +141,11 @@ class RecordArrays:
         Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
         last longer than others say nothing of the rest.
         """
-        filled = np.array([record.filled for record in self.records])
-        alive = {
-            str(tick): spread(self._alive(tick))
-            for tick in (1000, 2000, 4000)
-            if np.mean(self.lengths > tick) >= 0.5
-        }
+        filled, alive = np.array([record.filled for record in self.records]), {}
+        for tick in (1000, 2000, 4000):
+            died = np.array([record.died for record in self.records if record.length > tick])
+            if 2 * len(died) >= len(self.records):
+                alive[str(tick)] = spread(((died < 0) | (died > tick)).sum(axis=1))
         return {
             "games": len(self.records),
             "neutral_gone": spread(filled[filled >= 0]) if (filled >= 0).any() else None,
@@ -154,12 +153,6 @@ class RecordArrays:
             "length": spread(self.lengths),
             "stopped_by_time": float(np.mean([record.is_stopped for record in self.records])),
         }
-
-    def _alive(self, tick: int) -> npt.NDArray[np.int64]:
-        """Return how many live after so many ticks, in each of the games that go on."""
-        died = np.array([record.died for record in self.records if record.length > tick])
-        alive: npt.NDArray[np.int64] = ((died < 0) | (died > tick)).sum(axis=1)
-        return alive
 
     def _by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
         """Return (G, N), sums over the seats of each player of ``values`` (G, P), or of ones."""

@@ -67,7 +67,7 @@ def test_a_player_alone_has_standings_and_no_rating(done, tmp_path):
     assert standing["place"]["value"] == 2.5
     assert standing["rating"] is None
     drawn = {path.stem for path in plots.iterdir()}
-    assert drawn == {"places", "beats", "survival", "land"}
+    assert drawn == {"beats", "survival", "land"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")

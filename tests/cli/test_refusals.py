@@ -15,12 +15,12 @@ REFUSED = [
     (["demo", "--map", "moon"], ["--map", "moon", "lakes"]),
     (["demo", "--seats", "banker,foo"], ["--seats", "'foo'", "metronome"]),
     (["demo", "--num-players", "2", "--seats", "banker,banker,turtle"], ["--seats", "3", "2"]),
-    (["demo", "--set", "launch_tax=5000"], ["--set", "launch_tax", "'5000'", "0 to 1023"]),
-    (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "'2000000'", "1 to 1048576"]),
-    (["demo", "--set", "foo=1"], ["--set", "'foo'", "launch_tax"]),
+    (["demo", "--set", "launch_tax=5000"], ["launch_tax is 5000", "0 to 1023"]),
+    (["demo", "--set", "cadence_land=1,2,2000000"], ["cadence_land", "2000000", "1 to 1048576"]),
+    (["demo", "--set", "foo=1"], ["'foo'", "launch_tax"]),
     (["demo", "--set", "foo"], ["--set", "'foo'", "FIELD=VALUE"]),
-    (["demo", "--set", "deaths=maybe"], ["--set", "deaths", "'maybe'"]),
-    (["demo", "--set", "teams=two"], ["teams", "'two'", "1 to 250"]),
+    (["demo", "--set", "deaths=maybe"], ["deaths", "'maybe'"]),
+    (["demo", "--set", "teams=two"], ["teams is 'two'", "2 to num_players"]),
     (["demo", "--num-players", "2", "--set", "teams=1,2,2"], ["teams", "3", "2 seats"]),
     (["demo", "--set", "teams=2", "--set", "team_deal=odd"], ["team_deal", "'odd'", "blocks, turn, random"]),
     (["demo", "--set", "hard_cap=50"], ["hard_cap", "50", "soft_cap"]),
@@ -39,7 +39,7 @@ REFUSED = [
     (["demo", "--map", "lake"], ["map is 'lake' (did you mean 'lakes'?)"]),
     (["demo", "--seats", "bankr"], ["there is no bot 'bankr' (did you mean 'banker'?)"]),
     (["demo", "--seats", "mixd-1"], ["(did you mean 'mixed-1'?)"]),
-    (["demo", "--set", "hieght=32"], ["GameConfig has no field 'hieght' (did you mean 'height'?)"]),
+    (["demo", "--set", "hieght=32"], ["'hieght' (did you mean 'height'?)"]),
     (["league", "shwo", "run"], ["(did you mean 'show'?)"]),
     (
         ["league", "show", "run", "--plts", "x"],
@@ -151,7 +151,7 @@ REFUSED = [
     ),
     (
         ["demo", *SMALL, "--num-players", "6", "--teams", "two"],
-        ["argument --teams: 'two' is not a whole number from 1 to 250"],
+        ["teams is 'two'; it must be None, a number of teams"],
     ),
 ]
 

@@ -69,7 +69,7 @@ def test_only_what_is_missing_is_made(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def counting(work: Any, portions: Any) -> Any:
-        asked.extend(portion.first_game for portion in portions)
+        asked.extend(games.start for _, games in portions)
         return map(work(), portions)
 
     (tmp_path / "shard-000001.safetensors").unlink()

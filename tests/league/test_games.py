@@ -1,16 +1,14 @@
 """Schedules: which games there are, what is noted of them, and the file that keeps them."""
 
 import dataclasses
-import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, Setting, VecGame
 from territorial.evaluation.record import LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError, append
+from territorial.evaluation.results import GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Schedule, side_by_side
 from territorial.evaluation.statistics import RecordArrays
 from tests.league.support import fixtures_of, play_games
@@ -278,16 +276,3 @@ def test_the_file_of_other_games_is_refused_and_left_as_it_is(path, other):
 def test_rewards_make_no_other_contest(path):
     fill(path, contest().schedule({}), (0,))
     assert numbers_in(path, contest(config=CONFIG.replace(rewards={"land": 1.0})).schedule({})) == [0]
-
-
-def test_what_a_disk_takes_in_pieces_is_written_wholly(tmp_path, monkeypatch):
-    taken = []
-
-    class Full(io.BytesIO):
-        def write(self, data):
-            taken.append(bytes(data[:7]))
-            return len(taken[-1])
-
-    monkeypatch.setattr(Path, "open", lambda *_, **__: Full())
-    append(tmp_path / "any", "a line of some length\n")
-    assert b"".join(taken) == b"a line of some length\n"

@@ -1,7 +1,6 @@
 """How long the rest takes: numbers that somebody can read, and none where nobody knows."""
 
 import io
-import re
 
 import pytest
 
@@ -29,7 +28,6 @@ def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):
     assert time_left(done, missing, seconds) == text
 
 
-def test_what_ends_before_its_first_game_says_nothing_of_the_rest():
-    stream = io.StringIO()
-    progress.Progress(500, 0, stream).close()
-    assert re.fullmatch(r"0 of 500 games \[.*\]\s*", stream.getvalue())
+def test_what_ends_before_its_first_game_says_nothing():
+    progress.Progress(500, stream := io.StringIO()).close()
+    assert stream.getvalue() == ""
