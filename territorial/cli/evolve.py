@@ -91,7 +91,17 @@ def add_parser(verbs: Any) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Evolve, and report the style; exit code 130 if it was interrupted."""
     options.check_json(parsed)
-    settings = _settings(parsed)
+    config = options.config_of(parsed, MAPS)
+    if parsed.map_seed is None:
+        config = config.replace(map_seed=TRAINING_MAPS)
+    with blamed_on("", ValueError):
+        settings = EvolutionSettings(
+            config=config,
+            opponents=parsed.opponents,
+            name=parsed.name,
+            seed=parsed.seed,
+            **{field: value for field in POPULATION if (value := getattr(parsed, field)) is not None},
+        )
     options.check_folder("FOLDER", parsed.folder)
     started, numbers, seconds = time.monotonic(), count(1), 60 * parsed.minutes
 
@@ -144,18 +154,3 @@ def run(parsed: argparse.Namespace) -> int:
     }
     options.report(parsed, text, lambda: provenance() | found)
     return 0
-
-
-def _settings(parsed: argparse.Namespace) -> EvolutionSettings:
-    """Return what the options ask for; UsageError if that cannot be."""
-    config = options.config_of(parsed, MAPS)
-    if parsed.map_seed is None:
-        config = config.replace(map_seed=TRAINING_MAPS)
-    with blamed_on("", ValueError):
-        return EvolutionSettings(
-            config=config,
-            opponents=parsed.opponents,
-            name=parsed.name,
-            seed=parsed.seed,
-            **{field: value for field in POPULATION if (value := getattr(parsed, field)) is not None},
-        )

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from territorial._interrupts import INTERRUPTED
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
@@ -96,35 +96,34 @@ def run(parsed: argparse.Namespace) -> int:
             check_matplotlib()
         options.check_folder("--plots", parsed.plots)
     config = options.config_of(parsed, MAPS)
-    try:
-        ranking = _ranking(parsed, config)
-    except StoppedError as stopped:
-        return _reported(parsed, stopped.result, 1, str(stopped))
-    return _reported(parsed, ranking, *((0, "") if ranking.is_complete else (130, "interrupted")))
-
-
-def _ranking(parsed: argparse.Namespace, config: GameConfig) -> Ranking:
-    """Return the result of the match; UsageError if there can be none."""
-    size = f"games of {options.size_of(config)}"
     is_lineup = parsed.seats is None or parsed.seats in LINEUPS
     names = [] if is_lineup else [name.strip() for name in parsed.seats.split(",")]
-    with (
-        options.enough_memory("--height, --width, --num-players", size),
-        blamed_on("", ValueError, SnapshotError),
-        blamed_on("--records", ResultsError),
-        _where_games_play(parsed) as (play, open_store),
-    ):
-        return match(
-            parsed.seats if is_lineup else snapshots.players_of(parsed, names, open_store),
-            config,
-            games=parsed.games,
-            deal=parsed.deal,
-            code=snapshots.code_of(parsed, names),
-            seed=parsed.seed,
-            out=parsed.records,
-            processes=parsed.processes,
-            play=play,
-        )
+    code, why = 0, ""
+    try:
+        with (
+            options.enough_memory("--height, --width, --num-players", f"games of {options.size_of(config)}"),
+            blamed_on("", ValueError, SnapshotError),
+            blamed_on("--records", ResultsError),
+            _where_games_play(parsed) as (play, open_store),
+        ):
+            ranking = match(
+                parsed.seats if is_lineup else snapshots.players_of(parsed, names, open_store),
+                config,
+                games=parsed.games,
+                deal=parsed.deal,
+                code=snapshots.code_of(parsed, names),
+                seed=parsed.seed,
+                out=parsed.records,
+                processes=parsed.processes,
+                play=play,
+            )
+    except StoppedError as stopped:
+        ranking, code, why = stopped.result, 1, str(stopped)
+    else:
+        if not ranking.is_complete:
+            code, why = INTERRUPTED, "interrupted"
+    _report(parsed, ranking, why)
+    return code
 
 
 @contextmanager
@@ -150,8 +149,8 @@ def _where_games_play(
         yield found
 
 
-def _reported(parsed: argparse.Namespace, ranking: Ranking, code: int, why: str) -> int:
-    """Report what there is, then why it has come to a stop, if it has; return ``code``."""
+def _report(parsed: argparse.Namespace, ranking: Ranking, why: str) -> None:
+    """Report what there is, then why it has come to a stop, if it has."""
     try:
         if ranking.records:
             with blamed_on("--plots"):
@@ -164,4 +163,3 @@ def _reported(parsed: argparse.Namespace, ranking: Ranking, code: int, why: str)
             kept = f"{done} are in {parsed.records}; the same command resumes"
             lost = f"{done} were played; without --records they are not saved"
             print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)
-    return code

@@ -44,7 +44,13 @@ def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
         _standing(game, [p], place, p, seats[p - 1], None if teams is None else teams[p - 1])
         for p, place in enumerate(places, start=1)
     ]
-    return sorted(rows, key=lambda row: (row.place, row.team or 0, *_within_team(row), row.seat))
+
+    def order(row: Standing) -> tuple[float, ...]:
+        """Return what allies are sorted by as well: who lives, or lived longer, then land and troops."""
+        died = 0 if row.death_tick is None else -row.death_tick
+        return row.place, row.team or 0, died, -row.land, -row.troops, row.seat
+
+    return sorted(rows, key=order)
 
 
 def team_standings_of(game: VecGame, standings: Sequence[Standing]) -> list[Standing]:
@@ -75,13 +81,6 @@ def _standing(
         death_tick=None if (deaths < 0).any() else int(deaths.max()),
         team=team,
     )
-
-
-def _within_team(row: Standing) -> tuple[int, ...]:
-    """Return what allies are sorted by: who lives, or lived longer, then land and troops."""
-    if row.team is None:
-        return ()
-    return (0 if row.death_tick is None else -row.death_tick, -row.land, -row.troops)
 
 
 def result_of(standings: Sequence[Standing], teams: Sequence[Standing]) -> dict[str, Any]:

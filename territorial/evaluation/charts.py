@@ -38,26 +38,24 @@ def draw_charts(tally: RecordArrays, folder: Path) -> list[Path]:
 
 
 def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -> list[Path]:
-    """Write each plot, which its function draws, to a file of its name in ``folder``, made if needed."""
+    """Write each plot, which its function draws, to a file of its name in ``folder``, made if needed.
+
+    FileExistsError for a file there that is no plot that was drawn here.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, draw in drawn.items():
         figure, path = draw(), own_file(folder / f"{name}.png")
-        _check_plot(path)
+        if path.exists():
+            with open_file(path) as file:
+                if _MADE_BY.encode() not in file.read(_HEAD):
+                    why = "it is no plot of this library, and would be replaced; move it away"
+                    raise FileExistsError(errno.EEXIST, why, str(path))
         with draft_of(path) as draft:
             figure.savefig(draft, dpi=_DPI, format="png", metadata={"Software": _MADE_BY})
         plt.close(figure)
         files.append(path)
     return files
-
-
-def _check_plot(path: Path) -> None:
-    """Raise FileExistsError for a file that is no plot that was drawn here."""
-    if path.exists():
-        with open_file(path) as file:
-            if _MADE_BY.encode() not in file.read(_HEAD):
-                why = "it is no plot of this library, and would be replaced; move it away"
-                raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_matplotlib() -> Any:

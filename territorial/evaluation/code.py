@@ -82,12 +82,12 @@ def _parts_of_class(kind: type) -> list[Any]:
     """Return its name, and its bases and all that it has where it was defined without a file."""
     if not _has_no_file(kind):
         return [kind.__module__, kind.__qualname__]
-    own = {name: part for name, part in vars(kind).items() if _is_code(name, part)}
+    own = {
+        name: part
+        for name, part in vars(kind).items()
+        if name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
+    }
     return [kind.__qualname__, kind.__bases__, own]
-
-
-def _is_code(name: str, part: Any) -> bool:
-    return name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
 
 
 def _parts_of_function(function: Any) -> list[Any]:

@@ -90,7 +90,11 @@ def match(
     config = GameConfig(num_maps=MAPS) if config is None else config
     if not isinstance(config, GameConfig):
         raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
-    draw, seated = (_dealt if deal else _seated)(seats, config)
+    if deal:
+        draw: Draw = "balanced_teams" if config.has_allies else "balanced"
+        seated: Sequence[Player] = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
+    else:
+        draw, seated = _seated(seats, config)
     entrants = Entrants(seated, policies)
     digests = entrants.code | dict(code or {})
     contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
@@ -101,12 +105,6 @@ def match(
         policy.stop()
     schedule, chosen = contest.schedule(entrants.players), play or Processes(processes)
     return played(schedule, partial(Ranking, contest), out, chosen, progress=progress)
-
-
-def _dealt(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:
-    """Return the players among whom seats or teams are dealt."""
-    players = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
-    return "balanced_teams" if config.has_allies else "balanced", players
 
 
 def _seated(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:

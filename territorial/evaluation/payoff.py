@@ -138,9 +138,6 @@ class PayoffMatrix:
         self._sums[block] = self._sums[block] * np.where(is_met, np.minimum(fade[:, None], fade), 1.0) + sums
         self._counts[block] += np.stack([is_met, pairs])
         self._last[rows] = self._num_games
-        self._forget_beyond_capacity()
-
-    def _forget_beyond_capacity(self) -> None:
         over = 0 if self.capacity is None else len(self._index) - self.capacity
         if over > 0:
             longest_ago = np.argsort(self._last[: len(self._index)], kind="stable")[:over]

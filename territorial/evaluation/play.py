@@ -68,7 +68,11 @@ def played(
         portions = schedule.portions(results.keys, getattr(play, "workers", 1))
         try:
             if portions:
-                _prepare(schedule, progress)
+                for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
+                    VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
+                    # Processes find compiled what is compiled here and now.
+                    with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
+                        compile_steps(config)
                 games = chain.from_iterable(play(games_of(schedule), portions))
                 _keep(results, games, progress)
         except KeyboardInterrupt:
@@ -78,14 +82,6 @@ def played(
             why = str(error) if is_known else cause(error)
             raise StoppedError(why, summary(results.records)) from error
         return summary(results.records)
-
-
-def _prepare(schedule: Schedule, progress: bool) -> None:
-    """Compile here and now what all processes then find compiled, and see that the games can be set up."""
-    for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
-        VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
-        with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
-            compile_steps(config)
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:

@@ -12,7 +12,7 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
@@ -20,7 +20,7 @@ from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import cloudpickle
 
@@ -39,13 +39,11 @@ LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("std
 MOST_PROCESSES = 1024
 
 
-class Play(Protocol):
-    """What says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function."""
+Play = Callable[[Make[Any, Any], Sequence[Any]], Iterator[Iterable[Any]]]
+"""Says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function.
 
-    def __call__(
-        self, make: Make[Portion, Record], portions: Sequence[Portion], /
-    ) -> Iterator[Iterable[Record]]:
-        """Yield the records of all portions as they come."""
+It is called with what makes a player of portions, and yields the records of all portions as they come.
+"""
 
 
 class PlayingError(RuntimeError):
@@ -70,35 +68,26 @@ class Processes:
     ) -> Iterator[Iterable[Record]]:
         """Yield the records of all portions as they come; PlayingError if a process fails."""
         count = min(self.workers, len(portions))
-        return map(make(), portions) if count < 2 else _in_processes(make, portions, count)
+        if count < 2:
+            yield from map(make(), portions)
+            return
+        context, waiting = NewProcesses(), map(cloudpickle.dumps, portions)
+        try:
+            with ProcessPoolExecutor(count, context, _begin, (_pickled(make),)) as pool:
+                try:
+                    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
+                    while busy:  # as many as there are processes, and no more, wait in them
+                        done, busy = wait(busy, return_when=FIRST_COMPLETED)
+                        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
+                        for future in done:
+                            yield from records_of(pickle.loads(future.result()))
+                finally:
+                    context.end()
+        except BrokenProcessPool:
+            raise PlayingError(context.why_broken()) from None
 
 
 # ---- processes -------------------------------------------------------------------------------------
-
-
-def _in_processes(
-    make: Make[Portion, Record], portions: Sequence[Portion], count: int
-) -> Iterator[Iterable[Record]]:
-    context = NewProcesses()
-    try:
-        with ProcessPoolExecutor(count, context, _begin, (_pickled(make),)) as pool:
-            try:
-                for future in _futures(pool, map(cloudpickle.dumps, portions), count):
-                    yield from records_of(pickle.loads(future.result()))
-            finally:
-                context.end()
-    except BrokenProcessPool:
-        raise PlayingError(context.why_broken()) from None
-
-
-def _futures(pool: ProcessPoolExecutor, portions: Iterable[bytes], count: int) -> Iterator[Future[bytes]]:
-    """Yield what is done as it is; at most ``count`` portions are played at a time."""
-    waiting = iter(portions)
-    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
-    while busy:
-        done, busy = wait(busy, return_when=FIRST_COMPLETED)
-        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
-        yield from done
 
 
 class NewProcesses(SpawnContext):
@@ -123,11 +112,9 @@ class NewProcesses(SpawnContext):
         """Return how the first process ended that was not ended by the pool; all have ended."""
         codes = [process.exitcode or 0 for process in self._started]
         code = next((code for code in codes if code not in (0, -signal.SIGTERM)), codes[0])
-        if code >= 0:
-            return f"a worker process ended with exit code {code}"
-        name = signal.Signals(-code).name
+        name = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         why = ", which the system sends when memory runs out" if name == "SIGKILL" else ""
-        return f"a worker process was ended by {name}{why}"
+        return f"a worker process ended with {name}{why}"
 
 
 class _Process(SpawnProcess):

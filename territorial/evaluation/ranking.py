@@ -79,8 +79,24 @@ class Ranking:
 
     def text(self) -> str:
         """Return the standings, the matrix of placements, and what the games were like, as text."""
-        lines = [self.table(), "", *self._beats_lines(), *self._team_lines()]
-        lines += _shape_lines(self._arrays.shape())
+        shape, config = self._arrays.shape(), self.contest.config
+        gone, length = shape["neutral_gone"], shape["length"]
+        lines = [self.table(), "", *self._beats_lines()]
+        if config.has_allies:
+            mixed = self._arrays.mixed_teams()
+            whose = f"{100 * mixed:.0f} % of them of several players" if mixed else "each of one player"
+            lines.append(f"{config.num_teams} teams, {whose}; places and wins are those of teams")
+            if mixed:
+                lines.append("in a mixed team a player has its part of what all members did")
+        lines.append(
+            f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
+            f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
+        )
+        if gone is not None:
+            lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
+        if shape["alive"]:
+            found = (f"{one['median']:g} at {int(tick):,}" for tick, one in shape["alive"].items())
+            lines.append(f"players alive, in the median: {', '.join(found)}")
         if self.ratings is None:
             lines.append(NEEDED)
         return "\n".join(lines)
@@ -120,16 +136,6 @@ class Ranking:
     def _arrays(self) -> RecordArrays:
         return RecordArrays(self.records)
 
-    def _team_lines(self) -> list[str]:
-        """Return what places and wins are of, and whether a player has had them alone."""
-        config = self.contest.config
-        if not config.has_allies:
-            return []
-        mixed = self._arrays.mixed_teams()
-        whose = f"{100 * mixed:.0f} % of them of several players" if mixed else "each of one player"
-        lines = [f"{config.num_teams} teams, {whose}; places and wins are those of teams"]
-        return [*lines, "in a mixed team a player has its part of what all members did"] if mixed else lines
-
     def _beats_lines(self) -> list[str]:
         """Return how often a seat of one player is placed above one of another, if there are few of them."""
         order = [line.player for line in self.standings]
@@ -156,17 +162,3 @@ class Ranking:
 def _interval(estimate: Estimate, scale: float, form: str) -> str:
     value, low, high = (f"{scale * number:{form}}" for number in estimate)
     return f"{value} ({low}..{high})"
-
-
-def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
-    gone, length = shape["neutral_gone"], shape["length"]
-    alive = ", ".join(f"{found['median']:g} at {int(tick):,}" for tick, found in shape["alive"].items())
-    lines = [
-        f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
-        f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
-    ]
-    if gone is not None:
-        lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
-    if alive:
-        lines.append(f"players alive, in the median: {alive}")
-    return lines

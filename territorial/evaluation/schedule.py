@@ -105,12 +105,11 @@ class Contest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what names this contest, as values that JSON has; the number of games may grow later."""
-        of_config = self.config.to_dict().items()
-        settings = {name: value for name, value in of_config if name not in NOT_OF_THE_GAME}
+        values = self.config.to_dict()
         return {
             "draw": self.draw,
             "players": list(self.players),
-            "settings": settings,
+            "settings": {name: value for name, value in values.items() if name not in NOT_OF_THE_GAME},
             "config": self.config.hexdigest,
         }
 
@@ -265,13 +264,14 @@ class Schedule:
     def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[Fixture, ...]]:
         """Return the games that are not ``done``, in portions that are played side by side.
 
-        All processes have as many to play. Where games depend on those beside them, a portion of which one is
-        missing is played again as a whole.
+        All processes have as many to play, in as few rounds as SIDE_BY_SIDE allows. Where games depend on
+        those beside them, a portion of which one is missing is played again as a whole.
         """
         found = []
         for pair in self.pairs:
             missing = [number for number in range(self.games) if (*pair, number) not in done]
-            size = side_by_side(len(missing), processes) if self.apart else SIDE_BY_SIDE
+            rounds = max(1, -(-len(missing) // (processes * SIDE_BY_SIDE)))
+            size = max(1, -(-len(missing) // (processes * rounds))) if self.apart else SIDE_BY_SIDE
             numbers = missing if self.apart else list(range(self.games))
             parts = (numbers[first : first + size] for first in range(0, len(numbers), size))
             lacking = set(missing)
@@ -291,12 +291,3 @@ class Schedule:
             "code": dict(self.code),
             "settings": {name: setting.to_dict() for name, setting in self.settings.items()},
         }
-
-
-def side_by_side(games: int, processes: int) -> int:
-    """Return how many games a process should play at once, so that all of them have as many to play.
-
-    As few portions as SIDE_BY_SIDE allows, and the same number for every process.
-    """
-    rounds = -(-games // (processes * SIDE_BY_SIDE))
-    return max(1, -(-games // (processes * max(1, rounds))))

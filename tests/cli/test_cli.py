@@ -110,14 +110,7 @@ def test_play_leaves_an_animation_that_shows_the_game(run, done, tmp_path, monke
     assert file.read_bytes() == (tmp_path / "territorial-4.apng").read_bytes()
 
 
-def test_set_reaches_every_field(run):
-    extra = ["--set", "deaths=false", "--set", "cadence_land=5,6,7", "--set", "launch_tax=20"]
-    _, out, _ = run("demo", "--no-picture", *SMALL, *extra, "--json")
-    config = json.loads(out)["config"]
-    assert (config["deaths"], config["cadence_land"], config["launch_tax"]) == (False, [5, 6, 7], 20)
-
-
-def test_set_reaches_teams():
+def test_set_reaches_every_field():
     def config_with(*assignments):
         extra = [part for assignment in assignments for part in ("--set", assignment)]
         parsed = cli.make_parser().parse_args(["demo", "--num-players", "4", *extra])
@@ -125,6 +118,9 @@ def test_set_reaches_teams():
 
     given = ([], ["teams=none"], ["teams=2"], ["teams=1, 2,2,1", "team_spawns=together"])
     assert [config_with(*one).teams for one in given] == [None, None, 2, (1, 2, 2, 1)]
+    config = config_with("deaths=false", "cadence_land=5,6,7", "launch_tax=20", "rewards=land=2")
+    assert (config.deaths, config.cadence_land, config.launch_tax) == (False, (5, 6, 7), 20)
+    assert config.rewards == (("land", 2.0),)
     assert config_with("teams=3", "team_deal=random").team_deal == "random"
 
 

@@ -52,20 +52,6 @@ def test_seats_that_win_together_share_the_game():
     np.testing.assert_allclose(shares, [(1.5 / 3, 1.5), (1 / 3, 1), (0.5 / 3, 0.5)])
 
 
-def test_intervals_hold_the_mean_and_shrink_with_the_number_of_games():
-    rng = np.random.default_rng(0)
-    many = [record(k, "abcd", rng.permutation(4) + 1) for k in range(900)]
-    few, most = (by_player(RecordArrays(many[:n]))["a"] for n in (100, 900))
-    for line in (few, most):
-        for found in (line.place, line.wins, line.fair):
-            assert found.low < found.value < found.high
-    assert few.place.low < 2.5 < few.place.high
-    width = [line.place.high - line.place.low for line in (few, most)]
-    assert 2.3 < width[0] / width[1] < 3.9, "three times narrower with nine times as many games"
-    assert width[1] == pytest.approx(2 * 1.96 * np.sqrt(1.25 / 900), rel=0.12)
-    assert by_player(RecordArrays(many))["a"] == most
-
-
 def test_games_without_the_player_say_nothing():
     sums, counts = np.array([1.0, 4.0, 4.0]), np.array([1.0, 2.0, 1.0])
     found = mean_of(sums, counts)
