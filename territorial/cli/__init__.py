@@ -137,18 +137,14 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
     for module in VERBS.values():
         module.add_parser(verbs)
     if with_plugins:
-        _add_plugins(verbs)
+        # One that cannot be loaded says why when it is called.
+        points = {point.name: point for point in (TRAIN, *entry_points(group=ENTRY_POINTS))}
+        for name, point in sorted(points.items()):
+            try:
+                point.load().add_parser(verbs)
+            except Exception as error:
+                add_unavailable(verbs, name, point.value, error)
     return parser
-
-
-def _add_plugins(verbs: Any) -> None:
-    """Add the verbs of other packages; one that cannot be loaded says why when it is called."""
-    points = {point.name: point for point in (TRAIN, *entry_points(group=ENTRY_POINTS))}
-    for name, point in sorted(points.items()):
-        try:
-            point.load().add_parser(verbs)
-        except Exception as error:
-            add_unavailable(verbs, name, point.value, error)
 
 
 def _error_of_stdout(text: str = "") -> OSError | None:

@@ -18,7 +18,6 @@ from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import MOST_PROCESSES, Play
-from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.league import SnapshotError, SnapshotStore
@@ -122,7 +121,18 @@ def run(parsed: argparse.Namespace) -> int:
     else:
         if not ranking.is_complete:
             code, why = INTERRUPTED, "interrupted"
-    _report(parsed, ranking, why)
+    try:
+        if ranking.records:
+            with blamed_on("--plots"):
+                plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
+            text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
+            options.report(parsed, text, lambda: provenance() | ranking.to_dict())
+    finally:
+        if why:
+            done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
+            kept = f"{done} are in {parsed.records}; the same command resumes"
+            lost = f"{done} were played; without --records they are not saved"
+            print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)
     return code
 
 
@@ -147,19 +157,3 @@ def _where_games_play(
         with blamed_on("--address"):
             found = stack.enter_context(joined(parsed.address, parsed.processes))
         yield found
-
-
-def _report(parsed: argparse.Namespace, ranking: Ranking, why: str) -> None:
-    """Report what there is, then why it has come to a stop, if it has."""
-    try:
-        if ranking.records:
-            with blamed_on("--plots"):
-                plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
-            text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-            options.report(parsed, text, lambda: provenance() | ranking.to_dict())
-    finally:
-        if why:
-            done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
-            kept = f"{done} are in {parsed.records}; the same command resumes"
-            lost = f"{done} were played; without --records they are not saved"
-            print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)

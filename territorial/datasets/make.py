@@ -129,40 +129,30 @@ def make(
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    chosen = play or Processes(processes)
     with one_writer(target / WRITER):
         manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
         # Its call returns a function of portions, which keeps what all of them share.
         work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
-        return _made(target, manifest, chosen, work, on_shard)
+        shards = {shard.file: shard for shard in manifest.shards}
+        missing = [portion for portion in manifest.recipe.shards.items() if portion[0] not in shards]
+        written = time.monotonic()
+        try:
+            for shard in chain.from_iterable(
+                (play or Processes(processes))(work, missing) if missing else ()
+            ):
+                shards[shard.file] = shard
+                manifest = manifest.with_shards(shards.values())
+                if time.monotonic() - written >= WRITE_EVERY:
+                    manifest.write(target)
+                    written = time.monotonic()
+                if on_shard is not None:
+                    on_shard(manifest)
+        finally:
+            manifest.write(target)
+        return manifest
 
 
 # ---- in the process that was asked -------------------------------------------------------------------
-
-
-def _made(
-    folder: Path,
-    manifest: DatasetManifest,
-    play: Play,
-    work: Callable[[], Callable[[_Portion], Iterable[Shard]]],
-    on_shard: Callable[[DatasetManifest], object] | None,
-) -> DatasetManifest:
-    """Make what is missing of a data set; the manifest soon lists each shard, and all when this ends."""
-    shards = {shard.file: shard for shard in manifest.shards}
-    missing = [portion for portion in manifest.recipe.shards.items() if portion[0] not in shards]
-    written = time.monotonic()
-    try:
-        for shard in chain.from_iterable(play(work, missing) if missing else ()):
-            shards[shard.file] = shard
-            manifest = manifest.with_shards(shards.values())
-            if time.monotonic() - written >= WRITE_EVERY:
-                manifest.write(folder)
-                written = time.monotonic()
-            if on_shard is not None:
-                on_shard(manifest)
-    finally:
-        manifest.write(folder)
-    return manifest
 
 
 def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:

@@ -214,10 +214,8 @@ def _pairs(
     all_pairs = [(policy, setting) for setting in settings for policy in policies]
     wanted = list(dict.fromkeys(all_pairs if given is None else given))
     for policy, setting in wanted:
-        if policy not in policies:
-            raise ValueError(f"pairs has the policy {policy!r}; the policies are {', '.join(policies)}")
-        if setting not in settings:
-            raise ValueError(f"pairs has the setting {setting!r}; the settings are {', '.join(settings)}")
+        one_of("the policy of a pair", policy, policies)
+        one_of("the setting of a pair", setting, settings)
     order = {name: i for i, name in enumerate(settings)}
     return sorted(wanted, key=lambda pair: order[pair[1]])
 

@@ -163,14 +163,12 @@ class PayoffMatrix:
     def probability(self, first: str, others: Sequence[str]) -> Floats:
         """Return (N,), the probabilities that ``first`` is above each other; 0.5 where they never met."""
         above, met = self._row(self._sums[_ABOVE], first, others), self._row(self._sums[_MET], first, others)
-        chances: Floats = (above + PRIOR / 2) / (met + PRIOR)
-        return chances
+        return (above + PRIOR / 2) / (met + PRIOR)
 
     def variance(self, first: str, others: Sequence[str]) -> Floats:
         """Return (N,), how unsure each ``probability`` is: the variance of a beta distribution."""
         chances, met = self.probability(first, others), self._row(self._sums[_MET], first, others)
-        unsure: Floats = chances * (1 - chances) / (met + PRIOR + 1)
-        return unsure
+        return chances * (1 - chances) / (met + PRIOR + 1)
 
     def games(self, first: str, others: Sequence[str]) -> Ints:
         """Return (N,), the games in which ``first`` met each other."""

@@ -65,7 +65,7 @@ def played(
         check_file(out)
     with nullcontext() if out is None else one_writer(Path(f"{os.fspath(out)}.lock")):
         results = GameResults(schedule, out)
-        portions = schedule.portions(results.keys, getattr(play, "workers", 1))
+        portions = schedule.portions(results.games, getattr(play, "workers", 1))
         try:
             if portions:
                 for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
@@ -78,8 +78,7 @@ def played(
         except KeyboardInterrupt:
             pass
         except Exception as error:  # of a player, of where it plays, or of the disk
-            is_known = isinstance(error, (PlayingError, ResultsError))
-            why = str(error) if is_known else cause(error)
+            why = str(error) if isinstance(error, (PlayingError, ResultsError)) else cause(error)
             raise StoppedError(why, summary(results.records)) from error
         return summary(results.records)
 

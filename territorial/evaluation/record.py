@@ -18,8 +18,6 @@ from territorial.typing import Floats
 
 LAND_EVERY = 250
 """Land is looked at after so many ticks and their multiples, or at the first decision after that."""
-_NUMBERS = {"game": 0, "length": 0, "filled": -1}
-"""The least that they can be."""
 LONGEST_NAME = 500
 """Bytes of a seat's name in a file."""
 FILLED_PERCENT = 1
@@ -80,8 +78,7 @@ class GameRecord:
 
     def of_policy(self, values: Sequence[float] | Floats) -> Floats:
         """Return those of values, one a seat, that are of the policy's seats."""
-        chosen: Floats = np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
-        return chosen
+        return np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
 
     def to_json(self) -> str:
         """Return the record as one line of JSON, without what is as in every match."""
@@ -129,7 +126,9 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "policy": values["policy"],
         "setting": values["setting"],
-        **{name: whole_number(name, values[name], low) for name, low in _NUMBERS.items()},
+        "game": whole_number("game", values["game"], 0),
+        "length": whole_number("length", values["length"], 0),
+        "filled": whole_number("filled", values["filled"], -1),
         "seed": whole_number("seed", values["seed"], 0, LARGEST_SEED),
         "seats": seats,
         "places": _row("places", values["places"], players, finite_number, 1, players),

@@ -39,7 +39,8 @@ class GameResults:
     def __init__(self, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> None:
         self.schedule = schedule
         self._path = None if path is None else Path(path)
-        self._records: dict[Key, GameRecord] = {}
+        self.games: dict[Key, GameRecord] = {}
+        """All that have been played, by policy, setting and number."""
         self._header = json.loads(json.dumps({"format": FORMAT, **schedule.to_dict()}))
         longest = bounds_of(max(setting.config.max_ticks for setting in schedule.settings.values()))
         self._bounds = Bounds(*map(max, LINE_BOUNDS, longest))
@@ -47,22 +48,17 @@ class GameResults:
             self._open(self._path)
 
     @property
-    def keys(self) -> set[Key]:
-        """The games that have been played."""
-        return set(self._records)
-
-    @property
     def records(self) -> tuple[GameRecord, ...]:
         """The games of the schedule that have been played, in the order of their numbers."""
-        return tuple(record for key, record in sorted(self._records.items()) if key in self.schedule)
+        return tuple(record for key, record in sorted(self.games.items()) if key in self.schedule)
 
     def add(self, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
         """Keep every new record that comes, in the file at once, and yield it; ResultsError if that fails."""
         for record in records:
-            if record.key not in self._records:
+            if record.key not in self.games:
                 if self._path is not None:
                     append(self._path, record.to_json() + "\n")
-                self._records[record.key] = record
+                self.games[record.key] = record
                 yield record
 
     def _open(self, path: Path) -> None:
@@ -70,10 +66,8 @@ class GameResults:
         if path.exists():
             try:
                 last, size = self._take_over(path)
-            except ResultsError:
-                raise
             except ValueError as error:
-                raise ResultsError(f"{str(path)!r}: {error}") from None
+                raise ResultsError(f"{str(path)!r}, {error}") from None
             if last is None:
                 with open_file(path) as file:
                     if not text.encode().startswith(file.read(len(text) + 1)):
@@ -99,9 +93,9 @@ class GameResults:
                         last = self._checked_header(found)
                     else:
                         record = self._checked_record(found)
-                        self._records.setdefault(record.key, record)
+                        self.games.setdefault(record.key, record)
                 except ValueError as error:
-                    raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+                    raise ValueError(f"line {number}: {error}") from None
                 size += len(line)
         return last, size
 

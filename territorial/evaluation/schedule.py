@@ -79,8 +79,7 @@ class Contest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "players", tuple(self.players))
         object.__setattr__(self, "games", whole_number("games", self.games, 1, MOST_GAMES))
-        last = LARGEST_SEED - self.games
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, last))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED - self.games))
         one_of("draw", self.draw, get_args(Draw))
         if not self.players:
             raise ValueError("there are no players; name at least one")

@@ -120,8 +120,7 @@ class RecordArrays:
         """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""
         died = np.array([record.died for record in self.records])
         last = np.where(died < 0, np.iinfo(np.int64).max, died)
-        lives = [self._mean_by_player(last > tick) for tick in ticks]
-        return np.stack(lives, axis=1)
+        return np.stack([self._mean_by_player(last > tick) for tick in ticks], axis=1)
 
     def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
         """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.

@@ -83,9 +83,7 @@ def test_what_cannot_be_is_a_usage_error(done: Any, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, done: Any, tmp_path: Path) -> None:
     run("evolve", str(tmp_path), *SMALL, "--generations", "1")
-    _, err = done("evolve", str(tmp_path), *SMALL, "--seed", "5", code=2)
-    assert "argument FOLDER" in err
-    assert "its settings['seed'] is 0, here it is 5. Choose another folder" in err
+    assert "argument FOLDER: " in done("evolve", str(tmp_path), *SMALL, "--seed", "5", code=2)[1]
     with locked(tmp_path / "lock"):
         code, _, err = run("evolve", str(tmp_path), *SMALL)
     assert code == 2

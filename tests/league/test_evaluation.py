@@ -163,8 +163,16 @@ REFUSED = [
     (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
     (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
     (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
-    (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]), ValueError, "policy 'a'"),
-    (lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]), ValueError, "setting 'b'"),
+    (
+        lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]),
+        ValueError,
+        "the policy of a pair is 'a'",
+    ),
+    (
+        lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]),
+        ValueError,
+        "the setting of a pair is 'b'",
+    ),
     (lambda: Setting(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
     (lambda: Setting(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
     (

@@ -14,7 +14,7 @@ from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
-from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.results import GameResults
 from territorial.files.locks import InUseError, locked
 from tests.league.support import Patient, Takes
 
@@ -232,20 +232,3 @@ def test_two_do_not_play_into_one_file_at_once(tmp_path):
     with locked(tmp_path / "match.jsonl.lock"), pytest.raises(InUseError, match="another process writes"):
         quietly(["banker"], SMALL, 1, out=out)
     assert not out.exists()
-
-
-def test_games_of_another_bot_under_the_same_name_are_not_continued(tmp_path):
-    file = f"style:{tmp_path / 'mine.json'}"
-
-    def play(player, games):
-        return match(
-            ["mine", "banker"], SMALL, games, policies={"mine": player}, out=tmp_path / "m", progress=False
-        )
-
-    for first, other in (("novice", "turtle"), (file, file)):
-        bots.STYLES[0].save(tmp_path / "mine.json")
-        play(first, 1)
-        bots.STYLES[1].save(tmp_path / "mine.json")
-        with pytest.raises(ResultsError, match="mine"):
-            play(other, 2)
-        (tmp_path / "m").unlink()
