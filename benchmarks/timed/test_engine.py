@@ -8,7 +8,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import territorial
-from territorial.cli.bench import BenchSetting, spread_out
+from territorial.cli.bench import new_games, spread_out
 from territorial.constants import NEUTRAL
 from tests.twin import ReferenceGame
 
@@ -20,8 +20,7 @@ TWIN_TICKS = 12
 
 def full_swing(num_games: int, *, observe: bool = False) -> territorial.VecGame:
     """Return a batch with games at all points of their lives, as in a long run."""
-    setting = BenchSetting(CONFIG, SEATS, num_games, num_threads=1, seed=0, frames=4 if observe else None)
-    return spread_out(setting.game())
+    return spread_out(new_games(CONFIG, SEATS, num_games, frames=4 if observe else None))
 
 
 def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float | None = None) -> None:

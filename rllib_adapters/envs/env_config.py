@@ -15,7 +15,7 @@ from territorial.config.fields import about, check_values, documents_fields, lik
 from territorial.config.validation import check_keywords, hint
 from territorial.engine.seats import AGENT, CustomBot, Seat, check_seats, with_bots_of_files
 from territorial.envs.options import OPTIONS, EnvOptions
-from territorial.evaluation.players import custom_bot
+from territorial.evaluation.players import named_bot
 from territorial.league import Group, LeagueTable, SnapshotStore
 from territorial.observation.layout import ObsLayout
 
@@ -256,7 +256,7 @@ def changed_entries(present: Mapping[str, Any], changes: Mapping[str, Any]) -> d
 
 def _bot(given: Any) -> CustomBot:
     """Return a custom bot, made if its class or its file is named."""
-    bot = custom_bot(given) if isinstance(given, str) else given
+    bot = named_bot(given) if isinstance(given, str) else given
     if not isinstance(bot, CustomBot):
         raise TypeError(
             f"bots has the entry {given!r}; it must be a territorial.bots.PythonBot or 'module:Class', a "

@@ -150,7 +150,7 @@ def _compile(game: GameConfig) -> None:
         return
     _say("compiling the engine first, because all processes need it")
     with progress("territorial train: compiling"):
-        context = NewProcesses(with_main=__name__ == "__main__")
+        context = NewProcesses()
         child = context.Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()

@@ -20,8 +20,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -80,10 +81,30 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the arguments say and return the exit code."""
+    """Do what the arguments say and return the exit code; errors are a line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     verb = arguments[:1] if arguments and not arguments[0].startswith("-") else []
-    return _exit_code_of(lambda: _do(arguments), " ".join(["territorial", *verb]))
+    name = " ".join(["territorial", *verb])
+    try:
+        give_back()
+        if sys.stderr is None:
+            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+        if sys.stdout is None:
+            return _told(name, "error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+        code = _do(arguments)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _told(name, f"error: {error}", WRONG)
+    except KeyboardInterrupt:
+        return _told(f"\n{name}", "interrupted", INTERRUPTED)
+    except OSError as error:  # that no command expected: mostly that of stdout
+        broken = _error_of_stdout("\n")  # what failed may be lost: one more line tells
+        if broken is None:
+            return _told(name, f"error: {error}", FAILED)
+        if isinstance(broken, BrokenPipeError):
+            return _told(name, "whoever read stdout has left", NO_READER)
+        return _told(name, f"error: stdout cannot be written: {broken.strerror}", FAILED)
 
 
 def _do(arguments: list[str]) -> int:
@@ -104,60 +125,26 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
         prog="territorial",
         description="A fast simulator of a territorial conquest game.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=14),
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
-    meaning = "print a script by which a shell completes all this"
-    parser.add_argument("--print-completion", action=PrintCompletion, choices=SHELLS, help=meaning)
+    meaning = "print a script by which bash, zsh or fish completes all this"
+    parser.add_argument(
+        "--print-completion", action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=meaning
+    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
-    parser.groups, parser.verbs = GROUPS, verbs.choices
+    parser.groups, parser.verbs = GROUPS, verbs
     for module in VERBS.values():
         module.add_parser(verbs)
     if with_plugins:
-        _add_plugins(verbs)
+        # One that cannot be loaded says why when it is called.
+        points = {point.name: point for point in (TRAIN, *entry_points(group=ENTRY_POINTS))}
+        for name, point in sorted(points.items()):
+            try:
+                point.load().add_parser(verbs)
+            except Exception as error:
+                add_unavailable(verbs, name, point.value, error)
     return parser
-
-
-def _add_plugins(verbs: Any) -> None:
-    """Add the verbs of other packages; one that cannot be loaded says why when it is called."""
-    points = {point.name: point for point in (TRAIN, *entry_points(group=ENTRY_POINTS))}
-    for name, point in sorted(points.items()):
-        try:
-            point.load().add_parser(verbs)
-        except Exception as error:
-            add_unavailable(verbs, name, point.value, error)
-
-
-# ---- how a command ends: with an exit code and, where it could not be done, one line on stderr -----------
-
-
-def _exit_code_of(command: Callable[[], int], name: str) -> int:
-    """Do what a command does and return its exit code; errors are written to stderr, after ``name``."""
-    try:
-        give_back()
-        if sys.stderr is None:
-            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
-        if sys.stdout is None:
-            return _told(name, "error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
-        code = command()
-        sys.stdout.flush()
-        return code
-    except UsageError as error:
-        return _told(name, f"error: {error}", WRONG)
-    except KeyboardInterrupt:
-        return _told(f"\n{name}", "interrupted", INTERRUPTED)
-    except OSError as error:
-        return _told(name, *_reason(error))
-
-
-def _reason(error: OSError) -> tuple[str, int]:
-    """Return the line and the exit code for an error that no command expected: mostly that of stdout."""
-    broken = _error_of_stdout("\n")  # what failed may be lost: one more line tells
-    if broken is None:
-        return f"error: {error}", FAILED
-    if isinstance(broken, BrokenPipeError):
-        return "whoever read stdout has left", NO_READER
-    return f"error: stdout cannot be written: {broken.strerror}", FAILED
 
 
 def _error_of_stdout(text: str = "") -> OSError | None:

@@ -14,8 +14,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from territorial.cli.options import SEED_LIMIT, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import Seat, name_of
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
@@ -96,67 +95,64 @@ def run(parsed: argparse.Namespace) -> int:
     options.check_json(parsed)
     if parsed.warmup:
         return _warm_up(parsed, config)
-    seats = options.seats_of(parsed, config)
-    frames = parsed.frames if parsed.observe else None
-    setting = BenchSetting(config, seats, parsed.num_games, parsed.threads, parsed.seed, frames)
+    seats, frames = options.seats_of(parsed, config), parsed.frames if parsed.observe else None
     with options.enough_memory(
         "--num-games", f"{parsed.num_games:,} games, each of {options.size_of(config)}"
     ):
-        result = measure(setting, parsed.seconds)
-    options.report(parsed, _text(result), result)
-    return 0
-
-
-@dataclass(frozen=True)
-class BenchSetting:
-    """What is played for a measurement."""
-
-    config: GameConfig
-    seats: tuple[Seat, ...]
-    num_games: int
-    num_threads: int
-    seed: int
-    frames: int | None
-    """Boards in the stack of an observation; None: nothing is observed."""
-
-    def game(self) -> VecGame:
-        """Return a batch that replaces ended games, at the beginning."""
         with blamed_on("", ValueError):  # such as a map that has no room for all spawns
-            game = VecGame(
-                self.config,
-                num_games=self.num_games,
-                num_threads=self.num_threads,
-                seats=self.seats,
-                autoreset="same_step",
-                observe=self.frames is not None,
-                frames=self.frames or 0,
-            )
-        game.reset(seeds=[(self.seed + k) % SEED_LIMIT for k in range(self.num_games)])
-        return game
-
-
-def measure(setting: BenchSetting, seconds: float) -> dict[str, Any]:
-    """Return all figures of ``setting``, which takes about ``seconds`` and a few more."""
-    with warmup.progress("territorial: compiling the engine"):
-        setting.game().step()
-    game = spread_out(setting.game())
-    chunks = [_rates(game, seconds / CHUNKS, chunk + 1) for chunk in range(CHUNKS)]
-    samples = {name: [chunk[name] for chunk in chunks] for name in RATES}
-    return provenance() | {
+            game = new_games(config, seats, parsed.num_games, parsed.threads, parsed.seed, frames)
+        samples = measure(game, parsed.seconds)
+    result = provenance() | {
         "rules_version": RULES_VERSION,
-        "config": setting.config.to_dict(),
-        "config_digest": setting.config.hexdigest,
-        "line_up": options.lineup_name(setting.seats),
-        "seats": [name_of(seat) for seat in setting.seats],
-        "seed": setting.seed,
-        "num_games": setting.num_games,
-        "num_threads": setting.num_threads,
-        "observe": setting.frames is not None,
-        "frames": setting.frames,
+        "config": config.to_dict(),
+        "config_digest": config.hexdigest,
+        "line_up": options.lineup_name(seats),
+        "seats": [name_of(seat) for seat in seats],
+        "seed": parsed.seed,
+        "num_games": parsed.num_games,
+        "num_threads": parsed.threads,
+        "observe": parsed.observe,
+        "frames": frames,
         **{name: statistics.median(found) for name, found in samples.items()},
         "samples": samples,
         "bytes_per_game": game.bytes_per_game,
     }
+    options.report(parsed, _text(result), result)
+    return 0
+
+
+def new_games(
+    config: GameConfig,
+    seats: Sequence[Seat],
+    num_games: int,
+    num_threads: int = 1,
+    seed: int = 0,
+    frames: int | None = None,
+) -> VecGame:
+    """Return a batch that replaces ended games, at the beginning.
+
+    ``frames``: boards in the stack of an observation; None: nothing is observed.
+    """
+    game = VecGame(
+        config,
+        num_games=num_games,
+        num_threads=num_threads,
+        seats=seats,
+        autoreset="same_step",
+        observe=frames is not None,
+        frames=frames or 0,
+    )
+    game.reset(seeds=[(seed + k) % SEED_LIMIT for k in range(num_games)])
+    return game
+
+
+def measure(game: VecGame, seconds: float) -> dict[str, list[float]]:
+    """Return RATES of each chunk of new games; it takes about ``seconds`` and a few more."""
+    with warmup.progress("territorial: compiling the engine"):
+        compile_steps(game.config)
+    spread_out(game)
+    chunks = [_rates(game, seconds / CHUNKS, chunk + 1) for chunk in range(CHUNKS)]
+    return {name: [chunk[name] for chunk in chunks] for name in RATES}
 
 
 def spread_out(game: VecGame) -> VecGame:
@@ -202,11 +198,8 @@ def _text(result: Mapping[str, Any]) -> str:
         "",
     ]
     for name, samples in result["samples"].items():
-        title, spread = (
-            name.removesuffix("_per_s").replace("_", " "),
-            f"{min(samples):,.0f} to {max(samples):,.0f}",
-        )
-        lines.append(f"{title + ' a second':24}{result[name]:>14,.0f}  ({spread})")
+        title = name.removesuffix("_per_s").replace("_", " ") + " a second"
+        lines.append(f"{title:24}{result[name]:>14,.0f}  ({min(samples):,.0f} to {max(samples):,.0f})")
     lines.append(f"{'memory of a game':24}{result['bytes_per_game'] / 1024:>14,.0f} KB")
     return "\n".join(lines)
 
@@ -220,26 +213,17 @@ def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
     with warmup.progress("territorial: compiling"):
         compile_everything(config)
     seconds = time.perf_counter() - started
-    result = {
-        "seconds": seconds,
-        "compiles": JIT_ENABLED,
-        "cache_dir": str(CACHE_DIR),
-    }
-    options.report(parsed, _warm_text(result), result)
-    return 0
-
-
-def _warm_text(result: dict[str, Any]) -> str:
-    if not result["compiles"]:
-        return "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
-    # Blanks at the end: progress may have left a line on the terminal.
-    return "\n".join(
-        (
-            f"all is compiled, which took {result['seconds']:.1f} s" + " " * (20 * sys.stdout.isatty()),
-            f"cache: {result['cache_dir']}",
-            "It is made anew when the sources or the processor change, and is safe to delete.",
+    text = "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
+    if JIT_ENABLED:
+        # Blanks at the end: progress may have left a line on the terminal.
+        text = (
+            f"all is compiled, which took {seconds:.1f} s{' ' * (20 * sys.stdout.isatty())}\n"
+            f"cache: {CACHE_DIR}\n"
+            "It is made anew when the sources or the processor change, and is safe to delete."
         )
-    )
+    result = {"seconds": seconds, "compiles": JIT_ENABLED, "cache_dir": str(CACHE_DIR)}
+    options.report(parsed, text, result)
+    return 0
 
 
 def compile_everything(config: GameConfig) -> None:

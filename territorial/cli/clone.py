@@ -77,7 +77,8 @@ def add_parser(verbs: Any) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Clone the players of a data set, and report how well the network decides as they did."""
     options.check_json(parsed)
-    data = dataset_in(parsed.data)
+    with blamed_on("DATASET", ValueError):
+        data = Dataset(parsed.data)
     options.check_folder("CLONE", parsed.folder)
     text, result = clone(parsed, data)
     options.report(parsed, text, result)
@@ -136,9 +137,3 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
     }
     text = f"{agreement}\nin whole numbers: {report}\n{folder / WEIGHTS} and {folder / NETWORK} are written"
     return text, result
-
-
-def dataset_in(folder: str) -> Dataset:
-    """Return a data set; UsageError for a folder without one."""
-    with blamed_on("DATASET", ValueError):
-        return Dataset(folder)

@@ -11,7 +11,6 @@ from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
-from territorial.datasets.manifest import DatasetManifest
 from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
 
@@ -39,19 +38,6 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
-    _add_row_options(parser)
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, MOST_PROCESSES),
-        metavar="N",
-        help="worker processes that play the games; 1 to 1024 (default: the usable cores)",
-    )
-    options.add_json_option(parser)
-    options.add_config_options(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_row_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the rows")
     group.add_argument(
         "--rows-of",
@@ -87,6 +73,15 @@ def _add_row_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"games of one file; 1 to {MOST_GAMES_PER_SHARD} (default %(default)s)",
     )
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, MOST_PROCESSES),
+        metavar="N",
+        help="worker processes that play the games; 1 to 1024 (default: the usable cores)",
+    )
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
 
 
 def _seats(text: str) -> tuple[int | str, ...]:
@@ -101,7 +96,7 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
-    progress = Progress(parsed.games, None, sys.stderr)
+    progress = Progress(parsed.games, sys.stderr)
     try:
         with (
             options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"),
@@ -127,11 +122,6 @@ def run(parsed: argparse.Namespace) -> int:
         return 1
     finally:
         progress.close()
-    _report(parsed, manifest)
-    return 0
-
-
-def _report(parsed: argparse.Namespace, manifest: DatasetManifest) -> None:
     size = sum(shard.bytes for shard in manifest.shards)
     result = {
         "folder": parsed.folder,
@@ -147,3 +137,4 @@ def _report(parsed: argparse.Namespace, manifest: DatasetManifest) -> None:
         f"{len(manifest.shards):,} files, {size:,} bytes"
     )
     options.report(parsed, text, result)
+    return 0

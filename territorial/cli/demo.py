@@ -14,8 +14,7 @@ from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import live_show
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
 from territorial.cli.standings import (
-    SeatStanding,
-    TeamStanding,
+    Standing,
     result_of,
     standings_of,
     standings_table,
@@ -154,8 +153,8 @@ class Match:
     steps: int
     seconds: float
     """Time within the engine's steps alone."""
-    standings: list[SeatStanding]
-    teams: list[TeamStanding]
+    standings: list[Standing]
+    teams: list[Standing]
 
 
 def begin(

@@ -7,14 +7,13 @@ import math
 import os
 import sys
 import time
-from functools import partial
-from typing import Any, TextIO
+from itertools import count
+from typing import Any
 
 from territorial._interrupts import INTERRUPTED
 from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained
-from territorial.config.fields import describe
 from territorial.evaluation.progress import time_left
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
@@ -69,13 +68,6 @@ def add_parser(verbs: Any) -> None:
             "--threads", f"the style does not depend on it; 1 to {MOST_THREADS}", default="the usable cores"
         ),
     )
-    _add_population_options(parser)
-    options.add_json_option(parser)
-    options.add_config_options(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_population_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the population")
     group.add_argument(
         "--name",
@@ -90,22 +82,43 @@ def _add_population_options(parser: argparse.ArgumentParser) -> None:
         help="who plays against the styles: bots, style:FILE or net:FILE (default: all bots)",
     )
     for field in POPULATION:
-        spec = EvolutionSettings.__dataclass_fields__[field]
-        group.add_argument(
-            options.option_of(field),
-            type=options.whole(spec.metadata["low"], spec.metadata["high"]),
-            default=spec.default,
-            metavar="N",
-            help=f"{describe(spec)} (default {spec.default})",
-        )
+        options.add_field_option(group, EvolutionSettings.__dataclass_fields__[field])
+    options.add_json_option(parser)
+    options.add_config_options(parser)
+    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Evolve, and report the style; exit code 130 if it was interrupted."""
     options.check_json(parsed)
-    settings = _settings(parsed)
+    config = options.config_of(parsed, MAPS)
+    if parsed.map_seed is None:
+        config = config.replace(map_seed=TRAINING_MAPS)
+    with blamed_on("", ValueError):
+        settings = EvolutionSettings(
+            config=config,
+            opponents=parsed.opponents,
+            name=parsed.name,
+            seed=parsed.seed,
+            **{field: value for field in POPULATION if (value := getattr(parsed, field)) is not None},
+        )
     options.check_folder("FOLDER", parsed.folder)
-    progress = EvolutionProgress(parsed.generations, parsed.minutes, sys.stderr)
+    started, numbers, seconds = time.monotonic(), count(1), 60 * parsed.minutes
+
+    def show(evolution: Evolution, done: Generation) -> bool:
+        """Print a line about a generation that has ended; return whether the time is over."""
+        passed, shown = time.monotonic() - started, next(numbers)
+        by_time = shown * (seconds / passed - 1)
+        missing = math.ceil(max(0, min(parsed.generations - done.number, by_time)))
+        print(
+            f"generation {done.number:,} of {parsed.generations:,}: mean place {done.place:.1f} of "
+            f"{settings.config.num_players}, of the best {done.best_place:.1f}  "
+            f"{time_left(shown, missing, passed)}",
+            file=sys.stderr,
+            flush=True,
+        )
+        return bool(passed >= seconds)
+
     try:
         with (
             options.enough_memory("--height, --width, --num-players", options.size_of(settings.config)),
@@ -116,32 +129,15 @@ def run(parsed: argparse.Namespace) -> int:
                 settings,
                 generations=parsed.generations,
                 threads=parsed.threads or usable_cores(),
-                on_generation=progress.show,
+                on_generation=show,
             )
     except KeyboardInterrupt:
-        print(f"\nterritorial evolve: interrupted\n{progress.kept}", file=sys.stderr)
-        return INTERRUPTED
-    _report(parsed, evolution)
-    return 0
-
-
-def _settings(parsed: argparse.Namespace) -> EvolutionSettings:
-    """Return what the options ask for; UsageError if that cannot be."""
-    config = options.config_of(parsed, MAPS)
-    if parsed.map_seed is None:
-        config = config.replace(map_seed=TRAINING_MAPS)
-    with blamed_on("", ValueError):
-        return EvolutionSettings(
-            config=config,
-            opponents=parsed.opponents,
-            name=parsed.name,
-            seed=parsed.seed,
-            **{field: getattr(parsed, field) for field in POPULATION},
+        print(
+            "\nterritorial evolve: interrupted\nall generations that have ended are kept; the same command "
+            "resumes",
+            file=sys.stderr,
         )
-
-
-def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
-    """Print what was found, and write the JSON that was asked for."""
+        return INTERRUPTED
     last, path = evolution.history[-1], os.path.join(parsed.folder, STYLE)
     games = sum(done.games for done in evolution.history)
     spent = sum(done.processor_seconds for done in evolution.history)
@@ -150,40 +146,11 @@ def _report(parsed: argparse.Namespace, evolution: Evolution) -> None:
         f"{games:,} games and {spent / 60:.1f} minutes of processor time\n"
         f"It plays as style:{path}"
     )
-    options.report(parsed, text, partial(_result, evolution, spent))
-
-
-def _result(evolution: Evolution, processor_seconds: float) -> dict[str, Any]:
-    """Return all that was found as values that JSON has, with the code and the machine that it is of."""
-    return provenance() | {
-        "processor_seconds": processor_seconds,
-        "settings": settings_values(evolution.settings),
+    found = {
+        "processor_seconds": spent,
+        "settings": settings_values(settings),
         "style": evolution.best.to_dict(),
         "history": [done._asdict() for done in evolution.history],
     }
-
-
-class EvolutionProgress:
-    """The lines of an evolution, one a generation."""
-
-    def __init__(self, generations: int, minutes: float, stream: TextIO) -> None:
-        self._generations, self._seconds, self._stream = generations, 60 * minutes, stream
-        self._started, self._shown = time.monotonic(), 0
-        self.kept = "no generation has ended since; the same command resumes"
-        """What there is, in words."""
-
-    def show(self, evolution: Evolution, done: Generation) -> bool:
-        """Print a line about a generation that has ended; return whether the time is over."""
-        self._shown += 1
-        seconds = time.monotonic() - self._started
-        by_time = self._shown * (self._seconds / seconds - 1)
-        missing = math.ceil(max(0, min(self._generations - done.number, by_time)))
-        players = evolution.settings.config.num_players
-        print(
-            f"generation {done.number:,} of {self._generations:,}: mean place {done.place:.1f} of {players}, "
-            f"of the best {done.best_place:.1f}  {time_left(self._shown, missing, seconds)}",
-            file=self._stream,
-            flush=True,
-        )
-        self.kept = f"{done.number:,} generations are kept; the same command resumes"
-        return seconds >= self._seconds
+    options.report(parsed, text, lambda: provenance() | found)
+    return 0

@@ -54,13 +54,8 @@ def _git(*arguments: str) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of this package, of Python and of what it stands on."""
-    found = {"territorial-env": __version__, "python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    own = {"territorial-env": __version__, "python": platform.python_version()}
+    return own | {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
 def cpu_model() -> str:

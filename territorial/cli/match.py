@@ -9,16 +9,15 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from territorial._interrupts import INTERRUPTED
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import MOST_PROCESSES, Play
-from territorial.evaluation.ranking import Ranking
 from territorial.evaluation.results import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.league import SnapshotError, SnapshotStore
@@ -96,35 +95,45 @@ def run(parsed: argparse.Namespace) -> int:
             check_matplotlib()
         options.check_folder("--plots", parsed.plots)
     config = options.config_of(parsed, MAPS)
-    try:
-        ranking = _ranking(parsed, config)
-    except StoppedError as stopped:
-        return _reported(parsed, stopped.result, 1, str(stopped))
-    return _reported(parsed, ranking, *((0, "") if ranking.is_complete else (130, "interrupted")))
-
-
-def _ranking(parsed: argparse.Namespace, config: GameConfig) -> Ranking:
-    """Return the result of the match; UsageError if there can be none."""
-    size = f"games of {options.size_of(config)}"
     is_lineup = parsed.seats is None or parsed.seats in LINEUPS
     names = [] if is_lineup else [name.strip() for name in parsed.seats.split(",")]
-    with (
-        options.enough_memory("--height, --width, --num-players", size),
-        blamed_on("", ValueError, SnapshotError),
-        blamed_on("--records", ResultsError),
-        _where_games_play(parsed) as (play, open_store),
-    ):
-        return match(
-            parsed.seats if is_lineup else snapshots.players_of(parsed, names, open_store),
-            config,
-            games=parsed.games,
-            deal=parsed.deal,
-            code=snapshots.code_of(parsed, names),
-            seed=parsed.seed,
-            out=parsed.records,
-            processes=parsed.processes,
-            play=play,
-        )
+    code, why = 0, ""
+    try:
+        with (
+            options.enough_memory("--height, --width, --num-players", f"games of {options.size_of(config)}"),
+            blamed_on("", ValueError, SnapshotError),
+            blamed_on("--records", ResultsError),
+            _where_games_play(parsed) as (play, open_store),
+        ):
+            ranking = match(
+                parsed.seats if is_lineup else snapshots.players_of(parsed, names, open_store),
+                config,
+                games=parsed.games,
+                deal=parsed.deal,
+                code=snapshots.code_of(parsed, names),
+                seed=parsed.seed,
+                out=parsed.records,
+                processes=parsed.processes,
+                play=play,
+            )
+    except StoppedError as stopped:
+        ranking, code, why = stopped.result, 1, str(stopped)
+    else:
+        if not ranking.is_complete:
+            code, why = INTERRUPTED, "interrupted"
+    try:
+        if ranking.records:
+            with blamed_on("--plots"):
+                plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
+            text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
+            options.report(parsed, text, lambda: provenance() | ranking.to_dict())
+    finally:
+        if why:
+            done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
+            kept = f"{done} are in {parsed.records}; the same command resumes"
+            lost = f"{done} were played; without --records they are not saved"
+            print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)
+    return code
 
 
 @contextmanager
@@ -148,30 +157,3 @@ def _where_games_play(
         with blamed_on("--address"):
             found = stack.enter_context(joined(parsed.address, parsed.processes))
         yield found
-
-
-def _reported(parsed: argparse.Namespace, ranking: Ranking, code: int, why: str) -> int:
-    """Report what there is, then why it has come to a stop, if it has; return ``code``."""
-    try:
-        if ranking.records:
-            _report(parsed, ranking)
-    finally:
-        if why:
-            print(f"territorial {parsed.verb}: {why}\n{_kept(parsed, ranking)}", file=sys.stderr)
-    return code
-
-
-def _kept(parsed: argparse.Namespace, ranking: Ranking) -> str:
-    """Return what there is of a match that has come to a stop."""
-    done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
-    if parsed.records is None:
-        return f"{done} were played; without --records they are not saved"
-    return f"{done} are in {parsed.records}; the same command resumes"
-
-
-def _report(parsed: argparse.Namespace, ranking: Ranking) -> None:
-    """Print the tables, draw the plots and write the JSON that were asked for."""
-    with blamed_on("--plots"):
-        plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
-    text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-    options.report(parsed, text, lambda: provenance() | ranking.to_dict())

@@ -63,13 +63,7 @@ def add_parser(topics: Any) -> None:
     options.add_json_option(parser)
     group = parser.add_argument_group("the league")
     for spec in dataclasses.fields(Setup):
-        low, high, meaning = (spec.metadata[key] for key in ("low", "high", "help"))
-        group.add_argument(
-            options.option_of(spec.name),
-            type=options.whole(low, high),
-            metavar="N",
-            help=f"{meaning}; {low} to {high} (default {spec.default})",
-        )
+        options.add_field_option(group, spec)
     parser.set_defaults(run=run)
 
 

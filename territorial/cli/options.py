@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
 import os
 import sys
 import textwrap
@@ -21,16 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from territorial import bots, maps
-from territorial.bots.bot_files import FILES, is_bot_file
-from territorial.config import FIELDS, GameConfig, rewards
+from territorial.bots.bot_files import FILES, bot_of_file, is_bot_file
+from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
-from territorial.config.teams import Teams
 from territorial.config.validation import hint, whole_number_in
-from territorial.constants import MAX_PLAYERS, MAX_SIDE
 from territorial.engine.seats import LINEUPS, Seat
-from territorial.evaluation.players import custom_bot
 from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
@@ -178,9 +174,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what game is played; :func:`config_of` reads them."""
     group = parser.add_argument_group("the game")
     for name in NAMED_FIELDS:
-        metavar = name.upper() if name in _READERS else "N"
-        help_text = _HELPS.get(name) or _help(FIELDS[name])
-        group.add_argument(option_of(name), type=_reader_of(FIELDS[name]), metavar=metavar, help=help_text)
+        add_field_option(group, FIELDS[name])
     group.add_argument(
         "--set",
         action="append",
@@ -190,6 +184,17 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         dest="assignments",
         help="set any other field of the game's config, such as decision_every=1 or deaths=false; repeat "
         "the option for more fields; `territorial info` lists them",
+    )
+
+
+def add_field_option(group: Any, spec: dataclasses.Field[Any]) -> None:
+    """Add the option that sets a field of a dataclass, with its range; None where it is not given."""
+    default = spec.metadata.get("none", spec.default)
+    group.add_argument(
+        option_of(spec.name),
+        type=_READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"]),
+        metavar=spec.name.upper() if spec.name in _READERS else "N",
+        help=_HELPS.get(spec.name) or f"{describe(spec)} (default {default})".replace("%", "%%"),
     )
 
 
@@ -231,61 +236,22 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
         raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
 
 
-def _help(spec: dataclasses.Field[Any]) -> str:
-    default = spec.metadata.get("none", spec.default)
-    return f"{describe(spec)} (default {default})".replace("%", "%%")
-
-
-def _reader_of(spec: dataclasses.Field[Any]) -> Callable[[str], Any]:
-    """Return what reads a map, teams, weights of rewards, or else a whole number."""
-    return _READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"])
-
-
 def _assignment(text: str) -> tuple[str, Any]:
-    """Return the field and the value of a text such as ``launch_tax=20``."""
+    """Return the field and the value of a text such as ``launch_tax=20``; its config checks both."""
     name, sign, value = text.partition("=")
-    name = name.strip().replace("-", "_")
     if not sign:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form FIELD=VALUE")
-    if name not in FIELDS:
-        meant = hint(name, FIELDS)
-        raise argparse.ArgumentTypeError(
-            f"GameConfig has no field {name!r}{meant}; it has {', '.join(FIELDS)}"
-        )
+    name, value = name.strip().replace("-", "_"), value.strip()
+    return name, game_map(value) if name == "map" else _value(value)
+
+
+def _value(text: str) -> Any:
+    """Return the whole number that a text is, or several, or True, False or None, or else the text."""
     try:
-        return name, _value(FIELDS[name], value.strip())
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
-
-
-def _value(spec: dataclasses.Field[Any], text: str) -> Any:
-    """Return ``text`` as a value of the type of a field's default."""
-    if isinstance(spec.default, bool):
-        if text.lower() not in ("true", "false"):
-            raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-        return text.lower() == "true"
-    if isinstance(spec.default, int) or spec.name in _READERS:
-        return _reader_of(spec)(text)
-    if isinstance(spec.default, tuple):
-        return tuple(whole(1, MAX_SIDE**2)(part) for part in text.split(","))
-    if isinstance(spec.default, str):
-        return text
-    raise AssertionError(f"the field {spec.name} has a type that no text is read as")
-
-
-def _teams(text: str) -> Teams | None:
-    """Return a number of teams, the teams of all seats, or None for the text "none"."""
-    if text.lower() == "none":
-        return None
-    numbers = tuple(whole(1, MAX_PLAYERS)(part) for part in text.split(","))
+        numbers = tuple(map(int, text.split(",")))
+    except ValueError:
+        return {"true": True, "false": False, "none": None}.get(text.lower(), text)
     return numbers if len(numbers) > 1 else numbers[0]
-
-
-def _reward_weights(text: str) -> rewards.Weights:
-    try:
-        return rewards.checked_rewards(text)
-    except (TypeError, ValueError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def game_map(text: str) -> str | LandMask | MapMix:
@@ -298,12 +264,8 @@ def game_map(text: str) -> str | LandMask | MapMix:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    "map": game_map,
-    "rewards": _reward_weights,
-    "teams": _teams,
-}
-"""By fields of a GameConfig: what reads their values, where these are no plain numbers."""
+_READERS: Mapping[str, Callable[[str], Any]] = {"map": game_map, "teams": _value}
+"""By fields that are no plain numbers: what reads their values."""
 
 
 def is_map_file(text: str) -> bool:
@@ -330,13 +292,10 @@ def number_of(what: str, low: float, high: float) -> Callable[[str], float]:
     """Return a function that reads a number of ``what``, such as seconds, from ``low`` to ``high``."""
 
     def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} from {low} to {high}")
-        return number
+        with suppress(ValueError):
+            if low <= float(text) <= high:
+                return float(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} from {low} to {high}")
 
     return read
 
@@ -398,14 +357,13 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
         return LINEUPS[text].seats
     try:
         names = [name.strip() for name in text.split(",")]
-        return tuple(custom_bot(name) if is_bot_file(name) else bots.canonical(name) for name in names)
-    except ValueError as error:
-        others = (
-            ""
-            if any(prefix in text for prefix in FILES)
-            else f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        return tuple(
+            bot_of_file("the player", name) if is_bot_file(name) else bots.canonical(name) for name in names
         )
-        raise argparse.ArgumentTypeError(f"{error}{others}") from None
+    except ValueError as error:
+        others = f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
+        has_files = any(prefix in text for prefix in FILES)
+        raise argparse.ArgumentTypeError(str(error) if has_files else f"{error}{others}") from None
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:
@@ -449,34 +407,22 @@ def new_name(path: str | Path) -> str:
 def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
     """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in.
 
-    ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind.
+    ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind, or empty.
     """
     target = Path(path)
     if os.path.isdir(target):  # Path.is_dir raises for what lies in a folder that cannot be looked into
         raise UsageError(f"argument {argument}: {str(target)!r} is a folder, not a file")
-    if not os.path.isdir(target.absolute().parent):
-        raise UsageError(f"argument {argument}: {str(target)!r}: there is no such folder")
-    try:
+    with blamed_on(argument):
         atomic.check_file(target)
-    except OSError as error:
-        what = "the folder" if os.path.isdir(error.filename) else "the file"
-        raise UsageError(
-            f"argument {argument}: {str(target)!r}: {what} {error.filename!r} cannot be written: "
-            f"{error.strerror}"
-        ) from None
     if kind and target.is_file():
-        _check_kind(argument, target, kind)
-
-
-def _check_kind(argument: str, path: Path, kind: str) -> None:
-    """Raise UsageError for a file that does not begin as those of a kind do; an empty one may be replaced."""
-    with open(path, "rb") as file:
-        start = file.read(32)
-    if start and not KINDS[kind](start):
-        hint = "; put --json last to print JSON on stdout" if argument == "--json" else ""
-        raise UsageError(
-            f"argument {argument}: {str(path)!r} is a file that is not {kind}, and would be replaced{hint}"
-        )
+        with open(target, "rb") as file:
+            start = file.read(32)
+        if start and not KINDS[kind](start):
+            more = "; put --json last to print JSON on stdout" if argument == "--json" else ""
+            raise UsageError(
+                f"argument {argument}: {str(target)!r} is a file that is not {kind}, and would be "
+                f"replaced{more}"
+            )
 
 
 def check_folder(argument: str, folder: str) -> None:

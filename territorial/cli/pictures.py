@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.cli.options import ANIMATION, FILM, blamed_on, check_writable
-from territorial.cli.standings import SeatStanding
+from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.evaluation.progress import ProgressLine
@@ -90,7 +90,7 @@ def rhythm(config: GameConfig, ticks: int, most: int) -> int:
 
 
 def draw_poster(
-    title: str, game: Replay | LiveGame, frames: Sequence[Frame], standings: Sequence[SeatStanding]
+    title: str, game: Replay | LiveGame, frames: Sequence[Frame], standings: Sequence[Standing]
 ) -> Image:
     """Return the picture of a game as uint8 (height, width, 3), from frames at even distances and its end."""
     last = frames[-1]
@@ -123,7 +123,7 @@ def _tile(board: Frame, game: Replay | LiveGame) -> Image:
 
 
 def _draw_chart(
-    area: Image, game: Replay | LiveGame, frames: Sequence[Frame], standings: Sequence[SeatStanding]
+    area: Image, game: Replay | LiveGame, frames: Sequence[Frame], standings: Sequence[Standing]
 ) -> None:
     """Draw all players' land over time, with shares on its left and ticks below."""
     left, below = text_width("100%", _SIZE) + 2 * _MARK, _LINE + _MARK
@@ -153,7 +153,7 @@ def round_step(last: int, most: int) -> int:
 def _bands(
     game: Replay | LiveGame,
     frames: Sequence[Frame],
-    standings: Sequence[SeatStanding],
+    standings: Sequence[Standing],
     height: int,
     width: int,
 ) -> Image:

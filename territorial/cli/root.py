@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
 from territorial.cli.options import Parser, UsageError
 
-INDENT = 14
-"""Columns before the summary of a verb."""
 OTHERS = "others"
 """The group of verbs of other packages."""
 SHELLS = ("bash", "zsh", "fish")
@@ -22,38 +18,28 @@ FOLDERS = ("FOLDER", "RUN")
 
 
 class RootParser(Parser):
-    """The parser of the command line, whose help lists verbs by ``groups``; ``verbs`` are their parsers."""
+    """The parser of the command line, whose help lists verbs by ``groups``; ``verbs`` has their parsers."""
 
     groups: Mapping[str, Collection[str]] = {}
-    verbs: Mapping[str, argparse.ArgumentParser] = {}
+    verbs: Any = None
 
     def format_help(self) -> str:
         """Return the help: usage, groups of verbs, options and examples."""
-        width = min(shutil.get_terminal_size().columns - 2, 100)
+        summaries = {action.dest: action for action in self.verbs._choices_actions}
         grouped = {name for names in self.groups.values() for name in names}
-        others = {OTHERS: [name for name in self.verbs if name not in grouped]}
-        parts = [self.format_usage(), f"{self.description}\n"]
-        for title, names in {**self.groups, **others}.items():
-            lines = [self._line(name, width) for name in names if name in self.verbs]
-            if lines:
-                parts.append("\n".join([f"{title}:", *lines, ""]))
-        options = (
-            ("-h, --help", "show this help and exit"),
-            ("--version", "show the version and exit"),
-            ("--print-completion SHELL", "print a script by which bash, zsh or fish completes all this"),
-        )
-        parts.append("\n".join(["options:", *(_row(*one, width) for one in options), ""]))
-        return "\n".join([*parts, f"{self.epilog}"]).rstrip() + "\n"
-
-    def _line(self, name: str, width: int) -> str:
-        """Return a verb with its summary, which its own help has as a sentence."""
-        text = " ".join((self.verbs[name].description or "").split()).removesuffix(".")
-        return _row(name, text[:1].lower() + text[1:], width)
-
-
-def _row(name: str, text: str, width: int) -> str:
-    first, rest = f"  {name:{INDENT - 4}}  ", " " * INDENT
-    return textwrap.fill(text, max(width, 40), initial_indent=first, subsequent_indent=rest)
+        others = [name for name in summaries if name not in grouped]
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for title, names in {**self.groups, OTHERS: others}.items():
+            formatter.start_section(title)
+            formatter.add_arguments([summaries[name] for name in names if name in summaries])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments(self._optionals._group_actions)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
 
 class PrintCompletion(argparse.Action):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from territorial.engine.vec_game import VecGame
@@ -15,118 +14,100 @@ LONGEST_TABLE = 40
 SHORTENED_TABLE = 30
 
 
-class SeatStanding(NamedTuple):
-    """How one seat stands in a game, or came out of it."""
+class Standing(NamedTuple):
+    """How a seat stands in a game, or came out of it; or a team, with the sums of its members."""
 
     place: float
-    """1 is the winner; those who fell together share the mean of their places."""
+    """1 is the winner; those who fell together share the mean of their places. Allies have their team's."""
     seat: int
+    """0 for a team."""
     bot: str
-    """Who plays it."""
+    """Who plays the seat."""
     land: int
     land_percent: float
     """Exactly; ``share`` is what is shown of it."""
     share: str
     troops: int
     death_tick: int | None
-    """None if it lives."""
-    team: int | None = None
-    """1..N, whose place it has; None if no seat has an ally."""
+    """None if it lives; of a team it is that of its last member."""
+    team: int | None
+    """1..N; None if no seat has an ally."""
 
 
-class TeamStanding(NamedTuple):
-    """How one team stands in a game, or came out of it: the sums of its members."""
-
-    place: float
-    team: int
-    land: int
-    land_percent: float
-    share: str
-    troops: int
-    out_tick: int | None
-    """When its last member died; None if one lives."""
-
-
-def standings_of(game: VecGame, seats: Sequence[str]) -> list[SeatStanding]:
+def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
     """Return all seats of game 0, the first on top; in progress, living players by land, then troops.
 
     In a game with allies, seats have the places of their teams, and allies stand together.
     """
-    state, teams = game.state, teams_in(game)
-    num_land, places = int(state.num_land[0]), places_now(state, 0)
+    teams, places = teams_in(game), places_now(game.state, 0).tolist()
     rows = [
-        SeatStanding(
-            place=float(places[p - 1]),
-            seat=p,
-            bot=seats[p - 1],
-            land=int(state.land[0, p]),
-            land_percent=100 * int(state.land[0, p]) / num_land,
-            share=percent(int(state.land[0, p]), num_land),
-            troops=int(state.troops[0, p]),
-            death_tick=int(state.death_tick[0, p]) if state.death_tick[0, p] >= 0 else None,
-            team=None if teams is None else teams[p - 1],
-        )
-        for p in range(1, len(seats) + 1)
+        _standing(game, [p], place, p, seats[p - 1], None if teams is None else teams[p - 1])
+        for p, place in enumerate(places, start=1)
     ]
-    return sorted(rows, key=lambda row: (row.place, row.team or 0, *_within_team(row), row.seat))
+
+    def order(row: Standing) -> tuple[float, ...]:
+        """Return what allies are sorted by as well: who lives, or lived longer, then land and troops."""
+        died = 0 if row.death_tick is None else -row.death_tick
+        return row.place, row.team or 0, died, -row.land, -row.troops, row.seat
+
+    return sorted(rows, key=order)
 
 
-def _within_team(row: SeatStanding) -> tuple[int, ...]:
-    """Return what allies are sorted by: who lives, or lived longer, then land and troops."""
-    if row.team is None:
-        return ()
-    return (0 if row.death_tick is None else -row.death_tick, -row.land, -row.troops)
-
-
-def team_standings_of(game: VecGame, standings: Sequence[SeatStanding]) -> list[TeamStanding]:
+def team_standings_of(game: VecGame, standings: Sequence[Standing]) -> list[Standing]:
     """Return the teams in the order of ``standings``, those of game 0; none if no seat has an ally."""
-    num_land, found = int(game.state.num_land[0]), list[TeamStanding]()
-    for team, members in groupby(standings, key=lambda row: row.team):
-        rows = list(members)
-        if team is None:
-            return []
-        land, deaths = sum(row.land for row in rows), [row.death_tick for row in rows]
-        found.append(
-            TeamStanding(
-                place=rows[0].place,
-                team=team,
-                land=land,
-                land_percent=100 * land / num_land,
-                share=percent(land, num_land),
-                troops=sum(row.troops for row in rows),
-                out_tick=None if None in deaths else max(tick for tick in deaths if tick is not None),
-            )
-        )
-    return found
+    members: dict[int | None, list[Standing]] = {}
+    for row in standings:
+        members.setdefault(row.team, []).append(row)
+    return [
+        _standing(game, [row.seat for row in rows], rows[0].place, 0, "", team)
+        for team, rows in members.items()
+        if team is not None
+    ]
 
 
-def result_of(standings: Sequence[SeatStanding], teams: Sequence[TeamStanding]) -> dict[str, Any]:
+def _standing(
+    game: VecGame, members: list[Any], place: float, seat: int, bot: str, team: int | None
+) -> Standing:
+    state, num_land = game.state, int(game.state.num_land[0])
+    land, deaths = int(state.land[0, members].sum()), state.death_tick[0, members]
+    return Standing(
+        place=place,
+        seat=seat,
+        bot=bot,
+        land=land,
+        land_percent=100 * land / num_land,
+        share=percent(land, num_land),
+        troops=int(state.troops[0, members].sum()),
+        death_tick=None if (deaths < 0).any() else int(deaths.max()),
+        team=team,
+    )
+
+
+def result_of(standings: Sequence[Standing], teams: Sequence[Standing]) -> dict[str, Any]:
     """Return the standings as values that JSON has; without teams nothing speaks of them."""
-    if not teams:
-        rows = [row._asdict() for row in standings]
-        return {"standings": [{name: row[name] for name in row if name != "team"} for row in rows]}
-    return {
-        "standings": [row._asdict() for row in standings],
-        "teams": [row._asdict() for row in teams],
-    }
+    rows, of_teams = ([row._asdict() for row in part] for part in (standings, teams))
+    for row in rows if not teams else ():
+        del row["team"]
+    for row in of_teams:
+        del row["seat"], row["bot"]
+        row["out_tick"] = row.pop("death_tick")
+    return {"standings": rows, "teams": of_teams} if teams else {"standings": rows}
 
 
-def standings_table(standings: Sequence[SeatStanding], teams: Sequence[TeamStanding] = ()) -> str:
+def standings_table(standings: Sequence[Standing], teams: Sequence[Standing] = ()) -> str:
     """Return the standings as text, the end of a very long list left out; members stand below their team."""
     lines = [f"\n{'place':>6}  {'seat':6}{'bot':15}{'land':>7}{'troops':>14}  {'died at tick':>12}"]
     shown = standings if len(standings) <= LONGEST_TABLE else standings[:SHORTENED_TABLE]
-    of_team: dict[int | None, TeamStanding] = {row.team: row for row in teams}
+    of_team = {row.team: row for row in teams}
     for row in shown:
         if team := of_team.pop(row.team, None):
-            who = f"{team_name(team.team):21}"
-            lines.append(_line(f"{team.place:g}", who, team.share, team.troops, team.out_tick))
-        who, place = f"{f'P{row.seat}':6}{row.bot[:14]:15}", "" if teams else f"{row.place:g}"
-        lines.append(_line(place, who, row.share, row.troops, row.death_tick))
+            lines.append(_line(team, f"{team.place:g}", f"{team_name(team.team or 0):21}"))
+        lines.append(_line(row, "" if teams else f"{row.place:g}", f"{f'P{row.seat}':6}{row.bot[:14]:15}"))
     if len(shown) < len(standings):
         lines.append(f"        ... and {len(standings) - len(shown)} more; --json gives them all")
     return "\n".join(lines)
 
 
-def _line(place: str, who: str, share: str, troops: int, death_tick: int | None) -> str:
-    died = "" if death_tick is None else f"{death_tick:,}"
-    return f"{place:>6}  {who}{share:>7}{troops:>14,}  {died:>12}"
+def _line(row: Standing, place: str, who: str) -> str:
+    died = "" if row.death_tick is None else f"{row.death_tick:,}"
+    return f"{place:>6}  {who}{row.share:>7}{row.troops:>14,}  {died:>12}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import overload
 
 import numpy as np
 
@@ -50,15 +50,7 @@ class Dataset(Sequence[Decisions]):
     def __len__(self) -> int:
         return len(self.manifest.shards)
 
-    @overload
-    def __getitem__(self, index: int) -> Decisions: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Decisions]: ...
-
-    def __getitem__(self, index: int | slice) -> Decisions | Sequence[Decisions]:
-        if isinstance(index, slice):
-            return [read_shard(self.folder, shard) for shard in self.manifest.shards[index]]
+    def __getitem__(self, index: int) -> Decisions:  # type: ignore[override]  # one shard, and no slices
         return read_shard(self.folder, self.manifest.shards[index])
 
     def verify(self) -> None:
@@ -73,19 +65,16 @@ class Dataset(Sequence[Decisions]):
         return f"Dataset({str(self.folder)!r}, {games}, {manifest.rows:,} rows)"
 
 
+_new_digest = partial(hashlib.blake2b, digest_size=16)
+
 # ---- shards ---------------------------------------------------------------------------------------
 
 
-def shard_name(number: int) -> str:
-    """Return the name of the file of shard ``number``."""
-    return f"shard-{number:06d}.safetensors"
-
-
-def write_shard(folder: Path, number: int, first_game: int, games: Sequence[Decisions]) -> Shard:
+def write_shard(path: Path, first_game: int, games: Sequence[Decisions]) -> Shard:
     """Write the decisions of ``games`` into a file: wholly or, if that fails, not at all."""
     columns = Decisions(*map(np.concatenate, zip(*games, strict=True)))
-    path, size, digest = own_file(folder / shard_name(number)), 0, _new_digest()
-    with draft_of(path) as draft, open(draft, "wb") as file:
+    size, digest = 0, _new_digest()
+    with draft_of(own_file(path)) as draft, open(draft, "wb") as file:
         for piece in safetensors.pieces(columns._asdict()):
             size += file.write(piece)
             digest.update(piece)
@@ -115,14 +104,8 @@ def read_shard(folder: Path, shard: Shard) -> Decisions:
 
 def is_intact(folder: Path, shard: Shard) -> bool:
     """Return whether the file of ``shard`` is there and as it was written."""
-    digest, path = _new_digest(), folder / shard.file
+    path = folder / shard.file
     if not path.is_file() or path.stat().st_size != shard.bytes:
         return False
     with open(path, "rb") as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
-    return digest.hexdigest() == shard.digest
-
-
-def _new_digest() -> hashlib.blake2b:
-    return hashlib.blake2b(digest_size=16)
+        return hashlib.file_digest(file, _new_digest).hexdigest() == shard.digest

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from territorial.bots import TAKEN
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, NUM_CANDIDATES
-from territorial.datasets.dataset import is_intact, shard_name, write_shard
+from territorial.datasets.dataset import is_intact, write_shard
 from territorial.datasets.manifest import (
     FILE,
     DatasetError,
@@ -24,6 +24,7 @@ from territorial.datasets.manifest import (
     Shard,
     current_columns,
     read_manifest,
+    shard_name,
 )
 from territorial.engine.seats import (
     AGENT,
@@ -48,6 +49,8 @@ WRITER = ".writer"
 """The file of a folder that the process which makes a data set there has locked; it says which."""
 WRITE_EVERY = 5.0
 """Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
+_Portion = tuple[str, range]
+"""The file of a shard that is to be made, and the numbers of its games."""
 MOST_GAMES = 10_000_000
 MOST_GAMES_PER_SHARD = 10_000
 
@@ -99,7 +102,10 @@ def make(
         OSError: if the folder cannot be written, and if files of a data set are there without its manifest.
 
     """
-    _check_seats(seats, config)
+    check_seats(seats, config.num_players)
+    for i, seat in enumerate(seats):
+        if seat in (AGENT, EXTERNAL):
+            raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
     seats = with_bots_of_files(seats)
     asked = Asked.checked(_with_names(rows_of), every, num_candidates, discount, None)
     check_fits(config, asked)
@@ -114,59 +120,39 @@ def make(
         every=asked.every,
         num_candidates=asked.num_candidates,
         discount=asked.discount,
-        code=_codes_of(seats),
+        code={
+            seat.name: code_of(seat)
+            for seat in seats
+            if isinstance(seat, CustomBot) and seat.name not in TAKEN
+        },
     )
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    chosen = play or Processes(processes)
     with one_writer(target / WRITER):
         manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
         # Its call returns a function of portions, which keeps what all of them share.
         work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
-        return _made(target, manifest, chosen, work, on_shard)
+        shards = {shard.file: shard for shard in manifest.shards}
+        missing = [portion for portion in manifest.recipe.shards.items() if portion[0] not in shards]
+        written = time.monotonic()
+        try:
+            for shard in chain.from_iterable(
+                (play or Processes(processes))(work, missing) if missing else ()
+            ):
+                shards[shard.file] = shard
+                manifest = manifest.with_shards(shards.values())
+                if time.monotonic() - written >= WRITE_EVERY:
+                    manifest.write(target)
+                    written = time.monotonic()
+                if on_shard is not None:
+                    on_shard(manifest)
+        finally:
+            manifest.write(target)
+        return manifest
 
 
 # ---- in the process that was asked -------------------------------------------------------------------
-
-
-class _ShardGames(NamedTuple):
-    """The games of a shard that is to be made."""
-
-    number: int
-    first_game: int
-    games: int
-
-
-def _made(
-    folder: Path,
-    manifest: DatasetManifest,
-    play: Play,
-    work: Callable[[], Callable[[_ShardGames], Iterable[Shard]]],
-    on_shard: Callable[[DatasetManifest], object] | None,
-) -> DatasetManifest:
-    """Make what is missing of a data set; the manifest soon lists each shard, and all when this ends."""
-    shards = {shard.file: shard for shard in manifest.shards}
-    missing = [portion for portion in _portions(manifest.recipe) if shard_name(portion.number) not in shards]
-    written = time.monotonic()
-    try:
-        for shard in chain.from_iterable(play(work, missing) if missing else ()):
-            shards[shard.file] = shard
-            manifest = manifest.with_shards(shards)
-            if time.monotonic() - written >= WRITE_EVERY:
-                manifest.write(folder)
-                written = time.monotonic()
-            if on_shard is not None:
-                on_shard(manifest)
-    finally:
-        manifest.write(folder)
-    return manifest
-
-
-def _portions(recipe: Recipe) -> Iterator[_ShardGames]:
-    size = recipe.games_per_shard
-    for number, first in enumerate(range(0, recipe.games, size)):
-        yield _ShardGames(number, first, min(size, recipe.games - first))
 
 
 def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
@@ -174,9 +160,13 @@ def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
     if (folder / FILE).exists():
         found = read_manifest(folder)
         _check_same(folder, found, manifest)
-        kept = {(shard_name(one.number), one.first_game, one.games) for one in _portions(manifest.recipe)}
-        listed = [one for one in found.shards if one[:3] in kept and is_intact(folder, one)]
-        manifest = manifest.with_shards({one.file: one for one in listed})
+        wanted = manifest.recipe.shards
+        manifest = manifest.with_shards(
+            one
+            for one in found.shards
+            if wanted.get(one.file) == range(one.first_game, one.first_game + one.games)
+            and is_intact(folder, one)
+        )
     check_unused(folder, (path.name for path in sorted(folder.glob(shard_name(0).replace("0", "?")))), FILE)
     manifest.write(folder)
     return manifest
@@ -196,20 +186,6 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
             raise DatasetError(f"{str(folder)!r} has another data set: {text}. Choose another folder")
 
 
-def _check_seats(seats: Sequence[Seat], config: GameConfig) -> None:
-    """Raise an error unless every seat is a bot."""
-    check_seats(seats, config.num_players)
-    for i, seat in enumerate(seats):
-        if seat in (AGENT, EXTERNAL):
-            raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
-
-
-def _codes_of(seats: Sequence[Seat]) -> dict[str, str]:
-    """Return, by the names of bots that are not the library's, what tells them from others."""
-    custom = [seat for seat in seats if isinstance(seat, CustomBot) and seat.name not in TAKEN]
-    return {bot.name: code_of(bot) for bot in custom}
-
-
 def _with_names(rows_of: Any) -> Any:
     """Return seats whose rows are asked for, with the names of bots instead of the bots or their files."""
     if not isinstance(rows_of, Iterable) or isinstance(rows_of, str):
@@ -226,13 +202,13 @@ def _shards_of(
     seats: tuple[Seat, ...],
     asked: Asked,
     first_seed: int,
-    portion: _ShardGames,
+    portion: _Portion,
 ) -> list[Shard]:
     """Play the games of a portion and write their decisions."""
-    first = portion.first_game
-    replays = play_games(config, seats, range(first_seed + first, first_seed + first + portion.games))
-    rows = [decisions_of(replay, first + i, asked) for i, replay in enumerate(replays)]
-    return [write_shard(folder, portion.number, first, rows)]
+    name, games = portion
+    replays = play_games(config, seats, [first_seed + game for game in games])
+    rows = [decisions_of(replay, game, asked) for game, replay in zip(games, replays, strict=True)]
+    return [write_shard(folder / name, games[0], rows)]
 
 
 def play_games(config: GameConfig, seats: Sequence[Seat], seeds: Sequence[int]) -> list[Replay]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +41,11 @@ class Shard(NamedTuple):
     """BLAKE2b of the file, 16 bytes in hexadecimal."""
 
 
+def shard_name(number: int) -> str:
+    """Return the name of the file of shard ``number``."""
+    return f"shard-{number:06d}.safetensors"
+
+
 @dataclass(frozen=True)
 class Recipe:
     """All that the rows of a data set follow from, as values that JSON has."""
@@ -57,6 +62,12 @@ class Recipe:
     discount: float
     code: Mapping[str, str]
     """By the names of bots that are not the library's, what tells them from others of that name."""
+
+    @property
+    def shards(self) -> dict[str, range]:
+        """The numbers of the games of each shard, by the name of its file."""
+        size, every = self.games_per_shard, range(self.games)
+        return {shard_name(first // size): every[first : first + size] for first in every[::size]}
 
     @property
     def has_teams(self) -> bool:
@@ -92,10 +103,9 @@ class DatasetManifest:
         """Whether all games are there."""
         return self.games == self.recipe.games
 
-    def with_shards(self, shards: Mapping[str, Shard]) -> DatasetManifest:
-        """Return this manifest with ``shards``, by the names of their files."""
-        listed = tuple(sorted(shards.values(), key=lambda shard: shard.first_game))
-        return replace(self, shards=listed)
+    def with_shards(self, shards: Iterable[Shard]) -> DatasetManifest:
+        """Return this manifest with ``shards``, in any order."""
+        return replace(self, shards=tuple(sorted(shards, key=lambda shard: shard.first_game)))
 
     def write(self, folder: Path) -> None:
         """Write it into ``folder``: wholly or, if that fails, not at all."""

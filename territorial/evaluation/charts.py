@@ -1,68 +1,61 @@
-"""Plots of a contest, as PNG files: who stands where, who beats whom, survival, land, lengths."""
+"""Plots of a contest, as PNG files: who beats whom, survival, land."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from territorial.bots import short
-from territorial.evaluation.ratings import Rating
-from territorial.evaluation.statistics import Line, RecordArrays, Z
+from territorial.evaluation.statistics import RecordArrays
 from territorial.files.atomic import draft_of, own_file
 from territorial.files.bounded import open_file
 from territorial.typing import Floats
 
-NAMES = ("places", "ratings", "beats", "survival", "land", "lengths")
-"""The plots there are; each is written to a file of its name, .png."""
 _DPI = 110
 _MADE_BY, _HEAD = "territorial-env", 2**10
 """What the first so many bytes of a plot say."""
 
 
-def draw_charts(tally: RecordArrays, ratings: Mapping[str, Rating] | None, folder: Path) -> list[Path]:
+def draw_charts(tally: RecordArrays, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    Where no player has a rating, that plot is left out. ImportError without the extra "league".
+    They are called beats.png, survival.png and land.png. ImportError without the extra "league".
     """
-    plt = check_matplotlib()
-    lines = tally.table()
+    plt, names = check_matplotlib(), [line.player for line in tally.table()]
+    index = [tally.players.index(name) for name in names]
+    shares, title = tally.beats()[np.ix_(index, index)], "how often a seat of the row comes in before one "
     drawn = {
-        "places": lambda: _places(plt, lines),
-        "beats": lambda: _beats(plt, tally, [line.player for line in lines]),
-        "survival": lambda: _curves(plt, tally, lines, "survival"),
-        "land": lambda: _curves(plt, tally, lines, "land"),
-        "lengths": lambda: _lengths(plt, tally),
+        "beats": lambda: draw_shares(plt, shares, list(map(short, names)), f"{title}of the column, per cent"),
+        "survival": lambda: _curves(plt, tally, names, "seats alive, per cent", tally.survival),
+        "land": lambda: _curves(plt, tally, names, "land of a seat, per cent of the map", tally.land),
     }
-    if ratings:
-        drawn["ratings"] = lambda: _ratings(plt, ratings)
-    return save_plots(plt, {name: drawn[name] for name in NAMES if name in drawn}, folder)
+    return save_plots(plt, drawn, folder)
 
 
 def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -> list[Path]:
-    """Write each plot, which its function draws, to a file of its name in ``folder``, made if needed."""
+    """Write each plot, which its function draws, to a file of its name in ``folder``, made if needed.
+
+    FileExistsError for a file there that is no plot that was drawn here.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, draw in drawn.items():
         figure, path = draw(), own_file(folder / f"{name}.png")
-        _check_plot(path)
+        if path.exists():
+            with open_file(path) as file:
+                if _MADE_BY.encode() not in file.read(_HEAD):
+                    why = "it is no plot of this library, and would be replaced; move it away"
+                    raise FileExistsError(errno.EEXIST, why, str(path))
         with draft_of(path) as draft:
             figure.savefig(draft, dpi=_DPI, format="png", metadata={"Software": _MADE_BY})
         plt.close(figure)
         files.append(path)
     return files
-
-
-def _check_plot(path: Path) -> None:
-    """Raise FileExistsError for a file that is no plot that was drawn here."""
-    if path.exists():
-        with open_file(path) as file:
-            if _MADE_BY.encode() not in file.read(_HEAD):
-                why = "it is no plot of this library, and would be replaced; move it away"
-                raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_matplotlib() -> Any:
@@ -77,38 +70,6 @@ def check_matplotlib() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
-
-
-def _intervals(plt: Any, names: Sequence[str], middles: Floats, ends: Floats, title: str, label: str) -> Any:
-    """Return a figure of named rows with intervals, the first on top; ``ends`` (2, N) are their lengths."""
-    figure, axes = plt.subplots(figsize=(8, 1.2 + 0.26 * len(names)), layout="constrained")
-    rows = np.arange(len(names))[::-1]
-    axes.errorbar(middles, rows, xerr=np.maximum(ends, 0), fmt="o", markersize=4, capsize=3)
-    axes.set_yticks(rows, list(map(short, names)))
-    axes.set_title(title)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", alpha=0.3)
-    return figure
-
-
-def _places(plt: Any, lines: Sequence[Line]) -> Any:
-    places = np.array([line.place for line in lines])
-    ends = np.array([places[:, 0] - places[:, 1], places[:, 2] - places[:, 0]])
-    title = "mean place, 95 % interval over games"
-    return _intervals(plt, [line.player for line in lines], places[:, 0], ends, title, "place")
-
-
-def _ratings(plt: Any, ratings: Mapping[str, Rating]) -> Any:
-    ordered = sorted(ratings.items(), key=lambda item: -item[1].mu)
-    mus, sigmas = np.array([rating for _, rating in ordered]).T
-    title = f"rating (Plackett-Luce), mu and {Z} sigma"
-    return _intervals(plt, [name for name, _ in ordered], mus, np.array([Z * sigmas] * 2), title, "rating")
-
-
-def _beats(plt: Any, tally: RecordArrays, order: Sequence[str]) -> Any:
-    index = [tally.players.index(name) for name in order]
-    title = "how often a seat of the row comes in before one of the column, per cent"
-    return draw_shares(plt, tally.beats()[np.ix_(index, index)], [short(name) for name in order], title)
 
 
 def draw_shares(
@@ -136,30 +97,20 @@ def draw_shares(
     return figure
 
 
-def _curves(plt: Any, tally: RecordArrays, lines: Sequence[Line], what: str) -> Any:
-    """Return curves over ticks, one a player: the share of seats alive, or the mean land of a seat."""
+def _curves(
+    plt: Any, tally: RecordArrays, order: Sequence[str], title: str, values: Callable[[Any], Floats]
+) -> Any:
+    """Return curves over ticks, one a player."""
     ticks = tally.ticks
-    values = 100 * getattr(tally, what)(ticks)
-    titles = {"survival": "seats alive, per cent", "land": "land of a seat, per cent of the map"}
+    rows = dict(zip(tally.players, 100 * values(ticks), strict=True))
     figure, axes = plt.subplots(figsize=(10, 6), layout="constrained")
     styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
-    for line, (color, style) in zip(lines, styles * (1 + len(lines) // len(styles)), strict=False):
-        row = values[tally.players.index(line.player)]
-        axes.plot(ticks, row, color=color, linestyle=style, linewidth=1.4, label=short(line.player))
-    axes.set_title(titles[what])
+    for name, (color, style) in zip(order, cycle(styles), strict=False):
+        axes.plot(ticks, rows[name], color=color, linestyle=style, linewidth=1.4, label=short(name))
+    axes.set_title(title)
     axes.set_xlabel("tick")
     axes.set_xlim(0, ticks[-1])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=8)
-    return figure
-
-
-def _lengths(plt: Any, tally: RecordArrays) -> Any:
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    axes.hist(tally.lengths, bins=40)
-    stalls = np.mean([record.is_stopped for record in tally.records])
-    axes.set_title(f"length of {len(tally.lengths):,} games; the time limit stops {100 * stalls:.0f} %")
-    axes.set_xlabel("ticks")
-    axes.set_ylabel("games")
     return figure

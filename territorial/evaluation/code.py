@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -73,34 +74,20 @@ class _CodeDescription:
         if id(value) in self._seen:
             return "again", self._seen[id(value)][0]
         self._seen[id(value)] = len(self._seen), value
-        return type(value).__name__, *self._parts(value)
-
-    def _parts(self, value: Any) -> Iterator[Any]:
-        describe = next((parts for kind, parts in _PARTS.items() if isinstance(value, kind)), None)
-        if describe is not None:
-            yield from map(self.of, describe(value))
-        elif isinstance(value, (set, frozenset)):  # in no order
-            yield from sorted(repr(_CodeDescription().of(one)) for one in value)
-        elif isinstance(value, Mapping):
-            yield from map(self.of, (part for item in value.items() for part in item))
-        elif isinstance(value, (list, tuple)):
-            yield from map(self.of, value)
-        elif not _has_no_file(type(value)):
-            yield getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
-        else:
-            yield from map(self.of, (type(value), vars(value)))
+        parts = next(parts for kind, parts in _PARTS.items() if isinstance(value, kind))
+        return type(value).__name__, *map(self.of, parts(value))
 
 
 def _parts_of_class(kind: type) -> list[Any]:
     """Return its name, and its bases and all that it has where it was defined without a file."""
     if not _has_no_file(kind):
         return [kind.__module__, kind.__qualname__]
-    own = {name: part for name, part in vars(kind).items() if _is_code(name, part)}
+    own = {
+        name: part
+        for name, part in vars(kind).items()
+        if name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
+    }
     return [kind.__qualname__, kind.__bases__, own]
-
-
-def _is_code(name: str, part: Any) -> bool:
-    return name != "_abc_impl" and (isinstance(part, FunctionType) or not name.startswith("__"))
 
 
 def _parts_of_function(function: Any) -> list[Any]:
@@ -137,7 +124,14 @@ def _names_in(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-_PARTS: Mapping[type, Callable[[Any], Any]] = {
+def _parts_of_object(value: Any) -> list[Any]:
+    """Return its name, if any, where its class stands in a file; else its class and all that it has."""
+    if _has_no_file(type(value)):
+        return [type(value), vars(value)]
+    return [getattr(value, "__module__", ""), getattr(value, "__qualname__", "")]
+
+
+_PARTS: Mapping[Any, Callable[[Any], Any]] = {
     type: _parts_of_class,
     FunctionType: _parts_of_function,
     CodeType: _parts_of_code,
@@ -145,4 +139,8 @@ _PARTS: Mapping[type, Callable[[Any], Any]] = {
     staticmethod: lambda value: (value.__func__,),
     classmethod: lambda value: (value.__func__,),
     np.ndarray: _parts_of_array,
+    (set, frozenset): lambda value: sorted(repr(_CodeDescription().of(one)) for one in value),  # in no order
+    Mapping: lambda value: chain.from_iterable(value.items()),
+    (list, tuple): iter,
+    object: _parts_of_object,
 }

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.bots.bot_files import is_bot_file
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED
-from territorial.engine.seats import AGENT
+from territorial.engine.seats import AGENT, Seat
 from territorial.evaluation.play import played
-from territorial.evaluation.players import Entrants, Player, check_players, identity_of
+from territorial.evaluation.players import Entrants, Player, identity_of
 from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Schedule, Setting
@@ -151,24 +150,32 @@ def evaluate(
         4
 
     """
-    known = _policies(policies)
-    wanted = _pairs(known, configs, pairs)
-    players, settings = _with_names(known, configs)
+    entrants = Entrants()
+    wanted = _pairs(_entered(entrants, policies), configs, pairs)
+    settings = {
+        name: replace(
+            setting,
+            seats=[
+                _seat_name(entrants, f"configs[{name!r}]: seats[{i}]", seat)
+                for i, seat in enumerate(setting.seats or ())
+            ],
+        )
+        for name, setting in configs.items()
+    }
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
     schedule = Schedule(
-        players=players,
+        players=entrants.players,
         settings=settings,
         pairs=wanted,
         games=whole_number("episodes", episodes, 1, LARGEST_SEED - seed),
         seed=seed,
-        code={name: identity_of(player) for name, player in players.items()},
+        code={name: identity_of(player) for name, player in entrants.players.items()},
         apart=False,
     )
 
     def summary(records: Sequence[GameRecord]) -> Evaluation:
-        names = dict.fromkeys(policy for policy, _ in wanted)
-        tried = [name for name in configs if any(name == setting for _, setting in wanted)]
-        evaluation = Evaluation(list(names), tried, records)
+        names, tried = ([*dict.fromkeys(pair[i] for pair in wanted)] for i in (0, 1))
+        evaluation = Evaluation(names, tried, records)
         evaluation.is_complete = len(records) == schedule.size
         return evaluation
 
@@ -178,31 +185,24 @@ def evaluate(
 # ---- checks ----------------------------------------------------------------------------------------
 
 
-def _policies(given: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:
-    if isinstance(given, str) or not isinstance(given, (Mapping, Iterable)):
+def _entered(entrants: Entrants, given: Mapping[str, Player] | Sequence[Player]) -> list[str]:
+    """Take up the policies; return their names: in a list those that they have themselves."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
-    named = dict(given) if isinstance(given, Mapping) else _by_name(given)
-    if not named:
+    if isinstance(given, Mapping):
+        names = [entrants.enter(f"policies[{name!r}]", policy, name) for name, policy in given.items()]
+    else:
+        names = [
+            entrants.enter(f"policies[{i}]", policy, policy if isinstance(policy, str) else None)
+            for i, policy in enumerate(given)
+        ]
+    if not names:
         raise ValueError("there are no policies; policies must have at least one entry")
-    check_players(named)
-    return named
-
-
-def _by_name(given: Iterable[Player]) -> dict[str, Player]:
-    """Return policies of a list by the names that they have themselves."""
-    named: dict[str, Player] = {}
-    for i, policy in enumerate(given):
-        name = policy if isinstance(policy, str) else getattr(policy, "name", None)
-        if not isinstance(name, str) or named.setdefault(name, policy) is not policy:
-            what = f"the name {name!r} of another bot" if isinstance(name, str) else "no name"
-            raise TypeError(
-                f"policies[{i}] is {policy!r}, which has {what}; give a mapping, such as {{'mine': policy}}"
-            )
-    return named
+    return names
 
 
 def _pairs(
-    policies: Mapping[str, Player],
+    policies: Sequence[str],
     settings: Mapping[str, Setting],
     given: Iterable[tuple[str, str]] | None,
 ) -> list[tuple[str, str]]:
@@ -211,45 +211,16 @@ def _pairs(
         raise ValueError("there are no configs; configs must have at least one entry")
     if wrong := [name for name, setting in settings.items() if not isinstance(setting, Setting)]:
         raise TypeError(f"configs[{wrong[0]!r}] is {settings[wrong[0]]!r}; it must be a Setting")
-    if given is None:
-        return [(policy, setting) for setting in settings for policy in policies]
-    wanted = list(dict.fromkeys((policy, setting) for policy, setting in given))
+    all_pairs = [(policy, setting) for setting in settings for policy in policies]
+    wanted = list(dict.fromkeys(all_pairs if given is None else given))
     for policy, setting in wanted:
-        if policy not in policies:
-            raise ValueError(f"pairs has the policy {policy!r}; the policies are {', '.join(policies)}")
-        if setting not in settings:
-            raise ValueError(f"pairs has the setting {setting!r}; the settings are {', '.join(settings)}")
+        one_of("the policy of a pair", policy, policies)
+        one_of("the setting of a pair", setting, settings)
     order = {name: i for i, name in enumerate(settings)}
     return sorted(wanted, key=lambda pair: order[pair[1]])
 
 
-def _with_names(
-    policies: Mapping[str, Player], settings: Mapping[str, Setting]
-) -> tuple[dict[str, Player], dict[str, Setting]]:
-    """Return the players by their names, custom bots of seats among them, and settings with names alone."""
-    players, named = dict(policies), {}
-    for name, setting in settings.items():
-        seats = enumerate(setting.seats or ())
-        names = [_entered(f"configs[{name!r}]: seats[{i}]", seat, players) for i, seat in seats]
-        named[name] = replace(setting, seats=names)
-    return players, named
-
-
-def _entered(what: str, seat: Any, players: dict[str, Player]) -> str:
-    """Return the name of who plays a seat; one who is not among ``players`` yet joins them."""
-    known = (AGENT, *players, *bots.NAMES, *bots.ALIASES)
-    if isinstance(seat, str) and (seat in known or not (":" in seat or is_bot_file(seat))):
-        if seat not in known:
-            raise ValueError(
-                f"{what} is {seat!r}; it must be {AGENT!r}, a bot or one of the policies {', '.join(players)}"
-            )
-        return seat
-    try:
-        ((name, player),) = Entrants([seat]).players.items()
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{what}: {error}") from None
-    if name not in known:
-        players[name] = player
-    elif players.get(name, player) != player:
-        raise ValueError(f"{what}: a policy has the name {name!r}, too; it must be another")
-    return name
+def _seat_name(entrants: Entrants, what: str, seat: Seat) -> str:
+    """Return the name of who plays a seat; a bot that is neither a policy nor the engine's is taken up."""
+    known = (AGENT, *entrants.players, *bots.NAMES, *bots.ALIASES)
+    return seat if isinstance(seat, str) and seat in known else entrants.enter(what, seat)

@@ -87,30 +87,24 @@ def match(
         12
 
     """
-    config = _config(config)
-    draw, seated = (_dealt if deal else _seated)(seats, config)
-    entrants = Entrants(seated, policies)
-    contest = _contest(entrants, config, games, seed, draw, code)
-    return played(
-        contest.schedule(entrants.players),
-        partial(Ranking, contest),
-        out,
-        play or Processes(processes),
-        progress=progress,
-    )
-
-
-def _config(given: GameConfig | None) -> GameConfig:
-    config = GameConfig(num_maps=MAPS) if given is None else given
+    config = GameConfig(num_maps=MAPS) if config is None else config
     if not isinstance(config, GameConfig):
         raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
-    return config
-
-
-def _dealt(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:
-    """Return the players among whom seats or teams are dealt."""
-    players = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
-    return "balanced_teams" if config.has_allies else "balanced", players
+    if deal:
+        draw: Draw = "balanced_teams" if config.has_allies else "balanced"
+        seated: Sequence[Player] = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
+    else:
+        draw, seated = _seated(seats, config)
+    entrants = Entrants(seated, policies)
+    digests = entrants.code | dict(code or {})
+    contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
+    acting = [player for player in entrants.players.values() if is_acting(player)]
+    layout = ObsLayout.of(config, max((policy.frames for policy in acting), default=0))
+    for policy in acting:  # errors of one that cannot play these games are raised here
+        policy.start(config, layout, contest.seed)
+        policy.stop()
+    schedule, chosen = contest.schedule(entrants.players), play or Processes(processes)
+    return played(schedule, partial(Ranking, contest), out, chosen, progress=progress)
 
 
 def _seated(seats: str | Sequence[Player] | None, config: GameConfig) -> tuple[Draw, Sequence[Player]]:
@@ -142,23 +136,3 @@ def _listed(seats: Any) -> list[Player]:
     if not (listed := list(seats)):
         raise ValueError("seats has no players; it must have at least one")
     return listed
-
-
-def _contest(
-    entrants: Entrants,
-    config: GameConfig,
-    games: int,
-    seed: int,
-    draw: Draw,
-    code: Mapping[str, str] | None,
-) -> Contest:
-    """Return the contest; the errors of a policy that cannot play it."""
-    digests = entrants.code | dict(code or {})
-    contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
-    policies = [player for player in entrants.players.values() if is_acting(player)]
-    frames = max((policy.frames for policy in policies), default=0)
-    layout = ObsLayout.of(config, frames)
-    for policy in policies:
-        policy.start(config, layout, seed)
-        policy.stop()
-    return contest

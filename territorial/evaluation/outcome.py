@@ -79,5 +79,4 @@ def team_numbers(teams: Sequence[int] | Ints, seats: int) -> Ints:
 
 def team_parts(numbers: Ints) -> Floats:
     """Return (P,) which part of its team each seat is: those of a team add up to 1."""
-    parts: Floats = 1.0 / np.bincount(numbers)[numbers]
-    return parts
+    return 1.0 / np.bincount(numbers)[numbers]

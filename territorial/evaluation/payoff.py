@@ -138,9 +138,6 @@ class PayoffMatrix:
         self._sums[block] = self._sums[block] * np.where(is_met, np.minimum(fade[:, None], fade), 1.0) + sums
         self._counts[block] += np.stack([is_met, pairs])
         self._last[rows] = self._num_games
-        self._forget_beyond_capacity()
-
-    def _forget_beyond_capacity(self) -> None:
         over = 0 if self.capacity is None else len(self._index) - self.capacity
         if over > 0:
             longest_ago = np.argsort(self._last[: len(self._index)], kind="stable")[:over]
@@ -166,14 +163,12 @@ class PayoffMatrix:
     def probability(self, first: str, others: Sequence[str]) -> Floats:
         """Return (N,), the probabilities that ``first`` is above each other; 0.5 where they never met."""
         above, met = self._row(self._sums[_ABOVE], first, others), self._row(self._sums[_MET], first, others)
-        chances: Floats = (above + PRIOR / 2) / (met + PRIOR)
-        return chances
+        return (above + PRIOR / 2) / (met + PRIOR)
 
     def variance(self, first: str, others: Sequence[str]) -> Floats:
         """Return (N,), how unsure each ``probability`` is: the variance of a beta distribution."""
         chances, met = self.probability(first, others), self._row(self._sums[_MET], first, others)
-        unsure: Floats = chances * (1 - chances) / (met + PRIOR + 1)
-        return unsure
+        return chances * (1 - chances) / (met + PRIOR + 1)
 
     def games(self, first: str, others: Sequence[str]) -> Ints:
         """Return (N,), the games in which ``first`` met each other."""
@@ -257,30 +252,20 @@ def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None
     wrong = np.flatnonzero((last < 0) | (last > total))
     if wrong.size:
         raise ValueError(f"last of {names[wrong[0]]} is {last[wrong[0]]}; it must be from 0 to {total:,}")
-    met, games = sums[_MET], counts[_GAMES]
+    (met, above, won, places), (games, pairs) = sums, counts
     others = ~np.eye(len(names), dtype=np.bool_)
-    _require(
-        names, "games", games, (games >= 0) & (games <= total * others), f"from 0 to {total:,}, 0 of oneself"
-    )
-    pairs = counts[_PAIRS]
-    _require(
-        names, "pairs", pairs, (pairs >= games) & (pairs <= games * MAX_PLAYERS**2), "so many as games have"
-    )
-    _require(
-        names, "met", met, (met >= np.minimum(games, 1)) & (met <= games), "from 1 to the number of games"
-    )
-    for part in (_ABOVE, _WON):
-        _require(names, SUMS[part], sums[part], (sums[part] >= 0) & (sums[part] <= met), "from 0 to met")
-    is_near = np.abs(sums[_PLACES]) <= MAX_PLAYERS * met
-    _require(names, "places", sums[_PLACES], is_near, f"at most {MAX_PLAYERS} a game")
-
-
-def _require(
-    names: Sequence[str], what: str, values: npt.NDArray[Any], is_right: npt.NDArray[np.bool_], wanted: str
-) -> None:
-    if not is_right.all():
-        i, j = np.argwhere(~is_right)[0]
-        raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
+    for what, values, low, high, wanted in (
+        ("games", games, 0, total * others, f"from 0 to {total:,}, 0 of oneself"),
+        ("pairs", pairs, games, games * MAX_PLAYERS**2, "so many as games have"),
+        ("met", met, np.minimum(games, 1), games, "from 1 to the number of games"),
+        ("above", above, 0, met, "from 0 to met"),
+        ("won", won, 0, met, "from 0 to met"),
+        ("places", places, -MAX_PLAYERS * met, MAX_PLAYERS * met, f"at most {MAX_PLAYERS} a game"),
+    ):
+        is_right = (values >= low) & (values <= high)
+        if not is_right.all():
+            i, j = np.argwhere(~is_right)[0]
+            raise ValueError(f"{what} of {names[i]} and {names[j]} is {values[i, j]}; it must be {wanted}")
 
 
 def _compared(who: Ints, places: Floats, teams: Ints, count: int) -> tuple[Floats, Ints]:

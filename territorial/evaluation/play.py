@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain, count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,14 +16,17 @@ import numpy.typing as npt
 
 from territorial.bots import short
 from territorial.config import GameConfig
+from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Act, Acting, Cast, Player, sendable
+from territorial.evaluation.players import Act, Acting, Player, is_acting
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError, playing_into
+from territorial.evaluation.results import GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Fixture, Schedule, Setting
+from territorial.files.atomic import check_file
+from territorial.files.locks import one_writer
 from territorial.jit import warmup
 from territorial.typing import Bools, Floats, Ints
 
@@ -53,38 +57,36 @@ def played(
 ) -> Result:
     """Play the games of a schedule that are missing in a file, and return the summary of all of them.
 
-    What was played is kept, whatever happens: Ctrl-C ends it early, all other errors as StoppedError.
+    What was played is kept, whatever happens: Ctrl-C ends it early, all other errors as StoppedError. Before
+    that, OSError names what is in the way of a file that cannot be written: of InUseError that is another
+    process that plays into it.
     """
-    with playing_into(out):
+    if out is not None:
+        check_file(out)
+    with nullcontext() if out is None else one_writer(Path(f"{os.fspath(out)}.lock")):
         results = GameResults(schedule, out)
-        portions = schedule.portions(results.keys, getattr(play, "workers", 1))
+        portions = schedule.portions(results.games, getattr(play, "workers", 1))
         try:
             if portions:
-                _prepare(schedule, progress)
+                for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
+                    VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
+                    # Processes find compiled what is compiled here and now.
+                    with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
+                        compile_steps(config)
                 games = chain.from_iterable(play(games_of(schedule), portions))
                 _keep(results, games, progress)
         except KeyboardInterrupt:
             pass
         except Exception as error:  # of a player, of where it plays, or of the disk
-            is_known = isinstance(error, (PlayingError, ResultsError))
-            why = str(error) if is_known else cause(error)
+            why = str(error) if isinstance(error, (PlayingError, ResultsError)) else cause(error)
             raise StoppedError(why, summary(results.records)) from error
         return summary(results.records)
 
 
-def _prepare(schedule: Schedule, progress: bool) -> None:
-    """Compile here and now what all processes then find compiled, and see that the games can be set up."""
-    for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
-        VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
-        with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
-            compile_steps(config)
-
-
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    before = len(results.records)
-    told = Progress(results.schedule.size, before, sys.stderr) if progress else None
+    told = Progress(results.schedule.size, sys.stderr) if progress else None
     try:
-        for done, record in enumerate(results.add(games), start=before + 1):
+        for done, record in enumerate(results.add(games), start=len(results.records) + 1):
             if told is not None:
                 told.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
     finally:
@@ -94,7 +96,7 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
     """Return what makes, in any process, a player of portions of the schedule."""
-    return partial(GamePlayer, sendable(schedule.players), schedule.settings, schedule.apart)
+    return partial(GamePlayer, schedule.players, schedule.settings, schedule.apart)
 
 
 class GamePlayer:
@@ -111,17 +113,20 @@ class GamePlayer:
     def __init__(
         self, players: Mapping[str, Player], settings: Mapping[str, Contest | Setting], apart: bool
     ) -> None:
-        self._players, self._cast, self._settings, self._apart = players, Cast(players), settings, apart
+        self._settings, self._apart = settings, apart
+        self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
+        self._seats: dict[str, Any] = {**players, **dict.fromkeys(self._policies, AGENT)}
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
     def __call__(self, portion: Sequence[Fixture]) -> Iterator[GameRecord]:
         """Play the games of a portion, and yield the record of each as it ends."""
         setting, seeds = self._settings[portion[0].setting], [fixture.seed for fixture in portion]
-        policies = self._cast.policies(name for fixture in portion for name in fixture.seats)
+        names = {name for fixture in portion for name in fixture.seats}
+        policies = {name: policy for name, policy in self._policies.items() if name in names}
         game = self._batch(setting.config, len(portion), policies)
         for k, fixture in enumerate(portion):
-            game.set_seats(k, [self._cast.seat(name) for name in fixture.seats])
+            game.set_seats(k, [self._seats.get(name, name) for name in fixture.seats])
         game.reset(seeds=seeds)
         watch = _GameWatch(game, portion)
         try:
@@ -138,7 +143,7 @@ class GamePlayer:
 
     def _batch(self, config: GameConfig, games: int, policies: Mapping[str, Acting]) -> VecGame:
         """Return the batch, or a new one where the one before was of other games."""
-        seeing = self._cast.policies(self._players) if self._apart else policies
+        seeing = self._policies if self._apart else policies
         frames = max((one.frames for one in seeing.values()), default=None)
         key = config, games, frames
         if self._game is None or key != self._key:

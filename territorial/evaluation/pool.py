@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import io
 import multiprocessing
 import os
@@ -14,15 +12,15 @@ import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import cloudpickle
 
@@ -41,13 +39,11 @@ LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("std
 MOST_PROCESSES = 1024
 
 
-class Play(Protocol):
-    """What says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function."""
+Play = Callable[[Make[Any, Any], Sequence[Any]], Iterator[Iterable[Any]]]
+"""Says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function.
 
-    def __call__(
-        self, make: Make[Portion, Record], portions: Sequence[Portion], /
-    ) -> Iterator[Iterable[Record]]:
-        """Yield the records of all portions as they come."""
+It is called with what makes a player of portions, and yields the records of all portions as they come.
+"""
 
 
 class PlayingError(RuntimeError):
@@ -72,53 +68,37 @@ class Processes:
     ) -> Iterator[Iterable[Record]]:
         """Yield the records of all portions as they come; PlayingError if a process fails."""
         count = min(self.workers, len(portions))
-        return map(make(), portions) if count < 2 else _in_processes(make, portions, count)
+        if count < 2:
+            yield from map(make(), portions)
+            return
+        context, waiting = NewProcesses(), map(cloudpickle.dumps, portions)
+        try:
+            with ProcessPoolExecutor(count, context, _begin, (_pickled(make),)) as pool:
+                try:
+                    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
+                    while busy:  # as many as there are processes, and no more, wait in them
+                        done, busy = wait(busy, return_when=FIRST_COMPLETED)
+                        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
+                        for future in done:
+                            yield from records_of(pickle.loads(future.result()))
+                finally:
+                    context.end()
+        except BrokenProcessPool:
+            raise PlayingError(context.why_broken()) from None
 
 
 # ---- processes -------------------------------------------------------------------------------------
 
 
-def _in_processes(
-    make: Make[Portion, Record], portions: Sequence[Portion], count: int
-) -> Iterator[Iterable[Record]]:
-    pickled, with_main = _pickled(make)
-    context = NewProcesses(with_main=with_main)
-    try:
-        with ProcessPoolExecutor(count, context, _begin, (pickled,)) as pool:
-            try:
-                for future in _futures(pool, map(context.dumps, portions), count):
-                    yield from records_of(pickle.loads(future.result()))
-            finally:
-                context.end()
-    except BrokenProcessPool:
-        raise PlayingError(context.why_broken()) from None
-
-
-def _futures(pool: ProcessPoolExecutor, portions: Iterable[bytes], count: int) -> Iterator[Future[bytes]]:
-    """Yield what is done as it is; at most ``count`` portions are played at a time."""
-    waiting = iter(portions)
-    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
-    while busy:
-        done, busy = wait(busy, return_when=FIRST_COMPLETED)
-        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
-        yield from done
-
-
 class NewProcesses(SpawnContext):
-    """Starts processes that import what they need, and knows those that it has started.
+    """Starts processes that import what they need but the main module, and knows those it has started."""
 
-    ``with_main``: they import the main module, too, as ``multiprocessing`` would have it.
-    """
-
-    def __init__(self, *, with_main: bool = False) -> None:
-        self._with_main, self._started = with_main, list[SpawnProcess]()
-        self.dumps = pickle.dumps if with_main else cloudpickle.dumps
-        """Pickles what its processes unpickle: all that is the main module's by value, if they lack it."""
+    def __init__(self) -> None:
+        self._started = list[SpawnProcess]()
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802  # what a pool calls
         """Return a process that can be started."""
         process = _Process(*args, **options)
-        process.with_main = self._with_main
         self._started.append(process)
         return process
 
@@ -132,21 +112,17 @@ class NewProcesses(SpawnContext):
         """Return how the first process ended that was not ended by the pool; all have ended."""
         codes = [process.exitcode or 0 for process in self._started]
         code = next((code for code in codes if code not in (0, -signal.SIGTERM)), codes[0])
-        if code >= 0:
-            return f"a worker process ended with exit code {code}"
-        name = signal.Signals(-code).name
+        name = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         why = ", which the system sends when memory runs out" if name == "SIGKILL" else ""
-        return f"a worker process was ended by {name}{why}"
+        return f"a worker process ended with {name}{why}"
 
 
 class _Process(SpawnProcess):
-    """A process in which libraries such as PyTorch start no threads of their own."""
-
-    with_main: bool
+    """A process that does not import the main module, and in which PyTorch starts no threads of its own."""
 
     def start(self) -> None:
         main = vars(sys.modules["__main__"])
-        hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
+        hidden = {"__spec__": None, "__file__": None}  # say what is to be imported
         # Libraries read their number of threads when they are imported.
         with _STARTING, _changed(os.environ, {"OMP_NUM_THREADS": "1"}), _changed(main, hidden):
             super().start()
@@ -172,14 +148,8 @@ def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Ite
 # ---- what is sent to processes -------------------------------------------------------------------
 
 
-def _pickled(make: Any) -> tuple[bytes, bool]:
-    """Return what plays as bytes, and whether processes have to import the main module for them.
-
-    Else all that it has of the main module is pickled by value. PlayingError if that cannot be.
-    """
-    if _is_guarded():
-        with suppress(Exception):  # such as of a class within a function
-            return pickle.dumps(make), True
+def _pickled(make: Any) -> bytes:
+    """Return what plays as bytes, with all that it has of the main module; PlayingError if that cannot be."""
     pickler = _Pickler(file := io.BytesIO())
     try:
         pickler.dump(make)
@@ -187,25 +157,7 @@ def _pickled(make: Any) -> tuple[bytes, bool]:
         because = f" because of the global {name!r}" if (name := _global_with(pickler.at)) else ""
         why = f"players cannot be sent to other processes{because}: {type(error).__name__}: {error}"
         raise PlayingError(why) from error
-    return file.getvalue(), False
-
-
-def _is_guarded() -> bool:
-    """Return whether the main module is a script that is in an ``if __name__ == "__main__":``.
-
-    Then a process can import it. So a script may have globals that cannot be pickled: each process makes its
-    own.
-    """
-    main, frame = sys.modules["__main__"], inspect.currentframe()
-    while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_globals is vars(main)):
-        frame = frame.f_back
-    try:
-        parts = ast.parse(Path(main.__file__ or "").read_bytes()).body
-    except (AttributeError, OSError, SyntaxError):  # a notebook, or what is typed
-        return False
-    guards = [part for part in parts if isinstance(part, ast.If) and "__name__" in ast.unparse(part.test)]
-    lines = {line for part in guards for line in range(part.lineno, (part.end_lineno or 0) + 1)}
-    return bool(lines) if frame is None else frame.f_lineno in lines  # None: in a thread
+    return file.getvalue()
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
@@ -234,11 +186,8 @@ def _global_with(thing: Any) -> str | None:
 # ---- in a process that plays ---------------------------------------------------------------------
 
 
-class Attempt(NamedTuple):
-    """The records of a portion, and what went wrong, None if nothing did."""
-
-    records: list[Any]
-    failure: str | None
+Attempt = tuple[list[Any], str | None]
+"""The records of a portion, and what went wrong, None if nothing did."""
 
 
 class Worker:
@@ -257,16 +206,17 @@ class Worker:
             for record in self._work(portion):
                 records.append(record)  # noqa: PERF402  # what there is when it fails is kept
         except Exception as error:
-            return Attempt(records, cause(error))
-        return Attempt(records, None)
+            return records, cause(error)
+        return records, None
 
 
 def records_of(attempt: Attempt) -> Iterator[list[Any]]:
     """Yield the records of an attempt; PlayingError then, if something went wrong."""
-    if attempt.records:
-        yield attempt.records
-    if attempt.failure is not None:
-        raise PlayingError(attempt.failure)
+    records, failure = attempt
+    if records:
+        yield records
+    if failure is not None:
+        raise PlayingError(failure)
 
 
 def cause(error: Exception) -> str:

@@ -12,7 +12,6 @@ WIDTH = 100
 _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
 _FROM = 2
 """The least number of a unit: 119 s, but 2 min."""
-_MOST_DAYS = 999
 
 
 class ProgressLine:
@@ -38,28 +37,25 @@ class ProgressLine:
 
 
 class Progress:
-    """The line on games: of so many ``games``, so many are ``done`` already.
+    """The line on so many ``games``; those that the first call of ``show`` finds done count for no speed."""
 
-    ``done`` None: those of the first call were; an estimate of the rest needs two points.
-    """
-
-    def __init__(self, games: int, done: int | None, stream: TextIO) -> None:
-        self._games, self._done, self._before = games, done or 0, done
-        self._line, self._started = ProgressLine(stream), time.perf_counter()
+    def __init__(self, games: int, stream: TextIO) -> None:
+        self._games, self._done = games, 0
+        self._line, self._started, self._before = ProgressLine(stream), 0.0, -1
 
     def show(self, done: int, remark: str) -> None:
         """Note how many games are done, and print the line if it is time to."""
         self._done = done
-        if self._before is None:
+        if self._before < 0:
             self._before, self._started = done, time.perf_counter()
         self._line.show(self._text(remark))
 
     def close(self) -> None:
-        """Print the last line."""
-        self._line.close("" if self._before is None else self._text(""))
+        """Print the last line, if there has been one."""
+        self._line.close("" if self._before < 0 else self._text(""))
 
     def _text(self, remark: str) -> str:
-        played, seconds = self._done - (self._before or 0), time.perf_counter() - self._started
+        played, seconds = self._done - self._before, time.perf_counter() - self._started
         bar = "#" * (20 * self._done // self._games)
         left = time_left(played, self._games - self._done, seconds)
         speed = f"{played / seconds:.1f} a second, {left}" if left else ""
@@ -72,6 +68,4 @@ def time_left(done: int, missing: int, seconds: float) -> str:
         return ""
     left = seconds / done * missing
     size, name = next(((size, name) for size, name in _UNITS if left >= _FROM * size), (1, "s"))
-    number = round(left / size)
-    is_long = name == "days" and number > _MOST_DAYS
-    return f"more than {_MOST_DAYS} days left" if is_long else f"{number} {name} left"
+    return f"{min(round(left / size), 999)} {name} left"

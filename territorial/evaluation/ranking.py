@@ -62,32 +62,62 @@ class Ranking:
         return self._arrays.beats()
 
     def table(self) -> str:
-        """Return the standings as text, one line a player."""
-        heads = ("seats", "mean place", "games won", "times fair", "rating")
-        rows = [("player", *heads), *(self._cells(line) for line in self.standings)]
-        widths, longest = (9, 19, 20, 19, 15), max(15, *(len(name) for name, *_ in rows))
+        """Return the standings as text, one line a player; a dash for a rating of who met no other."""
+        rows = [("player", "seats", "mean place", "games won", "times fair", "rating")]
+        for line in self.standings:
+            rating = "" if self.ratings is None else "-"
+            if self.ratings and line.player in self.ratings:
+                rating = self.ratings[line.player].text()
+            place, fair = _interval(line.place, 1, ".1f"), _interval(line.fair, 1, ".2f")
+            won = _interval(line.wins, 100, ".1f") + " %"
+            rows.append((line.player, f"{line.seats:,}", place, won, fair, rating))
+        longest = max(15, *(len(name) for name, *_ in rows)) + 2
         return "\n".join(
-            f"{name:{longest + 2}}"
-            + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-            for name, *cells in rows
+            f"{name:{longest}}{seats:>9}{place:>19}{won:>20}{fair:>19}{rating:>15}"
+            for name, seats, place, won, fair, rating in rows
         )
 
     def text(self) -> str:
         """Return the standings, the matrix of placements, and what the games were like, as text."""
-        lines = [self.table(), "", *self._beats_lines(), *self._team_lines()]
-        lines += _shape_lines(self._arrays.shape())
+        shape, config = self._arrays.shape(), self.contest.config
+        gone, length = shape["neutral_gone"], shape["length"]
+        lines = [self.table(), "", *self._beats_lines()]
+        if config.has_allies:
+            mixed = self._arrays.mixed_teams()
+            whose = f"{100 * mixed:.0f} % of them of several players" if mixed else "each of one player"
+            lines.append(f"{config.num_teams} teams, {whose}; places and wins are those of teams")
+            if mixed:
+                lines.append("in a mixed team a player has its part of what all members did")
+        lines.append(
+            f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
+            f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
+        )
+        if gone is not None:
+            lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
+        if shape["alive"]:
+            found = (f"{one['median']:g} at {int(tick):,}" for tick, one in shape["alive"].items())
+            lines.append(f"players alive, in the median: {', '.join(found)}")
         if self.ratings is None:
             lines.append(NEEDED)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything there is to say, as values that JSON has: what ``--json`` writes of the games."""
-        arrays, contest = self._arrays, self.contest.schedule({}).to_dict()
+        arrays, contest, ratings = self._arrays, self.contest.schedule({}).to_dict(), self.ratings or {}
+        standings = [
+            {
+                "player": line.player,
+                "seats": line.seats,
+                **{name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")},
+                "rating": ratings[line.player]._asdict() if line.player in ratings else None,
+            }
+            for line in self.standings
+        ]
         return {
             "contest": contest | contest.pop("settings")[MATCH] | {"games": self.contest.games},
             "shape": arrays.shape(),
             **({"mixed_teams": arrays.mixed_teams()} if self.contest.config.has_allies else {}),
-            "standings": [self._standing(line) for line in self.standings],
+            "standings": standings,
             "players": list(self.players),
             "beats": [[None if np.isnan(share) else float(share) for share in row] for row in self.beats],
             "ticks": arrays.ticks.tolist(),
@@ -96,44 +126,15 @@ class Ranking:
         }
 
     def draw(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Draw plots into ``folder`` and return their paths; ImportError without the extra ``league``."""
-        return draw_charts(self._arrays, self.ratings, Path(folder))
+        """Draw plots into ``folder`` and return their paths; ImportError without the extra ``league``.
+
+        They show who beats whom, how many seats live, and how much land they have.
+        """
+        return draw_charts(self._arrays, Path(folder))
 
     @cached_property
     def _arrays(self) -> RecordArrays:
         return RecordArrays(self.records)
-
-    def _cells(self, line: Line) -> tuple[str, ...]:
-        won = _interval(line.wins, 100, ".1f") + " %"
-        cells = _interval(line.place, 1, ".1f"), won, _interval(line.fair, 1, ".2f")
-        return line.player, f"{line.seats:,}", *cells, self._rating(line.player)
-
-    def _rating(self, player: str) -> str:
-        """Return a rating as text, a dash for a player that met no other."""
-        if self.ratings is None:
-            return ""
-        rating = self.ratings.get(player)
-        return "-" if rating is None else rating.text()
-
-    def _standing(self, line: Line) -> dict[str, Any]:
-        rating = None if self.ratings is None else self.ratings.get(line.player)
-        estimates = {name: getattr(line, name)._asdict() for name in ("place", "wins", "fair")}
-        return {
-            "player": line.player,
-            "seats": line.seats,
-            **estimates,
-            "rating": rating and rating._asdict(),
-        }
-
-    def _team_lines(self) -> list[str]:
-        """Return what places and wins are of, and whether a player has had them alone."""
-        config = self.contest.config
-        if not config.has_allies:
-            return []
-        mixed = self._arrays.mixed_teams()
-        whose = f"{100 * mixed:.0f} % of them of several players" if mixed else "each of one player"
-        lines = [f"{config.num_teams} teams, {whose}; places and wins are those of teams"]
-        return [*lines, "in a mixed team a player has its part of what all members did"] if mixed else lines
 
     def _beats_lines(self) -> list[str]:
         """Return how often a seat of one player is placed above one of another, if there are few of them."""
@@ -161,17 +162,3 @@ class Ranking:
 def _interval(estimate: Estimate, scale: float, form: str) -> str:
     value, low, high = (f"{scale * number:{form}}" for number in estimate)
     return f"{value} ({low}..{high})"
-
-
-def _shape_lines(shape: Mapping[str, Any]) -> list[str]:
-    gone, length = shape["neutral_gone"], shape["length"]
-    alive = ", ".join(f"{found['median']:g} at {int(tick):,}" for tick, found in shape["alive"].items())
-    lines = [
-        f"{shape['games']:,} games; length {length['min']:,.0f} to {length['max']:,.0f} ticks, median "
-        f"{length['median']:,.0f}; the time limit stops {100 * shape['stopped_by_time']:.0f} %"
-    ]
-    if gone is not None:
-        lines.append(f"neutral land is gone at tick {gone['median']:,.0f} in the median")
-    if alive:
-        lines.append(f"players alive, in the median: {alive}")
-    return lines

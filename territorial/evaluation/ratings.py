@@ -44,7 +44,11 @@ class Ratings:
     START = Rating(25.0, 25.0 / 3.0)
 
     def __init__(self, *, fixed: bool = False) -> None:
-        self._model = _plackett_luce(fixed=fixed)
+        try:
+            from openskill.models import PlackettLuce
+        except ImportError:
+            raise ImportError(NEEDED) from None
+        self._model: Any = PlackettLuce(tau=0.0, gamma=_in_full) if fixed else PlackettLuce()
         self._ratings: dict[str, Rating] = {}
 
     def __getitem__(self, name: str) -> Rating:
@@ -61,7 +65,7 @@ class Ratings:
         for i, team in enumerate(team_numbers(teams, len(seats)).tolist()):
             members.setdefault(team, []).append(i)
         ranks = [0.0 if places[i] != places[i] else places[i] for i, *_ in members.values()]
-        sides = [[self._rated(seats[i]) for i in side] for side in members.values()]
+        sides = [[self._model.rating(*self[seats[i]]) for i in side] for side in members.values()]
         left: dict[str, list[Any]] = {}
         for side, rated in zip(members.values(), self._model.rate(sides, ranks=ranks), strict=True):
             for i, rating in zip(side, rated, strict=True):
@@ -70,10 +74,6 @@ class Ratings:
             mu = float(np.mean([rating.mu for rating in found]))
             sigma = float(np.sqrt(np.mean([rating.sigma**2 for rating in found])))
             self._ratings[name] = Rating(mu, sigma)
-
-    def _rated(self, name: str) -> Any:
-        """Return the rating of a player as openskill has it."""
-        return self._model.rating(mu=self[name].mu, sigma=self[name].sigma)
 
     def copy(self, name: str, other: str) -> None:
         """Let ``other`` have the rating of ``name``."""
@@ -108,14 +108,6 @@ def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
     for i in np.random.default_rng(0).permutation(len(games)):
         ratings.record(games[i].seats, games[i].places, games[i].teams)
     return {name: Rating(*pair) for name, pair in ratings.to_dict().items()}
-
-
-def _plackett_luce(*, fixed: bool) -> Any:
-    try:
-        from openskill.models import PlackettLuce
-    except ImportError:
-        raise ImportError(NEEDED) from None
-    return PlackettLuce(tau=0.0, gamma=_in_full) if fixed else PlackettLuce()
 
 
 def _in_full(*_: Any) -> float:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -19,8 +18,6 @@ from territorial.typing import Floats
 
 LAND_EVERY = 250
 """Land is looked at after so many ticks and their multiples, or at the first decision after that."""
-_NUMBERS = {"game": 0, "length": 0, "filled": -1}
-"""The least that they can be."""
 LONGEST_NAME = 500
 """Bytes of a seat's name in a file."""
 FILLED_PERCENT = 1
@@ -81,8 +78,7 @@ class GameRecord:
 
     def of_policy(self, values: Sequence[float] | Floats) -> Floats:
         """Return those of values, one a seat, that are of the policy's seats."""
-        chosen: Floats = np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
-        return chosen
+        return np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
 
     def to_json(self) -> str:
         """Return the record as one line of JSON, without what is as in every match."""
@@ -114,57 +110,46 @@ def bounds_of(max_ticks: int) -> Bounds:
     return Bounds(nbytes=12 * values + LONGEST_NAME * MAX_PLAYERS + 1000, values=values)
 
 
-def _checked(values: dict[str, Any]) -> dict[str, Any]:
+def _checked(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a record; ValueError and TypeError for what no game leads to."""
+    values = OPTIONAL | given
     seats = checked_list("seats", values["seats"], str)
     players = whole_number("the number of seats", len(seats), MIN_PLAYERS, MAX_PLAYERS)
-    land_cells = whole_number("num_land", values["num_land"], 1, MAX_SIDE**2)
-    ticks = _row("ticks", values["ticks"], None, 0)
+    num_land = whole_number("num_land", values["num_land"], 1, MAX_SIDE**2)
     rows = checked_list("land", values["land"])
-    if not ticks or len(rows) != len(ticks):
-        raise ValueError(
-            f"ticks has {len(ticks)} entries and land has {len(rows)}; both must have the "
-            "same number, at least one"
-        )
-    return {
-        **{name: whole_number(name, values[name], low) for name, low in _NUMBERS.items()},
-        "seed": whole_number("seed", values["seed"], 0, LARGEST_SEED),
-        "seats": seats,
-        "places": tuple(
-            finite_number(f"places[{i}]", place, 1, players)
-            for i, place in enumerate(_entries("places", values["places"], players))
-        ),
-        "died": _row("died", values["died"], players, -1),
-        "is_stopped": true_or_false("is_stopped", values["is_stopped"]),
-        "num_land": land_cells,
-        "ticks": ticks,
-        "land": tuple(_row(f"land[{i}]", row, players, 0, land_cells) for i, row in enumerate(rows)),
-        **_of_setting(values, players),
-    }
-
-
-def _of_setting(given: dict[str, Any], players: int) -> dict[str, Any]:
-    """Return the fields that may be left out."""
-    values, found = OPTIONAL | given, dict[str, Any]()
+    if not rows:
+        raise ValueError("land has no entries; it must have at least one")
+    own = _row("own", values["own"], None, whole_number, 1, players)
     for name in ("policy", "setting"):
         if not isinstance(values[name], str):
             raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
-        found[name] = values[name]
-    found["teams"] = _row("teams", values["teams"], players, 1, players) if "teams" in given else ()
-    found["own"] = _row("own", values["own"], None, 1, players)
-    returns = _entries("returns", values["returns"], players if found["own"] else 0)
-    ends = -math.inf, math.inf
-    found["returns"] = tuple(finite_number(f"returns[{i}]", one, *ends) for i, one in enumerate(returns))
-    return found
+    return {
+        "policy": values["policy"],
+        "setting": values["setting"],
+        "game": whole_number("game", values["game"], 0),
+        "length": whole_number("length", values["length"], 0),
+        "filled": whole_number("filled", values["filled"], -1),
+        "seed": whole_number("seed", values["seed"], 0, LARGEST_SEED),
+        "seats": seats,
+        "places": _row("places", values["places"], players, finite_number, 1, players),
+        "died": _row("died", values["died"], players, whole_number, -1),
+        "is_stopped": true_or_false("is_stopped", values["is_stopped"]),
+        "num_land": num_land,
+        "ticks": _row("ticks", values["ticks"], len(rows), whole_number, 0),
+        "land": tuple(
+            _row(f"land[{i}]", row, players, whole_number, 0, num_land) for i, row in enumerate(rows)
+        ),
+        "teams": _row("teams", values["teams"], players if "teams" in given else 0, whole_number, 1, players),
+        "own": own,
+        "returns": _row("returns", values["returns"], players if own else 0, finite_number),
+    }
 
 
-def _row(what: str, given: Any, entries: int | None, low: int, high: int | None = None) -> tuple[int, ...]:
-    numbers = checked_list(what, given) if entries is None else _entries(what, given, entries)
-    return tuple(whole_number(f"{what}[{i}]", number, low, high) for i, number in enumerate(numbers))
-
-
-def _entries(what: str, given: Any, entries: int) -> tuple[Any, ...]:
+def _row(
+    what: str, given: Any, entries: int | None, check: Callable[..., Any], *bounds: int
+) -> tuple[Any, ...]:
+    """Return the numbers of a list, each of which ``check`` has found within ``bounds``."""
     found = checked_list(what, given)
-    if len(found) != entries:
-        raise ValueError(f"{what} has {len(found):,} entries; there are {entries} seats")
-    return found
+    if entries not in (None, len(found)):
+        raise ValueError(f"{what} has {len(found):,} entries; it must have {entries}")
+    return tuple(check(f"{what}[{i}]", number, *bounds) for i, number in enumerate(found))

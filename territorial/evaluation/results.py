@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from territorial.config.validation import shown
 from territorial.evaluation.record import GameRecord, bounds_of
 from territorial.evaluation.schedule import Key, Schedule
-from territorial.files.atomic import check_file
 from territorial.files.bounded import Bounds, differences, open_file, parse_object, whole_lines
-from territorial.files.locks import one_writer
 
 FORMAT = "territorial games, version 1"
 KIND = b'{"format": "territorial games, version '
@@ -31,20 +28,6 @@ class ResultsError(ValueError):
     """A file is not one of games, or of other games, or full; the message says what is wrong with it."""
 
 
-@contextmanager
-def playing_into(out: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Be the only one who plays games into a file.
-
-    OSError, which names what is in the way, for a file that cannot be written; InUseError, which is one, if
-    another process plays into it.
-    """
-    with ExitStack() as held:
-        if out is not None:
-            check_file(out)
-            held.enter_context(one_writer(Path(f"{os.fspath(out)}.lock")))
-        yield
-
-
 class GameResults:
     """The games of a schedule that have been played, in memory and, if there is a ``path``, in a file.
 
@@ -56,7 +39,8 @@ class GameResults:
     def __init__(self, schedule: Schedule, path: str | os.PathLike[str] | None = None) -> None:
         self.schedule = schedule
         self._path = None if path is None else Path(path)
-        self._records: dict[Key, GameRecord] = {}
+        self.games: dict[Key, GameRecord] = {}
+        """All that have been played, by policy, setting and number."""
         self._header = json.loads(json.dumps({"format": FORMAT, **schedule.to_dict()}))
         longest = bounds_of(max(setting.config.max_ticks for setting in schedule.settings.values()))
         self._bounds = Bounds(*map(max, LINE_BOUNDS, longest))
@@ -64,36 +48,32 @@ class GameResults:
             self._open(self._path)
 
     @property
-    def keys(self) -> set[Key]:
-        """The games that have been played."""
-        return set(self._records)
-
-    @property
     def records(self) -> tuple[GameRecord, ...]:
         """The games of the schedule that have been played, in the order of their numbers."""
-        return tuple(record for key, record in sorted(self._records.items()) if key in self.schedule)
+        return tuple(record for key, record in sorted(self.games.items()) if key in self.schedule)
 
     def add(self, records: Iterable[GameRecord]) -> Iterator[GameRecord]:
         """Keep every new record that comes, in the file at once, and yield it; ResultsError if that fails."""
         for record in records:
-            if record.key not in self._records:
+            if record.key not in self.games:
                 if self._path is not None:
                     append(self._path, record.to_json() + "\n")
-                self._records[record.key] = record
+                self.games[record.key] = record
                 yield record
 
     def _open(self, path: Path) -> None:
-        text = json.dumps(self._header) + "\n"
-        try:
-            last, size = self._take_over(path) if path.exists() else (None, 0)
-        except ResultsError:
-            raise
-        except ValueError as error:
-            raise ResultsError(f"{str(path)!r}: {error}") from None
-        if last is None and path.exists() and not text.encode().startswith(_beginning(path)):
-            raise ResultsError(f"{str(path)!r} is not a file of games")
-        if path.exists() and size < path.stat().st_size:
-            os.truncate(path, size)
+        text, last = json.dumps(self._header) + "\n", None
+        if path.exists():
+            try:
+                last, size = self._take_over(path)
+            except ValueError as error:
+                raise ResultsError(f"{str(path)!r}, {error}") from None
+            if last is None:
+                with open_file(path) as file:
+                    if not text.encode().startswith(file.read(len(text) + 1)):
+                        raise ResultsError(f"{str(path)!r} is not a file of games")
+            if size < path.stat().st_size:
+                os.truncate(path, size)
         if last is None or any(last[name] != self._header[name] for name in ("code", "settings")):
             append(path, text)
 
@@ -113,9 +93,9 @@ class GameResults:
                         last = self._checked_header(found)
                     else:
                         record = self._checked_record(found)
-                        self._records.setdefault(record.key, record)
+                        self.games.setdefault(record.key, record)
                 except ValueError as error:
-                    raise ResultsError(f"{str(path)!r}, line {number}: {error}") from None
+                    raise ValueError(f"line {number}: {error}") from None
                 size += len(line)
         return last, size
 
@@ -140,17 +120,10 @@ class GameResults:
         return found
 
 
-def _beginning(path: Path) -> bytes:
-    with open_file(path) as file:
-        return file.read(LINE_BOUNDS.nbytes + 1)
-
-
 def append(path: Path, lines: str) -> None:
-    """Add lines to the end of a file, in one piece; ResultsError if they cannot be written."""
-    left = memoryview(lines.encode())
+    """Add lines to the end of a file; ResultsError if they cannot be written."""
     try:
-        with path.open("ab", buffering=0) as file:
-            while left:
-                left = left[file.write(left) :]
+        with path.open("ab") as file:
+            file.write(lines.encode())
     except OSError as error:
         raise ResultsError(f"{str(path)!r} cannot be written: {error.strerror}") from None

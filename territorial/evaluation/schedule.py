@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, cycle
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
+from itertools import cycle
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
 from territorial.evaluation.outcome import Teams, teams_by_seat
 from territorial.evaluation.players import Player
+from territorial.typing import Ints
 
-T = TypeVar("T")
 DEFAULT_FIELD = "mixed-1"
 SIDE_BY_SIDE = 16
 """Games that a process plays at once, at most: their memory still fits into the caches."""
@@ -79,8 +79,7 @@ class Contest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "players", tuple(self.players))
         object.__setattr__(self, "games", whole_number("games", self.games, 1, MOST_GAMES))
-        last = LARGEST_SEED - self.games
-        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, last))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, LARGEST_SEED - self.games))
         one_of("draw", self.draw, get_args(Draw))
         if not self.players:
             raise ValueError("there are no players; name at least one")
@@ -105,12 +104,11 @@ class Contest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what names this contest, as values that JSON has; the number of games may grow later."""
-        of_config = self.config.to_dict().items()
-        settings = {name: value for name, value in of_config if name not in NOT_OF_THE_GAME}
+        values = self.config.to_dict()
         return {
             "draw": self.draw,
             "players": list(self.players),
-            "settings": settings,
+            "settings": {name: value for name, value in values.items() if name not in NOT_OF_THE_GAME},
             "config": self.config.hexdigest,
         }
 
@@ -175,7 +173,9 @@ class Setting:
             raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
         players = self.config.num_players
         if self.seats is None:
-            object.__setattr__(self, "seats", _usual_seats(self.config))
+            others = cycle(LINEUPS[DEFAULT_FIELD].seats)
+            usual = [AGENT if team == self._teams[0] else next(others) for team in self._teams]
+            object.__setattr__(self, "seats", usual)
         seats = tuple(self.seats or ())
         if len(seats) != players:
             raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
@@ -183,25 +183,29 @@ class Setting:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)
         object.__setattr__(self, "rotate", true_or_false("rotate", self.rotate))
-        if self.rotate and _moves_teams(self.config) and len(set(map(len, _members(self.config)))) > 1:
-            sizes = ", ".join(str(len(members)) for members in _members(self.config))
+        sizes = np.unique(self._teams, return_counts=True)[1].tolist()
+        if self.rotate and len(set(sizes)) > 1:
             raise ValueError(
-                f"rotate is True, and the teams have {sizes} seats; it must be False where teams are of "
-                "different sizes"
+                f"rotate is True, and the teams have {', '.join(map(str, sizes))} seats; it must be False "
+                "where teams are of different sizes"
             )
         if self.max_cycles is not None:
             object.__setattr__(self, "max_cycles", whole_number("max_cycles", self.max_cycles, 1))
 
     def at(self, number: int) -> tuple[Seat, ...]:
         """Return the seats of game ``number``."""
-        seats = tuple(self.seats or ())
-        if not self.rotate:
-            return seats
-        if not _moves_teams(self.config):
-            return _moved_on(seats, number)
-        members = _members(self.config)
-        moved = dict(zip(chain(*members), chain(*_moved_on(members, number)), strict=True))
-        return tuple(seats[moved[i]] for i in range(len(seats)))
+        by_team = np.argsort(self._teams, kind="stable")
+        steps = number * np.count_nonzero(self._teams == self._teams[0]) if self.rotate else 0
+        players = np.empty_like(by_team)
+        players[by_team] = np.roll(by_team, steps)
+        return tuple((self.seats or ())[i] for i in players)
+
+    @property
+    def _teams(self) -> Ints:
+        """(P,) the team of each seat, which moves on as one; where teams are drawn, each seat is its own."""
+        if self.config.team_deal == RANDOM:
+            return np.arange(self.config.num_players)
+        return np.array(self.config.team_of())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what tells this setting from others, as values that JSON has."""
@@ -211,33 +215,6 @@ class Setting:
             "max_cycles": self.max_cycles,
             "rotate": self.rotate,
         }
-
-
-def _usual_seats(config: GameConfig) -> tuple[Seat, ...]:
-    """Return the seats of a setting that names none."""
-    field, players = LINEUPS[DEFAULT_FIELD].seats, config.num_players
-    own = _members(config)[config.team_of()[0] - 1] if _moves_teams(config) else [0]
-    others = cycle(field)
-    return tuple(AGENT if i in own else next(others) for i in range(players))
-
-
-def _moves_teams(config: GameConfig) -> bool:
-    """Return whether seats stay in their teams from game to game, and teams have several."""
-    return config.has_allies and config.team_deal != RANDOM
-
-
-def _members(config: GameConfig) -> tuple[list[int], ...]:
-    """Return the seats, from 0, of each team."""
-    members: tuple[list[int], ...] = tuple([] for _ in range(config.num_teams))
-    for seat, team in enumerate(config.team_of()):
-        members[team - 1].append(seat)
-    return members
-
-
-def _moved_on(parts: tuple[T, ...], steps: int) -> tuple[T, ...]:
-    """Return ``parts`` in a circle, each so many places further on."""
-    shift = steps % len(parts)
-    return parts[-shift:] + parts[:-shift] if shift else parts
 
 
 # ---- all games ---------------------------------------------------------------------------------------
@@ -286,13 +263,14 @@ class Schedule:
     def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[Fixture, ...]]:
         """Return the games that are not ``done``, in portions that are played side by side.
 
-        All processes have as many to play. Where games depend on those beside them, a portion of which one is
-        missing is played again as a whole.
+        All processes have as many to play, in as few rounds as SIDE_BY_SIDE allows. Where games depend on
+        those beside them, a portion of which one is missing is played again as a whole.
         """
         found = []
         for pair in self.pairs:
             missing = [number for number in range(self.games) if (*pair, number) not in done]
-            size = side_by_side(len(missing), processes) if self.apart else SIDE_BY_SIDE
+            rounds = max(1, -(-len(missing) // (processes * SIDE_BY_SIDE)))
+            size = max(1, -(-len(missing) // (processes * rounds))) if self.apart else SIDE_BY_SIDE
             numbers = missing if self.apart else list(range(self.games))
             parts = (numbers[first : first + size] for first in range(0, len(numbers), size))
             lacking = set(missing)
@@ -312,12 +290,3 @@ class Schedule:
             "code": dict(self.code),
             "settings": {name: setting.to_dict() for name, setting in self.settings.items()},
         }
-
-
-def side_by_side(games: int, processes: int) -> int:
-    """Return how many games a process should play at once, so that all of them have as many to play.
-
-    As few portions as SIDE_BY_SIDE allows, and the same number for every process.
-    """
-    rounds = -(-games // (processes * SIDE_BY_SIDE))
-    return max(1, -(-games // (processes * max(1, rounds))))

@@ -15,15 +15,12 @@ from territorial.evaluation.outcome import team_numbers, team_parts
 from territorial.evaluation.record import GameRecord
 from territorial.typing import Floats
 
-RESAMPLES = 1000
-INTERVAL = (2.5, 97.5)
-"""Percentiles between which an interval lies: 95 per cent."""
 Z = 1.96
-"""Standard errors to both sides that are as much."""
+"""Standard errors to both sides between which 95 per cent lie."""
 T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
 """Student's t at 97.5 per cent for 1 to 16 degrees of freedom."""
 FEW = 30
-"""With fewer games, resampled games are too much alike to say how far others would differ."""
+"""With fewer games, they are too much alike to say how far others would differ."""
 
 
 class Estimate(NamedTuple):
@@ -72,18 +69,17 @@ class RecordArrays:
         self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
         """When land was looked at, in the longest game; in all others too, as long as they went on."""
 
-    def table(self, seed: int = 0) -> list[Line]:
+    def table(self) -> list[Line]:
         """Return how every player did, by mean place.
 
         Intervals of wins are Wilson's, of as many trials as there are games, however many seats a player has:
-        seats of one game are no evidence of their own. Those of places are of resampled games, from
-        ``seed``; with fewer than FEW games, as wide as those of any places there are can be.
+        seats of one game are no evidence of their own. Those of places are Student's, over games; with
+        fewer than FEW games, as wide as those of any places there are can be.
         """
         best = (self.places == self.places.min(axis=1, keepdims=True)) * self.parts
         wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
         places, held = self._by_player(self.places * self.parts), self._by_player(self.parts)
         games, last = len(self.places), int(self.teams.max())
-        drawn = self._resample(seed)
         lines = []
         for i, player in enumerate(self.players):
             played = int(np.count_nonzero(seats[:, i]))
@@ -91,7 +87,7 @@ class RecordArrays:
                 mean = (places[:, i].sum() / held[:, i].sum() - 1) / (last - 1)
                 place = Estimate(*(1 + (last - 1) * value for value in wilson(mean, played)))
             else:
-                place = estimate(places[:, i], held[:, i], drawn)
+                place = Estimate(*np.clip(mean_of(places[:, i], held[:, i]), 1, last).tolist())
             won = wilson(wins[:, i].sum() / games, games)
             share = held[:, i].sum() / held.sum()
             fair = Estimate(*(value / share for value in won))
@@ -124,8 +120,7 @@ class RecordArrays:
         """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""
         died = np.array([record.died for record in self.records])
         last = np.where(died < 0, np.iinfo(np.int64).max, died)
-        lives = [self._mean_by_player(last > tick) for tick in ticks]
-        return np.stack(lives, axis=1)
+        return np.stack([self._mean_by_player(last > tick) for tick in ticks], axis=1)
 
     def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
         """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.
@@ -145,12 +140,11 @@ class RecordArrays:
         Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
         last longer than others say nothing of the rest.
         """
-        filled = np.array([record.filled for record in self.records])
-        alive = {
-            str(tick): spread(self._alive(tick))
-            for tick in (1000, 2000, 4000)
-            if np.mean(self.lengths > tick) >= 0.5
-        }
+        filled, alive = np.array([record.filled for record in self.records]), {}
+        for tick in (1000, 2000, 4000):
+            died = np.array([record.died for record in self.records if record.length > tick])
+            if 2 * len(died) >= len(self.records):
+                alive[str(tick)] = spread(((died < 0) | (died > tick)).sum(axis=1))
         return {
             "games": len(self.records),
             "neutral_gone": spread(filled[filled >= 0]) if (filled >= 0).any() else None,
@@ -158,12 +152,6 @@ class RecordArrays:
             "length": spread(self.lengths),
             "stopped_by_time": float(np.mean([record.is_stopped for record in self.records])),
         }
-
-    def _alive(self, tick: int) -> npt.NDArray[np.int64]:
-        """Return how many live after so many ticks, in each of the games that go on."""
-        died = np.array([record.died for record in self.records if record.length > tick])
-        alive: npt.NDArray[np.int64] = ((died < 0) | (died > tick)).sum(axis=1)
-        return alive
 
     def _by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
         """Return (G, N), sums over the seats of each player of ``values`` (G, P), or of ones."""
@@ -177,32 +165,24 @@ class RecordArrays:
         means: Floats = self._by_player(values).sum(axis=0) / self._by_player().sum(axis=0)
         return means
 
-    def _resample(self, seed: int) -> npt.NDArray[np.int64]:
-        """Return (RESAMPLES, G), how often each game is in each draw of as many games with replacement."""
-        games = len(self.records)
-        return np.random.default_rng(seed).multinomial(games, np.full(games, 1 / games), RESAMPLES)
-
-
-def estimate(over: Floats, under: Floats, drawn: npt.NDArray[np.int64]) -> Estimate:
-    """Return the ratio of the sums of ``over`` and ``under``, (G,), with its interval over the ``drawn``."""
-    below = drawn @ under
-    ratios = (drawn @ over)[below > 0] / below[below > 0]
-    low, high = np.percentile(ratios, INTERVAL)
-    return Estimate(float(over.sum() / under.sum()), float(low), float(high))
-
 
 def students_t(freedom: int) -> float:
     """Return Student's t at 97.5 per cent, to half a per cent."""
     return T[freedom - 1] if freedom <= len(T) else Z + 2.5 / freedom
 
 
-def mean_of(numbers: Floats) -> Estimate:
-    """Return the mean with Student's interval: NaN without numbers, without an interval for only one."""
-    if len(numbers) == 0:
-        return Estimate(math.nan, math.nan, math.nan)
-    mean, half = float(numbers.mean()), math.nan
-    if len(numbers) > 1:
-        half = students_t(len(numbers) - 1) * float(numbers.std(ddof=1) / np.sqrt(len(numbers)))
+def mean_of(sums: Floats, counts: Floats | None = None) -> Estimate:
+    """Return the mean over games (G,) with Student's interval; of one game there is no interval.
+
+    ``sums`` are of as many numbers as ``counts`` says, of one by default. NaN if there are none in any game.
+    """
+    weights = np.ones(len(sums)) if counts is None else counts
+    games, mean, half = int(np.count_nonzero(weights)), math.nan, math.nan
+    if games > 0:
+        mean = float(sums.sum() / weights.sum())
+    if games > 1:
+        scatter = np.sum((sums - mean * weights) ** 2) * games / (games - 1)
+        half = students_t(games - 1) * float(np.sqrt(scatter) / weights.sum())
     return Estimate(mean, mean - half, mean + half)
 
 

@@ -71,7 +71,7 @@ def evolve(
     with one_writer(where / "lock"):
         evolution, arena = read(where, settings), Arena(settings.config, threads)
         if evolution.history:  # of a process that was stopped between the two files
-            write_style(where, evolution)
+            evolution.best.save(own_file(where / STYLE))
         while len(evolution.history) < number:
             done = evolution.next_generation(arena)
             write(where, evolution)
@@ -90,11 +90,6 @@ def write(folder: Path, evolution: Evolution) -> None:
         "history": [done._asdict() for done in evolution.history],
     }
     write_file(own_file(folder / FILE), (json.dumps(values) + "\n").encode())
-    write_style(folder, evolution)
-
-
-def write_style(folder: Path, evolution: Evolution) -> None:
-    """Write the best style of an evolution into ``folder``, wholly or not at all."""
     evolution.best.save(own_file(folder / STYLE))
 
 

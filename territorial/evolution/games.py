@@ -63,14 +63,7 @@ class Arena:
 
     def play(self, matchups: Sequence[Matchup]) -> Floats:
         """Return the places of the styles, (games, seats), after all games."""
-        game = self._batch()
-        size = game.num_games
-        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
-        return np.concatenate(found)
-
-    def _batch(self) -> VecGame:
-        """Return the batch, or a new one where it has been used often: it knows all styles that it had."""
-        if self._game is None or self._used == MOST_USES:
+        if self._game is None or self._used == MOST_USES:  # it knows all styles that it ever had
             self._game = VecGame(
                 self._config,
                 SIDE_BY_SIDE * self._threads,
@@ -80,7 +73,9 @@ class Arena:
             )
             self._used = 0
         self._used += 1
-        return self._game
+        game, size = self._game, self._game.num_games
+        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
+        return np.concatenate(found)
 
 
 def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:

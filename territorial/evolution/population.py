@@ -90,7 +90,7 @@ class Evolution:
     @classmethod
     def begun(cls, settings: EvolutionSettings) -> Evolution:
         """Return a population of the library's bots, at most a half, and of styles drawn at random."""
-        rng = _random(settings, 0)
+        rng = np.random.default_rng([settings.seed, 0])
         names = [f"{settings.name}:0.{i}" for i in range(settings.population)]
         known = [bot.style for bot in map(bots.make, bots.NAMES) if not bot.style.at_random]
         drawn = rng.permutation(len(known))[: settings.population // 2]
@@ -110,7 +110,7 @@ class Evolution:
         was interrupted comes out as if it had not been.
         """
         number, started = len(self.history) + 1, time.process_time()
-        rng = _random(self.settings, number)
+        rng = np.random.default_rng([self.settings.seed, number])
         population = self._population(number, rng)
         matchups = dealt(self.settings, [one.style for one in population], rng)
         places = arena.play(matchups)
@@ -152,8 +152,3 @@ def _child(name: str, parents: Sequence[Candidate], rng: np.random.Generator) ->
     if rng.random() < CROSSED:
         one = crossed(one, other, name, rng)
     return varied(one, name, rng)
-
-
-def _random(settings: EvolutionSettings, generation: int) -> np.random.Generator:
-    """Return the random numbers of a generation, which are the same after an interruption."""
-    return np.random.default_rng([settings.seed, generation])

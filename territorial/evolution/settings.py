@@ -16,11 +16,6 @@ MAPS, TRAINING_MAPS = 16, 2**20
 """How many maps an evolution has, and the seed of the first: far from those of matches, which begin at 0."""
 
 
-def training_games() -> GameConfig:
-    """Return games at full size, on 16 maps that no match has unless it asks for them."""
-    return GameConfig(map_seed=TRAINING_MAPS, num_maps=MAPS)
-
-
 @documents_fields
 @dataclass(frozen=True, kw_only=True)
 class EvolutionSettings:
@@ -31,7 +26,7 @@ class EvolutionSettings:
     """
 
     config: GameConfig = field(
-        default_factory=training_games,
+        default_factory=lambda: GameConfig(map_seed=TRAINING_MAPS, num_maps=MAPS),
         metadata=about("of its games; default: 256 x 256 cells, 32 players, 16 maps from seed 2**20 on"),
     )
     opponents: tuple[str, ...] = option(bots.NAMES, "names of bots, ``style:FILE`` and ``net:FILE``")

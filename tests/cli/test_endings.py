@@ -51,7 +51,7 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
     monkeypatch.setattr(league, "result_of", lambda _: {})
-    monkeypatch.setattr(clone, "dataset_in", lambda _: None)
+    monkeypatch.setattr(clone, "Dataset", lambda _: None)
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(bench, "compile_everything", lambda *_: None)
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -11,7 +11,7 @@ import pytest
 from territorial import maps
 from territorial.cli import main
 from territorial.config.land_mask import LandMask
-from territorial.datasets.dataset import shard_name
+from territorial.datasets.manifest import shard_name
 from territorial.evolution.evolve import STYLE
 from tests.cli.test_dataset import SMALL
 from tests.cli.test_evolve import SMALL as FEW

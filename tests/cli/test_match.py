@@ -2,10 +2,7 @@
 
 import argparse
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 
 import pytest
@@ -13,12 +10,9 @@ import pytest
 from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
-from tests.play.sessions import wait_for
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
-SECONDS = 300
-"""Against hanging: nothing takes so long, however busy the machine is."""
 
 
 def test_match_tells_json_its_games(result_of):
@@ -67,42 +61,7 @@ def test_a_player_alone_has_standings_and_no_rating(done, tmp_path):
     assert standing["place"]["value"] == 2.5
     assert standing["rating"] is None
     drawn = {path.stem for path in plots.iterdir()}
-    assert drawn == {"places", "beats", "survival", "land", "lengths"}
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
-def test_finished_games_survive_a_process_that_is_killed(run, tmp_path):
-    """And the processes that play end with it."""
-    file = tmp_path / "a.jsonl"
-    contest = ("match", "--records", str(file), *SMALL)
-    command = [sys.executable, "-m", "territorial", *contest, "--games", "100000", "--processes", "2"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
-    children = children_of(process.pid)
-    process.kill()
-    assert process.wait(SECONDS) == -signal.SIGKILL
-    wait_for(lambda: not any(map(is_running, children)))
-    before = file.read_bytes()
-    done = before.count(b"\n") - 1
-    assert run(*contest, "--games", str(done), *ONE)[0] == 0
-    assert file.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
-
-
-def children_of(pid):
-    """Return the processes that were started by ``pid``, where the system tells."""
-    path = f"/proc/{pid}/task/{pid}/children"
-    if not os.path.exists(path):
-        return []
-    with open(path) as file:
-        return [int(child) for child in file.read().split()]
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    assert drawn == {"beats", "survival", "land"}
 
 
 def test_a_file_of_something_else_is_an_error_of_the_option(run, tmp_path):

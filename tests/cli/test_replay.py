@@ -103,16 +103,6 @@ def test_no_picture_means_none(game, run, tmp_path):
     assert out.count("  2.5 ") == 4, "at the start all seats share the places 1 to 4"
 
 
-def test_everything_can_be_asked_for_at_once(game, run, tmp_path):
-    arguments = ["--info", "--verify", "--standings", "--at", "50", "--json", "all.json"]
-    code, out, _ = run("replay", "territorial-5.replay", *arguments)
-    result = json.loads((tmp_path / "all.json").read_text())
-    assert code == 0
-    assert result.keys() >= {"config", "verified", "standings", "picture"}
-    for text in ("launches", "verified: ", "tick 50", "picture: "):
-        assert text in out
-
-
 def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_path):
     data = (tmp_path / "territorial-5.replay").read_bytes()
     for content, reason in (

@@ -27,7 +27,7 @@ def test_the_places_and_the_lines_of_members_are_those_of_the_teams():
         assert (team.place, team.land) == (members[0].place, sum(row.land for row in members))
         assert team.troops == sum(row.troops for row in members)
         deaths = [row.death_tick for row in members]
-        assert team.out_tick == (None if None in deaths else max(deaths))
+        assert team.death_tick == (None if None in deaths else max(deaths))
     assert [team.place for team in teams] == sorted(team.place for team in teams)
     lines = standings_table(rows, teams).strip().splitlines()[1:]
     assert len(lines) == 9

@@ -14,7 +14,6 @@ from territorial.bots import Style
 from territorial.datasets import Dataset, DatasetError, make
 from territorial.datasets.make import play_games
 from territorial.evaluation.pool import PlayingError
-from territorial.files import safetensors
 from territorial.replay import decisions
 
 CONFIG = territorial.GameConfig(height=24, width=24, num_players=3, max_ticks=400, rewards={"survival": 1})
@@ -46,17 +45,6 @@ def test_rows_are_the_decisions_of_the_games_in_their_order(tmp_path: Path) -> N
     assert (rows[0].returns > 0).all()
 
 
-def test_the_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:
-    made(tmp_path)
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    recipe = manifest["recipe"]
-    assert (manifest["is_complete"], manifest["rules"]) == (True, territorial.RULES_VERSION)
-    assert (recipe["seats"], recipe["config"]["rewards"]) == (SEATS, {"survival": 1.0})
-    assert list(manifest["columns"]["own"])[:2] == ["land", "crowding"]
-    assert manifest["columns"]["pairs"]["there"] == 1
-    assert manifest["rows"] == sum(len(rows.tick) for rows in Dataset(tmp_path))
-
-
 def test_shards_do_not_depend_on_the_order_in_which_they_are_made(tmp_path: Path) -> None:
     made(tmp_path / "one")
     made(tmp_path / "two", play=lambda work, portions: map(work(), reversed(portions)))
@@ -69,7 +57,7 @@ def test_only_what_is_missing_is_made(tmp_path: Path) -> None:
     asked: list[Any] = []
 
     def counting(work: Any, portions: Any) -> Any:
-        asked.extend(portion.first_game for portion in portions)
+        asked.extend(games.start for _, games in portions)
         return map(work(), portions)
 
     (tmp_path / "shard-000001.safetensors").unlink()
@@ -104,20 +92,6 @@ def test_an_interruption_leaves_whole_shards_that_the_manifest_lists(tmp_path: P
     made(tmp_path)
     made(tmp_path.parent / "whole")
     assert files_of(tmp_path) == files_of(tmp_path.parent / "whole")
-
-
-def test_a_shard_that_cannot_be_written_is_not_there(tmp_path: Path, monkeypatch: Any) -> None:
-    pieces = safetensors.pieces
-
-    def fails(tensors: Any) -> Any:
-        yield next(pieces(tensors))
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(safetensors, "pieces", fails)
-    with pytest.raises(OSError, match="No space left"):
-        made(tmp_path)
-    assert list(files_of(tmp_path)) == [".writer", "manifest.json"]
-    assert len(Dataset(tmp_path)) == 0
 
 
 @pytest.mark.parametrize(

@@ -40,5 +40,8 @@ def test_fields_of_the_manifest_are_those_of_the_page(tmp_path: Path) -> None:
     text = PAGE.partition("The manifest is a JSON object:")[2].partition("\n- A file is there")[0]
     named = set(re.findall(r"`(\w+)`", text))
     fields = {field.name for field in dataclasses.fields(Recipe)} - {"config_digest"}
-    written = set(json.loads((tmp_path / "manifest.json").read_text()))
-    assert named == fields | written | set(Shard._fields) | {"own", "pairs"}
+    written = json.loads((tmp_path / "manifest.json").read_text())
+    assert named == fields | set(written) | set(Shard._fields) | {"own", "pairs"}
+    assert (written["is_complete"], written["rules"]) == (True, territorial.RULES_VERSION)
+    assert list(written["columns"]["own"])[:2] == ["land", "crowding"]
+    assert (written["recipe"]["seats"], written["columns"]["pairs"]["there"]) == (["banker", "novice"], 1)

@@ -16,7 +16,6 @@ from territorial.evolution import Evolution, EvolutionSettings, Generation, evol
 from territorial.evolution.evolve import FILE, STYLE
 from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
-from territorial.files.locks import one_writer
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)
 FEW = EvolutionSettings(
@@ -175,11 +174,3 @@ def test_bots_of_the_library_vary_from_the_middles_of_their_pairs() -> None:
     assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 512)
     assert style.free is not None
     assert (style.free.send, style.free.later) == (400, 200)
-
-
-def test_two_do_not_evolve_in_one_folder_at_once(tmp_path: Path) -> None:
-    with (
-        one_writer(tmp_path / "lock"),
-        pytest.raises(BlockingIOError, match=r"writes there \(process \d+ on .*wait until it has ended"),
-    ):
-        evolve(tmp_path, generations=1)

@@ -12,9 +12,10 @@ from territorial import GameConfig, Setting, evaluate
 from territorial.bots import make as bot
 from territorial.cli.options import UsageError
 from territorial.datasets import make
-from territorial.datasets.dataset import shard_name, write_shard
+from territorial.datasets.dataset import write_shard
+from territorial.datasets.manifest import shard_name
 from territorial.evaluation.charts import save_plots
-from territorial.evaluation.results import ResultsError, playing_into
+from territorial.evaluation.results import ResultsError
 from territorial.evolution import Evolution, EvolutionSettings
 from territorial.evolution.evolve import write
 from territorial.files import locks
@@ -35,7 +36,7 @@ MORE_WRITERS = {
     "style.json": bot("banker").style.save,
     "store": lambda path: SnapshotStore(path).add("main", {"w": np.zeros(100)}, manifest()),
     "set": lambda path: make(path, CONFIG, ["banker"] * 2, games=1, processes=1),
-    shard_name(0): lambda path: write_shard(path.parent, 0, 0, [ROWS]),
+    shard_name(0): lambda path: write_shard(path, 0, [ROWS]),
     "trials.jsonl": lambda path: evaluate(["banker"], SETTINGS, 1, out=path, processes=1, progress=False),
 }
 
@@ -92,10 +93,9 @@ WRITERS_OF_FIXED_NAMES = {
     "of an evolution": ("lock", lambda folder: held(one_writer(folder / "lock"))),
     "evolution": ("evolution.json", lambda folder: write(folder, EVOLUTION)),
     "style": ("style.json", lambda folder: write(folder, EVOLUTION)),
-    "of games": ("games.jsonl.lock", lambda folder: held(playing_into(folder / "games.jsonl"))),
     "of a data set": (".writer", begun),
     "manifest": ("manifest.json", begun),
-    "shard": (shard_name(0), lambda folder: write_shard(folder, 0, 0, [ROW])),
+    "shard": (shard_name(0), lambda folder: write_shard(folder / shard_name(0), 0, [ROW])),
     "plot": ("land.png", lambda folder: save_plots(PLOTS, {"land": lambda: PICTURE}, folder)),
 }
 

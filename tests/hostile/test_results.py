@@ -76,7 +76,7 @@ def with_field(path, number: int, name: str, value: object) -> None:
 
 NAN = float("nan")
 FORGED = [
-    ("places", [1, 2], "places has 2 entries; there are 3 seats"),
+    ("places", [1, 2], "places has 2 entries; it must have 3"),
     ("places", [1, 2, NAN], "it has the number NaN; numbers must be finite"),
     ("places", [1, 2, 4], "places[2] is 4; it must be a finite number from 1 to 3"),
     ("places", [1, "x", 3], "places[1] is 'x'; it must be a finite number"),
@@ -91,10 +91,10 @@ FORGED = [
     ("length", None, "length is None"),
     ("is_stopped", 1, "is_stopped is 1; it must be True or False"),
     ("num_land", 0, "num_land is 0; it must be a whole number from 1 to"),
-    ("ticks", [], "ticks has 0 entries and land has 4"),
+    ("ticks", [], "ticks has 0 entries; it must have 4"),
     ("ticks", [0, 250, 500, -1], "ticks[3] is -1"),
-    ("land", [[1, 1, 1]] * 3, "ticks has 4 entries and land has 3"),
-    ("land", [[1, 1, 1]] * 3 + [[1, 1]], "land[3] has 2 entries; there are 3 seats"),
+    ("land", [[1, 1, 1]] * 3, "ticks has 4 entries; it must have 3"),
+    ("land", [[1, 1, 1]] * 3 + [[1, 1]], "land[3] has 2 entries; it must have 3"),
     (
         "land",
         [[1, 1, 1]] * 3 + [[1, 1, 1501]],
@@ -105,7 +105,7 @@ FORGED = [
     ("policy", None, "policy is None; it must be a string"),
     ("setting", ["small"], "setting is ['small']; it must be a string"),
     ("own", [0], "own[0] is 0; it must be a whole number from 1 to 3"),
-    ("returns", [1.0], "returns has 1 entries; there are"),
+    ("returns", [1.0], "returns has 1 entries; it must have"),
     ("seed", 7, "seed is 7, which is not the seed of game 1"),
     ("seats", ["hard-1"] * 3, "game 1 has other seats than its setting says"),
     ("own", [1], None),

@@ -4,10 +4,9 @@ import subprocess
 import sys
 import types
 
-import numpy as np
 import pytest
 
-from territorial.evaluation.code import _CodeDescription, code_of
+from territorial.evaluation.code import code_of
 from territorial.evaluation.players import Entrants, identity_of
 
 CELL = """
@@ -126,12 +125,3 @@ Bot.helper = outer(is_set=False)
     )
     later = cell.replace("is_set=False", "is_set=True")
     assert code_of(defined(cell)) == code_of(defined(cell)) != code_of(defined(later))
-
-
-def test_arrays_are_described_by_digests_or_by_their_objects():
-    assert len(repr(_CodeDescription().of(np.zeros(10**6)))) < 1000
-
-    def described(text):
-        return _CodeDescription().of(np.array([text.lower(), 1], object))
-
-    assert described("ONE") == described("One") != described("two")

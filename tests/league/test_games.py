@@ -1,18 +1,15 @@
 """Schedules: which games there are, what is noted of them, and the file that keeps them."""
 
 import dataclasses
-import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from territorial import GameConfig, Setting, VecGame
 from territorial.evaluation.record import LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError, append
-from territorial.evaluation.schedule import Contest, Schedule, side_by_side
-from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.schedule import Contest, Schedule
 from tests.league.support import fixtures_of, play_games
 
 CONFIG = GameConfig(height=40, width=40, num_players=5, map="open", max_ticks=1200, win_percent=60)
@@ -83,7 +80,6 @@ def test_a_contest_that_cannot_be_is_refused(changes, message):
     [(32, 8, 4), (8, 8, 1), (9, 8, 2), (1, 1, 1), (4000, 4, 16), (100, 4, 13), (17, 1, 9), (16, 1, 16)],
 )
 def test_all_processes_have_as_many_games_to_play(games, processes, portion):
-    assert side_by_side(games, processes) == portion
     assert max(map(len, contest(games).schedule({}).portions(processes=processes))) == portion
 
 
@@ -146,10 +142,6 @@ def test_land_has_the_ticks_at_which_it_was_looked_at(decision_every):
         assert dict(zip(record.ticks, record.land, strict=True)).items() <= land.items()
         due = [next(tick for tick in land if tick >= k) for k in range(0, record.length, LAND_EVERY)]
         assert record.ticks == tuple(sorted({*due, record.length}))
-    tally = RecordArrays(tuple(records.values()))
-    assert tally.ticks[-1] == tally.lengths.max()
-    means = [np.mean([r.land[min(i, len(r.land) - 1)][0] for r in records.values()]) for i in (0, 1)]
-    assert tally.land(tally.ticks)[tally.players.index(PLAYERS[0]), :2] * 1600 == pytest.approx(means)
 
 
 # ---- the file ----------------------------------------------------------------------------------------
@@ -278,16 +270,3 @@ def test_the_file_of_other_games_is_refused_and_left_as_it_is(path, other):
 def test_rewards_make_no_other_contest(path):
     fill(path, contest().schedule({}), (0,))
     assert numbers_in(path, contest(config=CONFIG.replace(rewards={"land": 1.0})).schedule({})) == [0]
-
-
-def test_what_a_disk_takes_in_pieces_is_written_wholly(tmp_path, monkeypatch):
-    taken = []
-
-    class Full(io.BytesIO):
-        def write(self, data):
-            taken.append(bytes(data[:7]))
-            return len(taken[-1])
-
-    monkeypatch.setattr(Path, "open", lambda *_, **__: Full())
-    append(tmp_path / "any", "a line of some length\n")
-    assert b"".join(taken) == b"a line of some length\n"

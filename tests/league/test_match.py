@@ -14,7 +14,7 @@ from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
-from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.results import GameResults
 from territorial.files.locks import InUseError, locked
 from tests.league.support import Patient, Takes
 
@@ -182,14 +182,14 @@ def is_killed():
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
 def test_it_is_said_how_a_process_ended():
     with pytest.raises(
-        PlayingError, match=r"was ended by SIGKILL, which the system sends when memory runs out$"
+        PlayingError, match=r"ended with SIGKILL, which the system sends when memory runs out$"
     ):
         list(Processes(2)(is_killed, [1, 2]))
 
 
 @pytest.mark.parametrize(
     ("codes", "message"),
-    [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],
+    [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "ended with SIGSEGV")],
 )
 def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(codes, message):
     context = pool.NewProcesses()
@@ -204,7 +204,7 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (lambda: match([], SMALL), ValueError, "seats has no players"),
         (lambda: match(["wizard"], SMALL), ValueError, "no bot 'wizard'"),
         (lambda: match(["banker"] * 5, SMALL), ValueError, "5 players; a game of this config has 4 seats"),
-        (lambda: match([3], SMALL), TypeError, "player 0 is 3; it must be a bot, a policy with a name"),
+        (lambda: match([3], SMALL), TypeError, "player 0 is 3; it must be a bot or a policy"),
         (lambda: match(["banker"], "small"), TypeError, "config is 'small'; it must be a territorial.Game"),
         (lambda: match(["banker"], SMALL, 0), ValueError, "games is 0"),
         (lambda: match(["banker"], SMALL, processes=0), ValueError, "processes is 0"),
@@ -232,20 +232,3 @@ def test_two_do_not_play_into_one_file_at_once(tmp_path):
     with locked(tmp_path / "match.jsonl.lock"), pytest.raises(InUseError, match="another process writes"):
         quietly(["banker"], SMALL, 1, out=out)
     assert not out.exists()
-
-
-def test_games_of_another_bot_under_the_same_name_are_not_continued(tmp_path):
-    file = f"style:{tmp_path / 'mine.json'}"
-
-    def play(player, games):
-        return match(
-            ["mine", "banker"], SMALL, games, policies={"mine": player}, out=tmp_path / "m", progress=False
-        )
-
-    for first, other in (("novice", "turtle"), (file, file)):
-        bots.STYLES[0].save(tmp_path / "mine.json")
-        play(first, 1)
-        bots.STYLES[1].save(tmp_path / "mine.json")
-        with pytest.raises(ResultsError, match="mine"):
-            play(other, 2)
-        (tmp_path / "m").unlink()

@@ -16,7 +16,7 @@ import territorial
 from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
-from territorial.evaluation.players import Cast, Entrants, identity_of, python_bot
+from territorial.evaluation.players import Entrants, identity_of, named_bot
 from territorial.evaluation.results import ResultsError
 from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
 from tests.bots.networks import random_file
@@ -79,11 +79,9 @@ def test_a_bot_may_lie_in_the_current_folder(folder):
     )
     (folder / "wrong_for_a_test.py").write_text("class Mine(\n")
     (folder / "raises_for_a_test.py").write_text("1 // 0\n")
-    assert python_bot("mine_for_a_test:Mine").name == "mine-1"
     entrants = Entrants(["banker", "mine_for_a_test:Mine", "mine_for_a_test:Mine"])
     assert entrants.names == ("banker-1", "mine-1", "mine-1")
-    cast = Cast(entrants.players)
-    assert cast.seat("mine-1") is cast.seat("mine-1"), "one bot has all its seats"
+    assert list(entrants.players) == ["banker-1", "mine-1"], "one bot has all its seats"
     for text, message in (
         ("mine_for_a_test:Other", "is not a subclass of territorial.bots.PythonBot"),
         ("mine_for_a_test:Nobody", "cannot be loaded: .*Nobody"),
@@ -111,7 +109,8 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatc
     found = []
     for path in (base, bot, bot):
         found += [
-            (Entrants([name, "turtle"]).code["b-1"], identity_of(name)) for name in ["bot_for_a_test:Bot"] * 2
+            (Entrants([name, "turtle"]).code["b-1"], identity_of(named_bot(name)))
+            for name in ["bot_for_a_test:Bot"] * 2
         ]
         path.write_text(path.read_text() + "# changed\n")
     for told in zip(*found, strict=True):
@@ -122,9 +121,9 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatc
 def test_entrants_tell_styles_apart_by_name():
     assert Entrants([bots.make("banker").style, "banker"]).names == ("banker-1", "banker-1")
     assert Entrants([MINE, dataclasses.replace(MINE)]).names == ("mine-1", "mine-1")
-    with pytest.raises(ValueError, match="mine-1: another player also has the name 'mine-1'"):
+    with pytest.raises(ValueError, match="player 1: another player also has the name 'mine-1'"):
         Entrants([MINE, OTHER])
-    with pytest.raises(ValueError, match="banker-1: a bot of the library has the name 'banker-1'"):
+    with pytest.raises(ValueError, match="player 0: a bot of the library has the name 'banker-1'"):
         Entrants([dataclasses.replace(COPY, name="banker-1", interval=7)])
 
 
@@ -224,10 +223,10 @@ def test_games_with_another_file_at_the_path_are_refused():
 def test_a_policy_and_a_seat_of_one_name_must_be_one_bot():
     settings = {"small": Setting(config=SMALL, seats=["agent", STYLE, "novice", "novice"])}
     assert evaluate([MINE], settings, 1, **QUIET).policies == ("mine-1",)
-    with pytest.raises(ValueError, match=r"configs\['small'\]: seats\[1\]: a policy has the name 'mine-1'"):
+    with pytest.raises(ValueError, match=r"configs\['small'\]: seats\[1\]: another .* name 'mine-1'"):
         evaluate({"mine-1": "turtle"}, settings, 1, **QUIET)
     wrong = {"small": Setting(config=SMALL, seats=["agent", 3, "novice", "novice"])}
-    with pytest.raises(TypeError, match=r"configs\['small'\]: seats\[1\]: player 0 is 3"):
+    with pytest.raises(TypeError, match=r"configs\['small'\]: seats\[1\] is 3"):
         evaluate(["novice"], wrong, 1, **QUIET)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, INTERVAL, RecordArrays, estimate, students_t, wilson
+from territorial.evaluation.statistics import FEW, RecordArrays, mean_of, students_t, wilson
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):
@@ -52,24 +52,11 @@ def test_seats_that_win_together_share_the_game():
     np.testing.assert_allclose(shares, [(1.5 / 3, 1.5), (1 / 3, 1), (0.5 / 3, 0.5)])
 
 
-def test_intervals_hold_the_mean_and_shrink_with_the_number_of_games():
-    rng = np.random.default_rng(0)
-    many = [record(k, "abcd", rng.permutation(4) + 1) for k in range(900)]
-    few, most = (by_player(RecordArrays(many[:n]))["a"] for n in (100, 900))
-    for line in (few, most):
-        for found in (line.place, line.wins, line.fair):
-            assert found.low < found.value < found.high
-    assert few.place.low < 2.5 < few.place.high
-    width = [line.place.high - line.place.low for line in (few, most)]
-    assert 2.3 < width[0] / width[1] < 3.9, "three times narrower with nine times as many games"
-    assert width[1] == pytest.approx(2 * 1.96 * np.sqrt(1.25 / 900), rel=0.12)
-    assert by_player(RecordArrays(many))["a"] == most, "the same draws every time"
-
-
-def test_an_interval_leaves_out_draws_without_the_player():
-    drawn = np.array([[2, 0], [0, 2], [1, 1]])
-    found = estimate(np.array([6.0, 0.0]), np.array([2.0, 0.0]), drawn)
-    assert (found, INTERVAL) == ((3, 3, 3), (2.5, 97.5))
+def test_games_without_the_player_say_nothing():
+    sums, counts = np.array([1.0, 4.0, 4.0]), np.array([1.0, 2.0, 1.0])
+    found = mean_of(sums, counts)
+    assert found.value == 9 / 4
+    assert mean_of(np.append(sums, 0.0), np.append(counts, 0.0)) == found
 
 
 @pytest.mark.parametrize(

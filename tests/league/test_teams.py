@@ -184,7 +184,7 @@ def test_records_have_teams_where_there_are_any():
     assert GameRecord.from_dict(json.loads(teams.to_json())) == teams
     for wrong, message in (
         ([1, 1, 1, 2, 3, 9], r"teams\[5\] is 9; it must be"),
-        ([1] * 5, "teams has 5 entries; there are 6 seats"),
+        ([1] * 5, "teams has 5 entries; it must have 6"),
     ):
         with pytest.raises(ValueError, match=message):
             GameRecord.from_dict(json.loads(teams.to_json()) | {"teams": wrong})

