@@ -36,20 +36,33 @@ _HEADERS = {
 
 
 class Feed:
-    """Bytes that one thread appends while any number of others read them, each from the beginning."""
+    """Bytes that one thread appends while any number of others read them, each from the beginning.
 
-    def __init__(self) -> None:
+    ``has_newest_alone``: a piece takes the place of the one before, and threads that are slow miss some.
+    """
+
+    def __init__(self, *, has_newest_alone: bool = False) -> None:
         self._pieces: list[bytes] = []
+        self._has_newest_alone, self._num_gone = has_newest_alone, 0
         self._is_closed = self._is_whole = False
         self._changed = threading.Condition()
 
     def append(self, piece: bytes) -> bool:
         """Add bytes at the end; False, and nothing is added, if the feed has been closed."""
         with self._changed:
-            if not self._is_closed:
-                self._pieces.append(piece)
-                self._changed.notify_all()
-            return not self._is_closed
+            if self._is_closed:
+                return False
+            if self._has_newest_alone:
+                self._num_gone += len(self._pieces)
+                self._pieces.clear()
+            self._pieces.append(piece)
+            self._changed.notify_all()
+            return True
+
+    @property
+    def count(self) -> int:
+        """The number of pieces that have been added."""
+        return self._num_gone + len(self._pieces)
 
     def close(self, *, is_whole: bool = True) -> None:
         """Say that nothing more will come; ``is_whole`` is False if something is missing.
@@ -63,18 +76,22 @@ class Feed:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will."""
-        at = 0
-        while new := self._wait_beyond(at):
-            at += len(new)
-            yield b"".join(new)
+        new, at = self.read()
+        while new is not None:
+            yield new
+            new, at = self.read(at)
         if not self._is_whole:
             raise ConnectionAbortedError("the film was abandoned")
 
-    def _wait_beyond(self, at: int) -> list[bytes]:
-        """Return the pieces from number ``at`` on once there are any; none at the end."""
+    def read(self, at: int = 0, seconds: float | None = None) -> tuple[bytes | None, int]:
+        """Return what was added after the first ``at`` pieces, once there is some, and how many there are.
+
+        After so many ``seconds`` it is nothing; at the end it is None.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or len(self._pieces) > at)
-            return self._pieces[at:]
+            self._changed.wait_for(lambda: self._is_closed or self.count > at, seconds)
+            is_end = self._is_closed and self.count == at
+            return None if is_end else b"".join(self._pieces[max(0, at - self._num_gone) :]), self.count
 
 
 class PageServer(ThreadingMixIn, TCPServer):

@@ -23,7 +23,8 @@ from territorial.files.atomic import check_folder
 from territorial.game.scratch import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.file_format import Checkpoint, ReplayError
-from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
+from territorial.replay.frames import map_kind_of
+from territorial.replay.replay import SUFFIX, Replay, checked_names
 
 CHECKPOINT_EVERY = 5_000
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""
@@ -117,7 +118,6 @@ class Recorder(Watcher):
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None
-        self._map_kind = _kind_of(game.config)
         self._results, self._tape = game.watch(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
         names = ("tick", "episode", "seed", "seats")
@@ -320,7 +320,7 @@ class Recorder(Watcher):
         on_the_way = [checkpoint for checkpoint in reel.checkpoints if checkpoint.tick < tick]
         return Replay(
             config=self._config_on(reel.land),
-            map_kind=self._map_kind,
+            map_kind=map_kind_of(self._game.config),
             terrain=reel.terrain,
             seed=reel.seed,
             seats=reel.seats,
@@ -337,12 +337,6 @@ class Recorder(Watcher):
         if self._last_config is None or self._last_config.map is not land:
             self._last_config = self._game.config.replace(map=land, num_maps=1)
         return self._last_config
-
-
-def _kind_of(config: GameConfig) -> str | None:
-    """Return the name of the map that games are played on; None if it has none, or none that is short."""
-    name = str(config.map)
-    return None if isinstance(config.map, LandMask) or len(name) > LONGEST_NAME else name
 
 
 def _recorded_games(games: Iterable[int] | None, num_games: int) -> npt.NDArray[np.bool_]:

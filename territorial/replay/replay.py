@@ -41,7 +41,7 @@ from territorial.replay.file_format import (
     unpack_checkpoints,
     unpack_launches,
 )
-from territorial.replay.frames import Frame, GiftLog, frame_of
+from territorial.replay.frames import LONGEST_NAME, Frame, GiftLog, frame_of
 
 SNAPSHOT_EVERY = 256
 """Ticks between two positions that a Player keeps, at least."""
@@ -134,7 +134,6 @@ class ReplayPlayer:
 
 
 SUFFIX = ".replay"
-LONGEST_NAME = 64
 LEFT_OUT = {"map", *NOT_OF_THE_GAME}
 """Fields of a config that a header does not have: the map stands elsewhere, and on others no game depends."""
 

@@ -161,7 +161,7 @@ DRAWN = random_board(20, 20, 3)
     ("call", "message"),
     [
         (lambda: Renderer(0), "num_players is 0"),
-        (lambda: Renderer(2, names=["a"]), "names has 1 entries; it needs 2"),
+        (lambda: Renderer(2, names=["a"]), r"names has shape \(1,\); it must be \(2,\)"),
         (lambda: Renderer(2, scale=0), "scale is 0"),
         (lambda: Renderer(2, scale=65), "scale is 65"),
         (
