@@ -66,12 +66,17 @@ def write_animation(path: str, source: Replay | LiveGame, frames: Iterable[Frame
         return write_video(pictures, path, fps)
 
 
+def draw_frame(renderer: Renderer, frame: Frame, terrain: Terrain) -> Image:
+    """Return a frame of a game as a picture, uint8 (height, width, 3)."""
+    return renderer.draw(
+        frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain, gifts=frame.gifts
+    )
+
+
 def _drawn(renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: int) -> Iterator[Image]:
     picture, line = None, ProgressLine(sys.stderr)
     for count, frame in enumerate(frames, start=1):
-        picture = renderer.draw(
-            frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain, gifts=frame.gifts
-        )
+        picture = draw_frame(renderer, frame, terrain)
         yield picture
         line.show(f"animation: {count} pictures, tick {frame.tick:,}")
     line.close()

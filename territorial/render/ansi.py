@@ -11,7 +11,7 @@ import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Literal
+from typing import Literal, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,15 @@ def color_depth(environ: Mapping[str, str] | None = None) -> ColorDepth:
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit") or "WT_SESSION" in environ:
         return "24bit"
     return "256"
+
+
+def color_depth_of(stream: TextIO) -> ColorDepth:
+    """Return which colours ``stream`` shows: none unless it is a terminal that has the signs for them."""
+    try:
+        (_UPPER_HALF + _SQUARE).encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "none"
+    return color_depth() if stream.isatty() else "none"
 
 
 def _checked_depth(colors: ColorDepth | None) -> ColorDepth:

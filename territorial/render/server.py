@@ -144,24 +144,18 @@ class PageServer(ThreadingMixIn, TCPServer):
         except ValueError:
             return False
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return whether there may be one more connection: it takes that room, and a thread."""
-        return self._connections.acquire(blocking=False)
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Return the next connection; OSError if there is no room for one more, which needs a thread."""
+        request, address = super().get_request()
+        if not self._connections.acquire(blocking=False):
+            request.close()
+            raise OSError(f"there are {MOST_CONNECTIONS} connections")
+        return request, address
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own."""
-        try:
-            super().process_request(request, client_address)
-        except Exception:  # such as no more threads: no other code will
-            self._connections.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, and give the connection's room back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._connections.release()
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection, however it went, and give its room back."""
+        super().shutdown_request(request)
+        self._connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over connections that the other side closed or that ran out of time."""
