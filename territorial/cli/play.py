@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from territorial.cli import options, snapshots
 from territorial.cli.demo import begin
@@ -25,9 +25,9 @@ from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.jit import warmup
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, STEP
-from territorial.play.panels import advice_of, chooser, sight_of
+from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Look, Session
+from territorial.play.session import Session
 from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 
@@ -118,21 +118,21 @@ def run(parsed: argparse.Namespace) -> int:
     usual = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
     save = Path(parsed.save or options.new_name(usual))
     options.check_writable("--save", save, options.REPLAY)
-    table = _table(parsed, config)
+    seats, names, acting, advisor = table_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        acting = (player for player in (*table.policies.values(), table.advisor) if is_acting(player))
-        frames = max((player.frames for player in acting), default=None)
-        game = begin(config, table.seats, seed, is_recorded=True, frames=frames)
-        panels = {} if table.advisor is None else _panels(parsed, game, table.advisor, seed)
+        observers = (player for player in (*acting.values(), advisor) if is_acting(player))
+        frames = max((player.frames for player in observers), default=None)
+        game = begin(config, seats, seed, is_recorded=True, frames=frames)
+        panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
         with blamed_on("--opponent", SnapshotError):
-            policies = {seat: chooser(one, seat, game, seed) for seat, one in table.policies.items()}
+            policies = {seat: chooser(one, seat, game, seed) for seat, one in acting.items()}
     session = Session(
         game,
         0 if parsed.spectate else parsed.seat,
-        table.names,
+        names,
         pace=parsed.pace,
         save=save,
-        title=f"{'bots' if parsed.spectate else table.names[parsed.seat - 1]}, seed {seed}",
+        title=f"{'bots' if parsed.spectate else names[parsed.seat - 1]}, seed {seed}",
         policies=policies,
         panels=panels,
     )
@@ -152,20 +152,13 @@ def run(parsed: argparse.Namespace) -> int:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-class Table(NamedTuple):
-    """Who plays a game."""
-
-    seats: tuple[Seat, ...]
-    names: tuple[str, ...]
-    policies: dict[int, Acting]
-    """By seat: those that act on observations."""
-    advisor: Player | None
-    """Who advises the person, if there is one."""
-
-
-def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
+def table_of(
+    parsed: argparse.Namespace, config: GameConfig
+) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
     """Return the person and the others: opponents next to the person, the line-up on all other seats.
 
+    These are seats and names of all, by seat the policies that act on observations, and who advises the
+    person.
     Where the person has taken the champion's seat, that is the opponent unless others were asked for. It is
     also who advises the person, unless another was asked for.
     """
@@ -196,7 +189,7 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
             seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     with blamed_on("--person", ValueError):
-        return Table(tuple(seats), checked_names("names", names, players), policies, advisor)
+        return seats, checked_names("names", names, players), policies, advisor
 
 
 def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:

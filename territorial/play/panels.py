@@ -20,9 +20,9 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Stochastic
-from territorial.game.formulas import are_allies
 from territorial.game.state import SEATING, State
 from territorial.observation.pair_columns import OWN, pair_columns
+from territorial.play.situation import is_ally
 
 
 class Mirror:
@@ -158,7 +158,8 @@ KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacke
 """The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
 DIGITS = 3
 
-Look = Callable[[VecGame], dict[str, Any]]
+Look = Callable[[VecGame], Any]
+"""``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
 
 def sight_of(game: VecGame, seat: int) -> Look:
@@ -177,9 +178,7 @@ def sight_of(game: VecGame, seat: int) -> Look:
         seen = game.pairs([0], [seat])
         is_there = seen.targets[0] > 0
         owners = owner_of_target(seen.targets[0, is_there], seat, game.config.num_players)
-        team = game.state.team[0]
-        allies = are_allies(seat, np.arange(len(team)), team[seat], team)
-        legal = np.flatnonzero(is_legal & ((sizes > 0) | allies))
+        legal = np.flatnonzero(is_legal & ((sizes > 0) | is_ally(game, seat)))
         return {
             "legal": legal.tolist(),
             "num_legal": 1 + NUM_FRACTIONS * len(legal),

@@ -111,15 +111,12 @@ class PlayHandler(PageHandler):
         except (TypeError, ValueError, RefusedError) as error:
             status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
             text = json.dumps({"error": str(error)}).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.end({"Content-Length": str(len(text))})
-        self.wfile.write(text)
+        self.send_content("application/json", [text], len(text), status)
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""
         with self.server.session.page_open():
-            self.send_stream("application/x-ndjson", self._situations())
+            self.send_content("application/x-ndjson", self._situations())
 
     def _situations(self) -> Iterator[bytes]:
         situations = self.server.session.situations

@@ -10,7 +10,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +22,11 @@ import numpy.typing as npt
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
 from territorial.play.commands import STEP, PlayerCommand
-from territorial.play.panels import Choose
+from territorial.play.panels import Choose, Look
 from territorial.play.situation import situation_of, why_not
-from territorial.render.film import FilmWriter, show
+from territorial.render.film import show, write_film
 from territorial.render.server import Feed
-from territorial.replay import Frame, LiveGame, Recorder
+from territorial.replay import LiveGame, Recorder
 
 BOTS_PACE = 200
 """Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
@@ -35,9 +35,6 @@ NEVER = -1
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
 ENDED = "the session has ended"
-
-Look = Callable[[VecGame], Any]
-"""``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
 
 class RefusedError(Exception):
@@ -94,8 +91,7 @@ class Session:
         self._panels, self._open = dict(panels or {}), dict[str, tuple[int, Any]]()
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
-        header, self._frames = show(source, title, game.config.decision_every)
-        self._writer = FilmWriter(header)
+        self._pieces = write_film(*show(source, title, game.config.decision_every))
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_shared = False  # as it was told last
@@ -147,7 +143,7 @@ class Session:
     def run(self) -> None:
         """Play until ``stop``, or an error."""
         try:
-            self._show(next(self._frames))
+            self._show()
             while not self._is_stopped:
                 self._take_turn()
         finally:
@@ -157,7 +153,9 @@ class Session:
         """Play what is due; do a command that is there, or comes before the next decision is due."""
         wait = self._wait()
         if wait is not None and wait <= 0:
-            self._play()
+            if self._due is not None:  # no haste to catch up after a decision that took long
+                self._due = max(self._due + self._interval, time.monotonic())
+            self._show()
             wait = 0
         try:
             pending = self._inbox.get(timeout=wait)
@@ -190,12 +188,6 @@ class Session:
         """Seconds from one decision to the next."""
         return self._game.config.decision_every / (self._pace or BOTS_PACE)
 
-    def _play(self) -> None:
-        """Take one decision, and let its ticks pass."""
-        if self._due is not None:  # no haste to catch up after a decision that took long
-            self._due = max(self._due + self._interval, time.monotonic())
-        self._show(next(self._frames))
-
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
         """Return what all seats do now, (1, P, 2): the player what was queued, which is used up."""
         actions = np.zeros((1, game.config.num_players, 2), np.int64)
@@ -209,12 +201,13 @@ class Session:
         self._queued, self._has_decided = None, False
         return actions
 
-    def _show(self, frame: Frame) -> None:
-        """Add a frame to the film, and tell pages how the game stands."""
+    def _show(self) -> None:
+        """Add a frame to the film, for which a decision is taken, and tell pages how the game stands."""
+        piece = next(self._pieces)
         was_alive, self._now = self._now.is_alive, situation_of(self._game, self.seat)
-        self.film.append(self._writer.write(frame))
+        self.film.append(piece)
         if self._now.is_over:
-            self.film.append(self._writer.close())
+            self.film.append(next(self._pieces))
             self.film.close()
         if self._now.is_over or (was_alive and not self._now.is_alive):
             self._save()

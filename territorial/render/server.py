@@ -264,22 +264,25 @@ class PageHandler(BaseHTTPRequestHandler):
 
     def send_page(self) -> None:
         """Send the page."""
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end({"Content-Length": str(len(self.server.page))})
-        if self.command != "HEAD":
-            for piece in _cut(self.server.page):
-                self.wfile.write(piece)
+        self.send_content("text/html; charset=utf-8", [self.server.page], len(self.server.page))
 
     def send_film(self) -> None:
         """Send what there is of the film, and the rest as it comes."""
-        self.send_stream("application/octet-stream", self.server.film.pieces())
+        self.send_content("application/octet-stream", self.server.film.pieces())
 
-    def send_stream(self, kind: str, pieces: Iterable[bytes]) -> None:
-        """Send bytes of a content type as they come, in chunks for those who know them."""
-        is_chunked = self.request_version >= "HTTP/1.1"
-        self.send_response(HTTPStatus.OK)
+    def send_content(
+        self,
+        kind: str,
+        pieces: Iterable[bytes],
+        length: int | None = None,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> None:
+        """Send bytes of a content type as they come; in chunks, for those who know them, without a length."""
+        is_chunked = length is None and self.request_version >= "HTTP/1.1"
+        self.send_response(status)
         self.send_header("Content-Type", kind)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
         self.end({"Transfer-Encoding": "chunked"} if is_chunked else {})
         if self.command == "HEAD":
             return

@@ -2,6 +2,7 @@
 
 import json
 import webbrowser
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 from territorial import cli
@@ -18,7 +19,8 @@ SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks",
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    return play._table(parsed, options.config_of(parsed))
+    seats, names, policies, advisor = play.table_of(parsed, options.config_of(parsed))
+    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor)
 
 
 def test_the_champion_sits_beside_the_person_in_the_usual_line_up():

@@ -14,9 +14,9 @@ from typing import Any
 import territorial
 from territorial.play import session as session_module
 from territorial.play.commands import STEP, PlayerCommand
-from territorial.play.panels import advice_of, sight_of
+from territorial.play.panels import Look, advice_of, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Look, Session
+from territorial.play.session import Session
 from tests.render.support import running
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
