@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -74,15 +75,13 @@ def draw_frame(renderer: Renderer, frame: Frame, terrain: Terrain) -> Image:
 
 
 def _drawn(renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: int) -> Iterator[Image]:
-    picture, line = None, ProgressLine(sys.stderr)
+    line = ProgressLine(sys.stderr)
     for count, frame in enumerate(frames, start=1):
         picture = draw_frame(renderer, frame, terrain)
         yield picture
         line.show(f"animation: {count} pictures, tick {frame.tick:,}")
     line.close()
-    if picture is not None:
-        for _ in range(hold):
-            yield picture
+    yield from repeat(picture, hold)
 
 
 def rhythm(config: GameConfig, ticks: int, most: int) -> int:

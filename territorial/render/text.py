@@ -54,13 +54,7 @@ def _font(size: int) -> FreeTypeFont:
     """Return Aileron, the font that is part of Pillow: pictures need no font file of the system."""
     from PIL import ImageFont
 
-    try:
-        font = ImageFont.load_default(size)
-    except ImportError as error:
-        raise ImportError(
-            f"text on pictures needs a Pillow with FreeType, which its wheels have: {error}; "
-            "pip install --force-reinstall --only-binary :all: pillow"
-        ) from error
+    font = ImageFont.load_default(size)
     assert isinstance(font, ImageFont.FreeTypeFont)
     return font
 

@@ -10,7 +10,7 @@ import pytest
 
 from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
+from territorial.render.film import LARGEST_TROOPS, film_header, write_film
 from territorial.render.server import Feed
 from territorial.render.web import write_page
 from territorial.replay import Frame
@@ -377,22 +377,21 @@ def test_light_and_dark(full):
 @pytest.mark.quick
 def test_a_live_game_is_shown_as_it_comes_in(open_page):
     frames, _ = small_game()
-    writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
-    for frame in frames[:20]:
-        feed.append(writer.write(frame))
+    pieces, feed = write_film(film_header(SMALL, SMALL_SEATS, "live"), frames), Feed()
+    for _ in range(20):
+        feed.append(next(pieces))
     with serving(feed) as url:
         tab = open_page(url)
         soon(tab, "page.film.length === 20 && page.frame === 19")
         assert text_of(tab, "#status") == "Live: the game is being played."
         np.testing.assert_array_equal(board_of(tab), frames[19].owner)
         assert tab.evaluate("page.isPlaying")  # it waits
-        for frame in frames[20:60]:
-            feed.append(writer.write(frame))
+        for _ in range(40):
+            feed.append(next(pieces))
         soon(tab, "page.film.length === 60 && page.frame > 25")
         tab.evaluate("page.setSpeed(3200)")
-        for frame in frames[60:]:
-            feed.append(writer.write(frame))
-        feed.append(writer.close())
+        for piece in pieces:
+            feed.append(piece)
         feed.close()
         soon(tab, "page.film.isComplete && !page.isPlaying")
         assert text_of(tab, "#status").startswith("The end: P")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.render import owner_colors, render_board
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, show, write_film
+from territorial.render.film import LARGEST_TROOPS, film_header, show, write_film
 from territorial.replay import Frame, LiveGame
 from tests.render.film_reader import programs, read_film
 
@@ -158,16 +158,14 @@ def frame(**changes):
         ({"owner": np.full((40, 56), 6, np.uint8)}, "owners must be 0 to 5, or 255"),
     ],
 )  # fmt: skip
-def test_frames_that_cannot_be_are_refused_and_leave_the_film_whole(changes, message):
-    writer = FilmWriter(film_header(SMALL, SEATS, ""))
+def test_frames_that_cannot_be_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        writer.write(frame(**changes))
-    with pytest.raises(ValueError, match="the film has no frame"):
-        writer.close()
-    first = writer.write(frame())
-    with pytest.raises(ValueError, match="the tick of a frame must be more than 0"):
-        writer.write(frame())
-    film = first + writer.write(frame(tick=7)) + writer.close()
-    _, decoded, is_whole = read_film(film)
-    assert is_whole
-    check([frame(), frame(tick=7)], decoded)
+        next(write_film(film_header(SMALL, SEATS, ""), [frame(**changes)]))
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"), [([], "no frame"), ([frame(), frame()], "the tick of a frame must be more than 0")]
+)
+def test_a_film_has_frames_one_after_another(frames, message):
+    with pytest.raises(ValueError, match=message):
+        list(write_film(film_header(SMALL, SEATS, ""), frames))
