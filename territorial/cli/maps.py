@@ -129,7 +129,11 @@ def add_parser(topics: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """List the maps, or show those that were asked for."""
-    _check_arguments(parsed)
+    options.check_json(parsed)
+    if parsed.picture is not None:
+        options.check_picture("--picture", parsed.picture)
+    if parsed.export is not None:
+        _check_export(parsed)
     shown = _all_maps(parsed) if parsed.maps or parsed.picture else []
     result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
     if parsed.picture is not None:
@@ -143,19 +147,14 @@ def run(parsed: argparse.Namespace) -> int:
     return 0
 
 
-def _check_arguments(parsed: argparse.Namespace) -> None:
-    """Refuse what cannot be done before time is spent on it."""
-    options.check_json(parsed)
-    if parsed.picture is not None:
-        options.check_picture("--picture", parsed.picture)
-    if parsed.export is not None:
-        if (count := len(parsed.maps) * parsed.num_maps) != 1:
-            raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
-        if not options.is_map_file(parsed.export):
-            raise UsageError(
-                f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
-            )
-        options.check_writable("--export", parsed.export, options.MAP)
+def _check_export(parsed: argparse.Namespace) -> None:
+    if (count := len(parsed.maps) * parsed.num_maps) != 1:
+        raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
+    if not options.is_map_file(parsed.export):
+        raise UsageError(
+            f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
+        )
+    options.check_writable("--export", parsed.export, options.MAP)
 
 
 # ---- what was asked for ------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _tile(board: Frame, game: Replay | LiveGame) -> Image:
     height, width, _ = picture.shape
     tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
-    text = f"tick {board.tick}  {num_living(board.alive.astype(np.int64), game.teams)}"
+    text = num_living(board.alive.astype(np.int64), game.teams, board.tick)
     _write(tile, _GAP + height + 6, _GAP, text, INK)
     return tile
 

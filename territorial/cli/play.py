@@ -224,9 +224,8 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
 @contextmanager
 def _ends_like_ctrl_c() -> Iterator[None]:
     """Within the block, closing the terminal or ending the process saves the game, as Ctrl-C does."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        names = []  # only there can it be asked for
+    is_main = threading.current_thread() is threading.main_thread()  # only there can it be asked for
+    names = [name for name in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
     try:
         yield

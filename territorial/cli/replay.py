@@ -114,7 +114,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
         raise UsageError(f"argument --picture: {parsed.picture!r}: a picture is written only with --at")
-    if _leaves_picture(parsed):
+    if parsed.at is not None and not parsed.no_picture:
         parsed.picture = parsed.picture or options.new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
@@ -129,7 +129,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
     asked = {
         _verify: parsed.verify,
         _standings: parsed.standings or parsed.at is not None,
-        _picture: _leaves_picture(parsed),
+        _picture: parsed.picture is not None,
         _video: parsed.animation is not None,
     }
     asked = {_info: parsed.info or not any(asked.values()), **asked}
@@ -224,10 +224,6 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _tick(parsed: argparse.Namespace, replay: Replay) -> int:
     return replay.num_ticks if parsed.at is None else int(parsed.at)
-
-
-def _leaves_picture(parsed: argparse.Namespace) -> bool:
-    return parsed.at is not None and not parsed.no_picture
 
 
 def _differences(config: GameConfig) -> str:

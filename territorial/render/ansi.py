@@ -116,8 +116,6 @@ class TextRenderer:
         Text does not show ``gifts``.
         """
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
-        alive = num_living(cells, self._teams)
-        heading = alive if tick is None else f"tick {tick}  {alive}"
         rows = standings(cells, balances, int((owner != BLOCKED).sum()), self._names, teams=self._teams)
         leaders = [line for teams in (True, False) for line in self._leaders(rows, is_of_teams=teams)]
         room = None if self._lines is None else self._lines - 1 - len(leaders)
@@ -130,7 +128,7 @@ class TextRenderer:
             terrain=terrain,
             teams=self._teams,
         )
-        return "\n".join([heading, board, *leaders])
+        return "\n".join([num_living(cells, self._teams, tick), board, *leaders])
 
     def close(self) -> None:
         """Nothing: text needs no closing."""

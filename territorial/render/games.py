@@ -145,7 +145,13 @@ class _Terminal:
         self._size = (0, 0)
 
     def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
-        self._fit()
+        size = shutil.get_terminal_size()
+        if size != self._size:  # begin again
+            self._size, columns, lines = size, max(20, size.columns), max(8, size.lines)
+            self._renderer = TextRenderer(
+                **self._arguments, columns=columns, lines=lines, colors=self._colors
+            )
+            self._stream.write(_CLEAR if self._can_move else "")
         text = self._renderer.draw(owner, land, troops, **about)
         if self._can_move:
             text = _HOME + text.replace("\n", f"{_REST_OF_LINE}\n") + _REST_OF_LINE + _REST_OF_SCREEN
@@ -153,17 +159,6 @@ class _Terminal:
             text += "\n"
         self._stream.write(text)
         self._stream.flush()
-
-    def _fit(self) -> None:
-        """Begin again on a terminal of another size."""
-        size = shutil.get_terminal_size()
-        if size == self._size:
-            return
-        self._size = size
-        columns, lines = max(20, size.columns), max(8, size.lines)
-        self._renderer = TextRenderer(**self._arguments, columns=columns, lines=lines, colors=self._colors)
-        if self._can_move:
-            self._stream.write(_CLEAR)
 
     def close(self) -> None:
         self._stream.write("\n")

@@ -184,13 +184,13 @@ class Renderer:
                 draw_labels(picture, self._places, scale, self._colors, balances, self._names)
         if not self._has_panel:
             return picture
-        alive, height = num_living(cells, self._teams), max(picture.shape[0], _LEAST_PANEL)
+        height = max(picture.shape[0], _LEAST_PANEL)
         panel = standings_panel(
             height,
             cells,
             balances,
             int((owner != BLOCKED).sum()),
-            title=alive if tick is None else f"tick {tick}  {alive}",
+            title=num_living(cells, self._teams, tick),
             names=self._names,
             size=panel_size(height, self._num_players + max(self._teams or (0,))),
             teams=self._teams,

@@ -254,7 +254,10 @@ def _observe(game: VecGame, seats: Ints, asked: Asked) -> PairObservations:
 def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     """Return what was done in each row: the first launch of its seat before the seat's next row."""
     actions = np.zeros(len(played.steps), np.int16)
-    launches = _of_the_living(replay, played.alive)
+    launches = replay.launches.astype(np.int64)
+    steps = launches[:, LAUNCH_TICK] // replay.config.decision_every
+    launches, steps = launches[steps < len(played.alive)], steps[steps < len(played.alive)]
+    launches = launches[played.alive[steps, launches[:, LAUNCH_SEAT] - 1]]  # others are no decisions
     rows, launches = _first_launches(launches, replay.config.decision_every, played)
     seats, players = launches[:, LAUNCH_SEAT], replay.config.num_players
     targets = target_of_owner(launches[:, LAUNCH_TARGET], seats, players)
@@ -262,14 +265,6 @@ def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     taken = 1 + NUM_FRACTIONS * is_it.argmax(axis=1) + nearest_fractions()[launches[:, LAUNCH_FRACTION]]
     actions[rows] = np.where(is_it.any(axis=1), taken, NOT_SHOWN)
     return actions
-
-
-def _of_the_living(replay: Replay, alive: Bools) -> Ints:
-    """Return the launches of steps that were played, (N, 4), by seats that lived: others are no decisions."""
-    launches = replay.launches.astype(np.int64)
-    steps = launches[:, LAUNCH_TICK] // replay.config.decision_every
-    launches, steps = launches[steps < len(alive)], steps[steps < len(alive)]
-    return launches[alive[steps, launches[:, LAUNCH_SEAT] - 1]]
 
 
 def _first_launches(launches: Ints, every: int, played: _ReplayedGame) -> tuple[Ints, Ints]:

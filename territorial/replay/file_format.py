@@ -191,7 +191,7 @@ def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_ev
     starts = _starts(counts)[counts > 0]
     gaps[starts] = decisions[starts]
     columns = (
-        _bytes_of(counts, 4),
+        counts.astype("<u4").tobytes(),
         _planes(gaps, 4),
         _planes(by_seat[:, LAUNCH_TARGET], 1),
         _planes(by_seat[:, LAUNCH_FRACTION] - 1, 2),
@@ -240,13 +240,9 @@ def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     return np.cumsum(counts, dtype=np.int64) - counts
 
 
-def _bytes_of(numbers: npt.NDArray[np.integer[Any]], size: int) -> bytes:
-    return numbers.astype(f"<u{size}").tobytes()
-
-
 def _planes(numbers: npt.NDArray[np.integer[Any]], size: int) -> bytes:
     """Return all low bytes of ``numbers``, then all second bytes, up to ``size``."""
-    return np.frombuffer(_bytes_of(numbers, 4), np.uint8).reshape(-1, 4).T[:size].tobytes()
+    return numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T[:size].tobytes()
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------

@@ -53,7 +53,6 @@ class GiftLog:
         self._game, self._k = game, k
         owners = game.config.num_players + 1
         self._sums = np.zeros((owners, owners), np.int64)
-        self._troops = self._land = np.zeros(owners, np.int64)
         self.before_launches()
 
     def before_launches(self) -> None:

@@ -407,7 +407,12 @@ def _fields_of(sections: Sections) -> dict[str, Any]:
 
 def _largest(header: Mapping[str, Any]) -> tuple[int, int, int]:
     """Return how many bytes map, launches and checkpoints of a game can take, by the header of its file."""
-    _check_rules(header)
+    rules, library = (str(header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
+    if rules != str(RULES_VERSION):
+        raise ReplayError(
+            f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
+            f"this library plays version {RULES_VERSION}"
+        )
     config = _config_of(header["config"])
     num_ticks = whole_number("num_ticks", header["ticks"], 0, config.max_ticks)
     launches = launches_bytes(config.num_players, most_launches(config, num_ticks))
@@ -418,15 +423,6 @@ def most_launches(config: GameConfig, num_ticks: int) -> int:
     """Return how many launches a game of ``num_ticks`` can hold: of a seat at a decision, one a target."""
     decisions = -(-num_ticks // config.decision_every)
     return decisions * config.num_players * (config.num_players + 1)
-
-
-def _check_rules(header: Mapping[str, Any]) -> None:
-    rules, library = (str(header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
-    if rules != str(RULES_VERSION):
-        raise ReplayError(
-            f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
-            f"this library plays version {RULES_VERSION}"
-        )
 
 
 def _config_of(values: Any) -> GameConfig:
