@@ -16,7 +16,7 @@ from tests.browser.games import (
     full_game,
     small_game,
 )
-from tests.browser.support import box_of, serving, settle, stop_clock, text_of
+from tests.browser.support import board_of, box_of, serving, settle, stop_clock, text_of
 
 pytestmark = pytest.mark.browser
 
@@ -147,6 +147,7 @@ def test_what_is_to_come_can_be_hidden(full):
     assert text_of(full, "#clock") == "tick 3,000 of 6,056"
 
 
+@pytest.mark.quick
 def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
     frames, _ = small_game()
     pieces, feed = write_film(film_header(SMALL, SMALL_SEATS, "live"), frames), Feed()
@@ -164,6 +165,8 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
         assert not tab.evaluate("page.isLive")
         tab.evaluate("element('live').click()")
         soon(tab, "page.isLive && page.frame === 19")
+        np.testing.assert_array_equal(board_of(tab), frames[19].owner)
+        assert tab.evaluate("page.isPlaying")  # it waits
         soon(tab, "element('status').textContent === 'Live: the game is being played.'")
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
         send(40)
@@ -180,4 +183,5 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
         feed.close()
         soon(tab, "page.film.isComplete && !page.isPlaying && element('live').hidden")
         assert text_of(tab, "#status").startswith("The end: P")
+        assert {request.url for request in tab.requests()} == {url, f"{url}film"}
         leave(tab)
