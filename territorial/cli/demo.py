@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TextIO
+from typing import Any, TypeVar
 
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
@@ -40,6 +40,8 @@ EXAMPLES = """\
 BOARDS = 128
 """Boards that pictures and animations are made of, at most."""
 ANIMATION_FPS = 12
+
+T = TypeVar("T")
 
 
 def add_parser(verbs: Any) -> None:
@@ -88,7 +90,7 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)
-        seconds = _play(game)
+        seconds = sum(told(_steps(game), game))
         standings = standings_of(game, shown_names(game.seats_of(0)))
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
         steps = -(-ticks // config.decision_every)
@@ -202,34 +204,28 @@ def begin(
     return game
 
 
-def _play(game: VecGame) -> float:
-    """Play the one game of ``game`` to its end, and return the seconds within the engine's steps."""
-    progress, seconds = GameProgress(game, sys.stderr), 0.0
+def _steps(game: VecGame) -> Iterator[float]:
+    """Play the one game of ``game`` to its end, and yield the seconds of each of the engine's steps."""
     while not game.state.over[0]:
         started = time.perf_counter()
         game.step()
-        seconds += time.perf_counter() - started
-        progress.show()
-    return seconds
+        yield time.perf_counter() - started
 
 
-class GameProgress:
-    """The line on the state of a game, and the one on its end, which stays."""
-
-    def __init__(self, game: VecGame, stream: TextIO) -> None:
-        self._game, self._names, self._line = game, shown_names(game.seats_of(0)), ProgressLine(stream)
-
-    def show(self) -> None:
-        """Print the line if it is time to, or if the game is over."""
-        state, last = self._game.state, self._game.config.max_ticks
+def told(played: Iterable[T], game: VecGame) -> Iterator[T]:
+    """Pass ``played`` on and tell on stderr, after each, how far ``game`` is; the line on its end stays."""
+    names, line, last = shown_names(game.seats_of(0)), ProgressLine(sys.stderr), game.config.max_ticks
+    for one in played:
+        yield one
+        state = game.state
         tick, leader = int(state.tick[0]), int(state.land[0, 1:].argmax()) + 1
         share = percent(int(state.land[0, leader]), int(state.num_land[0]))
         bar = "#" * (20 * tick // last)
         text = (
             f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
-            f"{int(state.alive[0].sum()):3} alive  leader P{leader} {self._names[leader - 1]} {share}"
+            f"{int(state.alive[0].sum()):3} alive  leader P{leader} {names[leader - 1]} {share}"
         )
         if state.over[0]:
-            self._line.close(text)
+            line.close(text)
         else:
-            self._line.show(text)
+            line.show(text)

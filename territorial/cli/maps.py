@@ -165,7 +165,12 @@ def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     shown, line = list[Shown](), ProgressLine(sys.stderr)
     for text in parsed.maps or [*KINDS, *LANDS]:
         for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
-            _check_room(parsed.num_players, one)
+            enough = parsed.num_players or 0
+            if maps.capacity(one.land, enough=enough) < enough:
+                raise UsageError(
+                    f"argument --num-players: {enough}, but only {maps.capacity(one.land)} spawns fit on "
+                    f"{one.name}"
+                )
             shown.append(one)
             line.show(f"{len(shown)} maps made, now making {one.name}")
     line.close()
@@ -192,14 +197,6 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
             seed = (parsed.map_seed + i) % options.SEED_LIMIT
             whole = maps.generate(str(name), *size, seed, connected=False)
             yield Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
-
-
-def _check_room(num_players: int | None, one: Shown) -> None:
-    if num_players is not None and maps.capacity(one.land, enough=num_players) < num_players:
-        fitting = maps.capacity(one.land)
-        raise UsageError(
-            f"argument --num-players: {num_players}, but only {fitting} spawns fit on {one.name}"
-        )
 
 
 def _facts(one: Shown) -> dict[str, Any]:

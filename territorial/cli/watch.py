@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.demo import GameProgress, begin
+from territorial.cli.demo import begin, told
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, serve, show
 from territorial.render.film import Show, write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
-from territorial.replay import Frame, LiveGame, Replay, ReplayError
+from territorial.replay import LiveGame, Replay, ReplayError
 
 EXAMPLES = """\
   territorial watch                        play a game of 32 bots and show it
@@ -90,14 +89,7 @@ def _live(parsed: argparse.Namespace) -> Show:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
     header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
-    return header, _told(frames, GameProgress(game, sys.stderr))
-
-
-def _told(frames: Iterator[Frame], progress: GameProgress) -> Iterator[Frame]:
-    """Pass ``frames`` on, and tell after each how far the game is."""
-    for frame in frames:
-        yield frame
-        progress.show()
+    return header, told(frames, game)
 
 
 # ---- as a file -------------------------------------------------------------------------------------

@@ -86,7 +86,13 @@ class PlayHandler(PageHandler):
         elif len(body) > LARGEST_COMMAND:
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A command has {LARGEST_COMMAND} bytes")
         else:
-            self._act(body)
+            status = HTTPStatus.OK
+            try:
+                text = self.server.session.submit(read_command(body))
+            except (TypeError, ValueError, RefusedError) as error:
+                status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
+                text = json.dumps({"error": str(error)}).encode()
+            self.send_content("application/json", [text], len(text), status)
 
     def _name(self) -> str | None:
         """Return what is asked for below the token; None, and it is refused, without the right one."""
@@ -103,15 +109,6 @@ class PlayHandler(PageHandler):
         lengths = self.headers.get_all("Content-Length", [])
         length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
         return None if length is None else self.rfile.read(min(length, MOST_READ))
-
-    def _act(self, body: bytes) -> None:
-        status = HTTPStatus.OK
-        try:
-            text = self.server.session.submit(read_command(body))
-        except (TypeError, ValueError, RefusedError) as error:
-            status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
-            text = json.dumps({"error": str(error)}).encode()
-        self.send_content("application/json", [text], len(text), status)
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""

@@ -78,14 +78,12 @@ class Asked(NamedTuple):
     @classmethod
     def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> Asked:
         """Return these options of :func:`decisions`; TypeError or ValueError for what they cannot be."""
-        if rewards is not None:
-            rewards = dict(GameConfig(rewards=rewards).rewards)
         return cls(
             seats=None if seats is None else _checked_seats(seats),
             every=None if every is None else whole_number("every", every, 1),
             num_candidates=whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES),
             discount=finite_number("discount", discount, 0, 1),
-            rewards=rewards,
+            rewards=None if rewards is None else dict(GameConfig(rewards=rewards).rewards),
         )
 
 

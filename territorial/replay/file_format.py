@@ -256,26 +256,22 @@ class Checkpoint(NamedTuple):
     """8 bytes, as the rules define them."""
 
 
-_CHECKPOINT = struct.Struct("<I8s")
-
-
-def checkpoints_bytes(count: int) -> int:
-    """Return how many bytes so many checkpoints take."""
-    return _CHECKPOINT.size * count
+CHECKPOINT = struct.Struct("<I8s")
+"""Of the section that has all of them, one after another."""
 
 
 def pack_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> bytes:
     """Return the section that holds them."""
-    return b"".join(_CHECKPOINT.pack(*checkpoint) for checkpoint in checkpoints)
+    return b"".join(CHECKPOINT.pack(*checkpoint) for checkpoint in checkpoints)
 
 
 def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
     """Return what ``pack_checkpoints`` was given."""
-    if len(section) % _CHECKPOINT.size:
+    if len(section) % CHECKPOINT.size:
         raise ReplayError(
-            f"the checkpoints of the replay take {len(section)} bytes; they take {_CHECKPOINT.size} each"
+            f"the checkpoints of the replay take {len(section)} bytes; they take {CHECKPOINT.size} each"
         )
-    ticks = np.frombuffer(section, "<u4").reshape(-1, _CHECKPOINT.size // 4)[:, 0].astype(np.int64)
+    ticks = np.frombuffer(section, "<u4").reshape(-1, CHECKPOINT.size // 4)[:, 0].astype(np.int64)
     if (np.diff(ticks) <= 0).any():  # before anything is made of each: those that are all alike pack well
         raise ReplayError(f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must rise")
-    return tuple(Checkpoint(*fields) for fields in _CHECKPOINT.iter_unpack(section))
+    return tuple(Checkpoint(*fields) for fields in CHECKPOINT.iter_unpack(section))

@@ -27,12 +27,12 @@ from territorial.game.formulas import are_allies
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.file_format import (
+    CHECKPOINT,
     MAX_FILE,
     Checkpoint,
     DivergedError,
     ReplayError,
     Sections,
-    checkpoints_bytes,
     launches_bytes,
     pack,
     pack_checkpoints,
@@ -231,7 +231,9 @@ class Replay(ShownInNotebooks):
             "terrain": one_of("terrain", self.terrain, get_args(Terrain)),
             "launches": _checked_launches(self.launches, self.config, num_ticks),
         }
-        _check_checkpoints(self.checkpoints, num_ticks)
+        ticks = [checkpoint.tick for checkpoint in self.checkpoints]
+        if ticks[-1:] != [num_ticks] or sorted(set(ticks)) != ticks:
+            raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -416,7 +418,7 @@ def _largest(header: Mapping[str, Any]) -> tuple[int, int, int]:
     config = _config_of(header["config"])
     num_ticks = whole_number("num_ticks", header["ticks"], 0, config.max_ticks)
     launches = launches_bytes(config.num_players, most_launches(config, num_ticks))
-    return config.height * -(-config.width // 8), launches, checkpoints_bytes(num_ticks + 1)
+    return config.height * -(-config.width // 8), launches, CHECKPOINT.size * (num_ticks + 1)
 
 
 def most_launches(config: GameConfig, num_ticks: int) -> int:
@@ -490,9 +492,3 @@ def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.
     checked = table.astype(np.int32)
     checked.flags.writeable = False
     return checked
-
-
-def _check_checkpoints(checkpoints: tuple[Checkpoint, ...], num_ticks: int) -> None:
-    ticks = [checkpoint.tick for checkpoint in checkpoints]
-    if not ticks or ticks[-1] != num_ticks or sorted(set(ticks)) != ticks:
-        raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")
