@@ -5,21 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
-from territorial.cli.pages import live_show
+from territorial.cli.pages import show
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
-from territorial.cli.standings import (
-    Standing,
-    result_of,
-    standings_of,
-    standings_table,
-    team_standings_of,
-)
+from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.engine.seats import Seat, shown_names
 from territorial.engine.vec_game import VecGame
@@ -46,6 +40,8 @@ EXAMPLES = """\
 BOARDS = 128
 """Boards that pictures and animations are made of, at most."""
 ANIMATION_FPS = 12
+
+T = TypeVar("T")
 
 
 def add_parser(verbs: Any) -> None:
@@ -94,9 +90,27 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)
-        match = _play(game)
+        seconds = sum(told(_steps(game), game))
+        standings = standings_of(game, shown_names(game.seats_of(0)))
+        teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
+        steps = -(-ticks // config.decision_every)
         lineup = options.lineup_name(seats)
-        result = _result(match, game, parsed.seed, lineup) | files
+        result = {
+            "seed": parsed.seed,
+            "line_up": lineup,
+            "config": config.to_dict(),
+            "config_digest": config.hexdigest,
+            "game_digest": game.digest(0).hex(),
+            "seats": list(game.seats_of(0)),
+            "ticks": ticks,
+            "env_steps": steps,
+            "seconds": seconds,
+            "env_steps_per_s": steps / seconds,
+            "ticks_per_s": ticks / seconds,
+            "agent_steps_per_s": steps * config.num_players / seconds,
+            **result_of(standings, teams),
+            **files,
+        }
         if recorder is not None and files["replay"] is not None:
             with options.blamed_on("--replay"):
                 recorder.replay().save(files["replay"])
@@ -104,19 +118,37 @@ def run(parsed: argparse.Namespace) -> int:
             # The game is played again, as its length is known then.
             game.reset(seeds=[parsed.seed])
             source = LiveGame(game)
-            frames = list(source.frames(rhythm(config, match.ticks, BOARDS)))
+            frames = list(source.frames(rhythm(config, ticks, BOARDS)))
     if files["picture"] is not None:
         title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
         with options.blamed_on("--picture"):
-            write_png(files["picture"], draw_poster(title, source, frames, match.standings))
+            write_png(files["picture"], draw_poster(title, source, frames, standings))
     if files["animation"] is not None:
         write_animation(files["animation"], source, frames, ANIMATION_FPS)
     if files["page"] is not None:
         game.reset(seeds=[parsed.seed])
         with options.blamed_on("--page"):
-            write_page(files["page"], b"".join(write_film(*live_show(game, parsed.seed))))
-    options.report(parsed, _text(match, game, files), result)
+            shown = show(LiveGame(game), game.seats_of(0), parsed.seed)
+            write_page(files["page"], b"".join(write_film(*shown)))
+    text = (
+        f"{standings_table(standings, teams)}\n\n"
+        f"{ticks:,} ticks in {seconds * 1000:,.1f} ms of engine time, one game on one "
+        f"core:\n  {result['ticks_per_s']:>12,.0f} ticks/s\n"
+        f"  {result['agent_steps_per_s']:>12,.0f} agent-steps/s ({config.num_players} seats, "
+        f"a decision every {config.decision_every} ticks)\n"
+        "Many games at once are faster; `territorial bench` measures that."
+    )
+    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
+    options.report(parsed, "\n\n".join([text, "\n".join(left)] if left else [text]), result)
     return 0
+
+
+_CHECKS: Mapping[str, Callable[[str, str], None]] = {
+    "picture": options.check_picture,
+    "animation": lambda _, path: check_animation(path, ANIMATION_FPS),
+    "replay": partial(options.check_writable, kind=options.REPLAY),
+    "page": partial(options.check_writable, kind=options.PAGE),
+}
 
 
 def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
@@ -131,30 +163,13 @@ def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
         kind: options.new_name(f"territorial-{parsed.seed}{suffix}") if path == "" else path
         for kind, (path, suffix) in wanted.items()
     }
-    if files["picture"] is not None:
-        options.check_picture("--picture", files["picture"])
-    if files["animation"] is not None:
-        check_animation(files["animation"], ANIMATION_FPS)
-    if files["replay"] is not None:
-        options.check_writable("--replay", files["replay"], options.REPLAY)
-    if files["page"] is not None:
-        options.check_writable("--page", files["page"], options.PAGE)
+    for kind, path in files.items():
+        if path is not None:
+            _CHECKS[kind](f"--{kind}", path)
     return files
 
 
 # ---- playing ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class Match:
-    """A game that was played to its end, and how long that took."""
-
-    ticks: int
-    steps: int
-    seconds: float
-    """Time within the engine's steps alone."""
-    standings: list[Standing]
-    teams: list[Standing]
 
 
 def begin(
@@ -189,80 +204,28 @@ def begin(
     return game
 
 
-def _play(game: VecGame) -> Match:
-    """Play the one game of ``game`` to its end."""
-    progress = GameProgress(game, sys.stderr)
-    steps, spent, is_over = 0, 0.0, False
-    while not is_over:
+def _steps(game: VecGame) -> Iterator[float]:
+    """Play the one game of ``game`` to its end, and yield the seconds of each of the engine's steps."""
+    while not game.state.over[0]:
         started = time.perf_counter()
-        info = game.step()[-1]
-        spent += time.perf_counter() - started
-        steps += 1
-        is_over = bool(info["ended"][0])
-        progress.show()
-    ticks = int(game.state.tick[0])
-    standings = standings_of(game, shown_names(game.seats_of(0)))
-    return Match(ticks, steps, spent, standings, team_standings_of(game, standings))
+        game.step()
+        yield time.perf_counter() - started
 
 
-class GameProgress:
-    """The line on the state of a game, and the one on its end, which stays."""
-
-    def __init__(self, game: VecGame, stream: TextIO) -> None:
-        self._game, self._names, self._line = game, shown_names(game.seats_of(0)), ProgressLine(stream)
-
-    def show(self) -> None:
-        """Print the line if it is time to, or if the game is over."""
-        state, last = self._game.state, self._game.config.max_ticks
+def told(played: Iterable[T], game: VecGame) -> Iterator[T]:
+    """Pass ``played`` on and tell on stderr, after each, how far ``game`` is; the line on its end stays."""
+    names, line, last = shown_names(game.seats_of(0)), ProgressLine(sys.stderr), game.config.max_ticks
+    for one in played:
+        yield one
+        state = game.state
         tick, leader = int(state.tick[0]), int(state.land[0, 1:].argmax()) + 1
         share = percent(int(state.land[0, leader]), int(state.num_land[0]))
         bar = "#" * (20 * tick // last)
         text = (
             f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
-            f"{int(state.alive[0].sum()):3} alive  leader P{leader} {self._names[leader - 1]} {share}"
+            f"{int(state.alive[0].sum()):3} alive  leader P{leader} {names[leader - 1]} {share}"
         )
         if state.over[0]:
-            self._line.close(text)
+            line.close(text)
         else:
-            self._line.show(text)
-
-
-# ---- reporting -------------------------------------------------------------------------------------
-
-
-def _rates(match: Match, num_players: int) -> dict[str, float]:
-    return {
-        "env_steps_per_s": match.steps / match.seconds,
-        "ticks_per_s": match.ticks / match.seconds,
-        "agent_steps_per_s": match.steps * num_players / match.seconds,
-    }
-
-
-def _result(match: Match, game: VecGame, seed: int, lineup: str | None) -> dict[str, Any]:
-    return {
-        "seed": seed,
-        "line_up": lineup,
-        "config": game.config.to_dict(),
-        "config_digest": game.config.hexdigest,
-        "game_digest": game.digest(0).hex(),
-        "seats": list(game.seats_of(0)),
-        "ticks": match.ticks,
-        "env_steps": match.steps,
-        "seconds": match.seconds,
-        **_rates(match, game.config.num_players),
-        **result_of(match.standings, match.teams),
-    }
-
-
-def _text(match: Match, game: VecGame, files: dict[str, str | None]) -> str:
-    rates = _rates(match, game.config.num_players)
-    text = (
-        f"{standings_table(match.standings, match.teams)}\n\n"
-        f"{match.ticks:,} ticks in {match.seconds * 1000:,.1f} ms of engine time, one game on one "
-        f"core:\n  {rates['ticks_per_s']:>12,.0f} ticks/s\n"
-        f"  {rates['agent_steps_per_s']:>12,.0f} agent-steps/s ({game.config.num_players} seats, "
-        f"a decision every {game.config.decision_every} ticks)\n"
-        "Many games at once are faster; `territorial bench` measures that."
-    )
-    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
-    return "\n\n".join([text, "\n".join(left)] if left else [text])
+            line.show(text)

@@ -18,14 +18,15 @@ from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, LANDS, MapKind, Terrain, parse_map_name
-from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.constants import BLOCKED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, NEUTRAL
 from territorial.evaluation.progress import ProgressLine
-from territorial.maps.lands import LAND_SIDE, resized
+from territorial.maps.lands import LAND_SIDE
 from territorial.maps.regions import label_regions
-from territorial.render import owner_colors, write_png
+from territorial.render import owner_colors, render_ansi, write_png
+from territorial.render.ansi import color_depth_of
 from territorial.render.figures import percent
-from territorial.render.text import capital_height, text_width
-from territorial.render.text import draw_text as write_text
+from territorial.render.renderer import INK, blank
+from territorial.render.text import capital_height, draw_text, text_width
 
 EXAMPLES = """\
   territorial info maps                     list all kinds, options and lands
@@ -42,13 +43,10 @@ PREVIEW_COLUMNS = 100
 """At most; a narrower terminal gets a smaller preview."""
 TILE_PIXELS = 256
 """About the longer side of a map in a picture."""
-_PAPER, _INK, _FAINT = (24, 28, 36), (226, 228, 232), (150, 156, 166)
-_OUT_OF_PLAY = (122, 118, 106)
+_FAINT, _OUT_OF_PLAY = (150, 156, 166), (122, 118, 106)
 _GAP = 12
 _SIZE = 20  # of letters, in pixels: they are read where five maps are as wide as a page
 _LINE = 24
-_HALF_BLOCKS = " ▀▄█"
-_SIGNS = "#."
 
 Image = npt.NDArray[np.uint8]
 
@@ -108,12 +106,6 @@ def add_parser(topics: Any) -> None:
             default="any map is accepted",
         ),
     )
-    _add_file_options(parser)
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
     group.add_argument("--picture", metavar="FILE", help=explained("--picture", "all maps are drawn on it"))
     group.add_argument(
@@ -131,32 +123,38 @@ def _add_file_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--block-unreachable", action="store_true", help="block land of a file that players cannot reach"
     )
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """List the maps, or show those that were asked for."""
-    _check_arguments(parsed)
+    options.check_json(parsed)
+    if parsed.picture is not None:
+        options.check_picture("--picture", parsed.picture)
+    if parsed.export is not None:
+        _check_export(parsed)
     shown = _all_maps(parsed) if parsed.maps or parsed.picture else []
     result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
-    _write_files(parsed, shown)
+    if parsed.picture is not None:
+        with blamed_on("--picture"):
+            write_png(parsed.picture, draw_sheet(shown))
+    if parsed.export is not None:
+        with blamed_on("--export"):
+            maps.save(shown[0].land, parsed.export)
     result |= {"picture": parsed.picture, "export": parsed.export} if shown else {}
     options.report(parsed, _text(parsed, shown, result), result)
     return 0
 
 
-def _check_arguments(parsed: argparse.Namespace) -> None:
-    """Refuse what cannot be done before time is spent on it."""
-    options.check_json(parsed)
-    if parsed.picture is not None:
-        options.check_picture("--picture", parsed.picture)
-    if parsed.export is not None:
-        if (count := len(parsed.maps) * parsed.num_maps) != 1:
-            raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
-        if not options.is_map_file(parsed.export):
-            raise UsageError(
-                f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
-            )
-        options.check_writable("--export", parsed.export, options.MAP)
+def _check_export(parsed: argparse.Namespace) -> None:
+    if (count := len(parsed.maps) * parsed.num_maps) != 1:
+        raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
+    if not options.is_map_file(parsed.export):
+        raise UsageError(
+            f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
+        )
+    options.check_writable("--export", parsed.export, options.MAP)
 
 
 # ---- what was asked for ------------------------------------------------------------------------------
@@ -167,7 +165,12 @@ def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     shown, line = list[Shown](), ProgressLine(sys.stderr)
     for text in parsed.maps or [*KINDS, *LANDS]:
         for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
-            _check_room(parsed.num_players, one)
+            enough = parsed.num_players or 0
+            if maps.capacity(one.land, enough=enough) < enough:
+                raise UsageError(
+                    f"argument --num-players: {enough}, but only {maps.capacity(one.land)} spawns fit on "
+                    f"{one.name}"
+                )
             shown.append(one)
             line.show(f"{len(shown)} maps made, now making {one.name}")
     line.close()
@@ -196,14 +199,6 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
             yield Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
 
 
-def _check_room(num_players: int | None, one: Shown) -> None:
-    if num_players is not None and maps.capacity(one.land, enough=num_players) < num_players:
-        fitting = maps.capacity(one.land)
-        raise UsageError(
-            f"argument --num-players: {num_players}, but only {fitting} spawns fit on {one.name}"
-        )
-
-
 def _facts(one: Shown) -> dict[str, Any]:
     """Return what there is to know about a map, as values that JSON has."""
     land, cells = one.land.num_land, one.land.height * one.land.width
@@ -222,21 +217,14 @@ def _facts(one: Shown) -> dict[str, Any]:
     }
 
 
-def _write_files(parsed: argparse.Namespace, shown: Sequence[Shown]) -> None:
-    if parsed.picture is not None:
-        with blamed_on("--picture"):
-            write_png(parsed.picture, draw_sheet(shown))
-    if parsed.export is not None:
-        with blamed_on("--export"):
-            maps.save(shown[0].land, parsed.export)
-
-
 def _text(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> str:
     texts = [] if shown else [catalogue_text(result)]
     for one, facts in zip(shown, result.get("maps", ()), strict=True):
         if parsed.picture is None and parsed.export is None:
             columns = min(PREVIEW_COLUMNS, shutil.get_terminal_size().columns)
-            texts.append(draw_text(one.land, columns, sys.stdout.encoding))
+            owner = np.where(one.land.to_array(), NEUTRAL, BLOCKED).astype(np.uint8)
+            colors = color_depth_of(sys.stdout)
+            texts.append(render_ansi(owner, 0, columns=columns, colors=colors, terrain=one.terrain))
         texts.append(_facts_text(facts))
     texts += [f"written: {path}" for path in (parsed.picture, parsed.export) if path is not None]
     return "\n".join(texts)
@@ -322,7 +310,7 @@ def _option_text(option: Mapping[str, Any]) -> str:
     return f"\n  {'':13}   {default:13}  {option['meaning']}; {option['allowed']}"
 
 
-# ---- pictures, in pixels and in letters ----------------------------------------------------------------
+# ---- pictures ------------------------------------------------------------------------------------------
 
 
 def draw_sheet(tiles: Sequence[Shown]) -> Image:
@@ -331,7 +319,7 @@ def draw_sheet(tiles: Sequence[Shown]) -> Image:
     height, width = (max(picture.shape[axis] for picture in pictures) for axis in (0, 1))
     columns = max(1, isqrt(3 * len(tiles) // 2))
     rows = -(-len(tiles) // columns)
-    sheet = _paper(rows * (height + _GAP) + _GAP, columns * (width + _GAP) + _GAP)
+    sheet = blank(rows * (height + _GAP) + _GAP, columns * (width + _GAP) + _GAP)
     for i, picture in enumerate(pictures):
         top, left = _GAP + i // columns * (height + _GAP), _GAP + i % columns * (width + _GAP)
         sheet[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
@@ -347,30 +335,9 @@ def _draw_tile(tile: Shown) -> Image:
     seed = "" if tile.seed is None else f"seed {tile.seed}, "
     lines = tile.name, f"{seed}{percent(tile.land.num_land, tile.land.height * tile.land.width)} in play"
     width = max(board.shape[1], *(text_width(line, _SIZE) for line in lines))
-    picture = _paper(board.shape[0] + len(lines) * _LINE + _GAP // 2, width)
+    picture = blank(board.shape[0] + len(lines) * _LINE + _GAP // 2, width)
     picture[: board.shape[0], : board.shape[1]] = board
     for i, line in enumerate(lines):
         baseline = board.shape[0] + _GAP // 2 + i * _LINE + capital_height(_SIZE)
-        write_text(picture, baseline, 0, line, _INK if i == 0 else _FAINT, _SIZE)
+        draw_text(picture, baseline, 0, line, INK if i == 0 else _FAINT, _SIZE)
     return picture
-
-
-def _paper(height: int, width: int) -> Image:
-    return np.full((height, width, 3), _PAPER, np.uint8)
-
-
-def draw_text(land: LandMask, columns: int, encoding: str | None) -> str:
-    """Return the map as text at most ``columns`` wide: two cells a character, or one where that cannot be.
-
-    A cell that stands for several is land if half of them are.
-    """
-    width = min(columns, land.width)
-    height = max(1, land.height * width // land.width)
-    try:
-        _HALF_BLOCKS.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        cells = resized(land.to_array(), max(1, height // 2), width)
-        return "\n".join("".join(_SIGNS[cell] for cell in row) for row in cells.astype(int).tolist())
-    cells = resized(land.to_array(), height + height % 2, width).astype(np.int64)
-    halves = cells[::2] + 2 * cells[1::2]
-    return "\n".join("".join(_HALF_BLOCKS[half] for half in row).rstrip() for row in halves.tolist())

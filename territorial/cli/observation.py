@@ -12,18 +12,14 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.options import aligned, explained
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
-from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABLES, Column, ObsLayout, columns
-from territorial.observation.pair_columns import OWN, PAIR_TABLES, TEAM_PAIRS, PairColumn, pair_columns
+from territorial.observation.layout import ARRAYS, MAX_FRAMES, TABLES, TEAM_TABLES, ObsLayout, columns
+from territorial.observation.pair_columns import OWN, PAIR_TABLES, TEAM_PAIRS, pair_columns
 
 EXAMPLES = """\
   territorial info observation
   territorial info observation --side 128 --num-players 8 --frames 4
 """
 
-EVERY_COLUMN = {table: columns(table, teams=True) for table in TABLES}
-"""The columns of the tables, with those that only games with teams have."""
-EVERY_PAIR_COLUMN = {"own": OWN, "pairs": pair_columns(teams=True)}
-"""The columns of the form "pairs", with those that only games with teams have."""
 LINE = 100
 
 
@@ -31,12 +27,6 @@ def add_parser(topics: Any) -> None:
     """Add this topic to ``info``."""
     summary = "print what an observation holds: each array, and all columns of the tables"
     parser = options.new_parser(topics, "observation", summary, EXAMPLES)
-    _add_layout_options(parser)
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_layout_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the game")
     side, low_high = options.whole(MIN_SIDE, MAX_SIDE), f"{MIN_SIDE} to {MAX_SIDE}"
     group.add_argument(
@@ -64,6 +54,8 @@ def _add_layout_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=1),
     )
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -108,48 +100,30 @@ def _text(layout: ObsLayout, result: dict[str, Any]) -> str:
     step_bytes = sum(array["bytes"] for array in result["arrays"] if array["name"] != "terrain")
     parts = [
         f"The observation of one game with all its agents, version {layout.version}: "
-        f"{_size_of(layout)}.\n{step_bytes:,} bytes a step; terrain comes once a game. "
+        f"{layout.height} x {layout.width} cells, {layout.num_players} seats, {layout.frames} "
+        f"frame{'' if layout.frames == 1 else 's'}.\n{step_bytes:,} bytes a step; terrain comes once a game. "
         "docs/observation.md explains every bit.",
         "arrays\n" + "\n".join(_array_text(array) for array in result["arrays"]),
     ]
-    parts += [
-        f"columns of {name}\n" + aligned(column_rows(table), "rlll", indent=4)
-        for name, table in EVERY_COLUMN.items()
-    ]
-    parts += [
-        f'columns of {name}, of the form "pairs"\n' + aligned(pair_rows(table), "rllr", indent=4)
-        for name, table in EVERY_PAIR_COLUMN.items()
-    ]
+    for name in TABLES:  # with the columns that only games with teams have, as below
+        rows = [(one.name, one.unit, one.meaning) for one in columns(name, teams=True)]
+        parts.append(f"columns of {name}\n{_numbered(rows, 'rlll')}")
+    for name, table in {"own": OWN, "pairs": pair_columns(teams=True)}.items():
+        values = [(one.name, one.value, str(one.version)) for one in table]
+        parts.append(f'columns of {name}, of the form "pairs"\n{_numbered(values, "rllr")}')
     parts.append(f"for ObsLayout.from_dict\n    {json.dumps(result['layout'])}")
     return "\n\n".join(parts)
 
 
 def _array_text(array: dict[str, Any]) -> str:
     """Two lines or more: name, type, shape, bytes and unit, then the meaning."""
-    shape = f"{letters(array['letters'])} = {letters(array['shape'])}" if array["shape"] else "one number"
+    letters = str(tuple(array["letters"])).replace("'", "")
+    shape = f"{letters} = {tuple(array['shape'])}" if array["shape"] else "one number"
     size = f"{array['bytes']:,} bytes; unit: {array['unit']}"
     indent = " " * 18
     meaning = textwrap.fill(array["meaning"], LINE, initial_indent=indent, subsequent_indent=indent)
     return f"    {array['name']:12}  {array['dtype']:8}{shape}, {size}\n{meaning}"
 
 
-def _size_of(layout: ObsLayout) -> str:
-    plural = "" if layout.frames == 1 else "s"
-    return (
-        f"{layout.height} x {layout.width} cells, {layout.num_players} seats, {layout.frames} frame{plural}"
-    )
-
-
-def column_rows(table: Sequence[Column]) -> list[tuple[str, ...]]:
-    """Return number, name, unit and meaning of every column of a table."""
-    return [(str(i), column.name, column.unit, column.meaning) for i, column in enumerate(table)]
-
-
-def pair_rows(table: Sequence[PairColumn]) -> list[tuple[str, ...]]:
-    """Return number, name, value and version of every column of the form "pairs"."""
-    return [(str(i), column.name, column.value, str(column.version)) for i, column in enumerate(table)]
-
-
-def letters(shape: Sequence[object]) -> str:
-    """Return a shape as text, such as (P, C)."""
-    return str(tuple(shape)).replace("'", "")
+def _numbered(rows: Sequence[tuple[str, ...]], align: str) -> str:
+    return aligned([(str(i), *row) for i, row in enumerate(rows)], align, indent=4)

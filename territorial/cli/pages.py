@@ -4,52 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import webbrowser
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
-from territorial.engine.vec_game import VecGame
-from territorial.render.film import film_header, usual_distance
+from territorial.render import film
 from territorial.render.server import PageServer
-from territorial.replay import Frame, LiveGame, Replay
+from territorial.replay import LiveGame, Replay
 
 DEFAULT_PORT = 8765
 
 Server = TypeVar("Server", bound=PageServer)
 
 
-Show = tuple[dict[str, Any], Iterator[Frame]]
-"""A game to be seen: the header of its film, and its frames."""
-
-
-def live_show(game: VecGame, seed: int, every: int | None = None) -> Show:
-    """Return the show of game 0 of ``game``, which is played as its frames are taken.
-
-    ``every``: ticks from one frame to the next; None: the usual distance.
-    """
-    kind = game.config.map
-    return _show(LiveGame(game), game.seats_of(0), seed, kind if isinstance(kind, str) else None, every)
-
-
-def recorded_show(replay: Replay, every: int | None = None) -> Show:
-    """Return the show of a replay, as :func:`live_show`."""
-    return _show(replay, replay.seats, replay.seed, replay.map_kind, every)
-
-
-def _show(
-    source: Replay | LiveGame, seats: tuple[str, ...], seed: int, map_kind: str | None, every: int | None
-) -> Show:
-    title = f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}"
-    header = film_header(
-        source.config,
-        source.names,
-        title,
-        terrain=source.terrain,
-        map_kind=map_kind,
-        teams=source.teams,
-    )
-    return header, source.frames(every or usual_distance(source.config))
+def show(game: Replay | LiveGame, seats: tuple[str, ...], seed: int, every: int | None = None) -> film.Show:
+    """Return the show of a game that is named by who plays it and its seed."""
+    return film.show(game, f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
 
 
 # ---- servers ---------------------------------------------------------------------------------------
@@ -75,29 +48,57 @@ def add_server_options(parser: argparse.ArgumentParser) -> Any:
     return group
 
 
-def server_at(parsed: argparse.Namespace, make: Callable[[str, int], Server]) -> Server:
-    """Return what ``make`` makes of the host and the port that were asked for; UsageError if it cannot."""
+def serve(
+    parsed: argparse.Namespace,
+    make: Callable[[str, int], Server],
+    work: Callable[[], None],
+    stop: Callable[[], None],
+    danger: str,
+    *,
+    is_opened: bool,
+    **more: Any,
+) -> None:
+    """Serve until interrupted, while ``work`` is done in a thread that ends after ``stop``; raise its error.
+
+    ``make`` gets the host and the port that were asked for. The address is printed, and written as JSON with
+    ``more`` where that is asked for. ``danger``: what others can do where the server does not listen on this
+    machine alone. ``is_opened``: the page is opened in a browser.
+    """
     try:
-        return make(parsed.host, parsed.port)
+        server = make(parsed.host, parsed.port)
     except (OSError, UnicodeError) as error:
         raise UsageError(
             f"arguments --host, --port: cannot serve on {parsed.host!r}, port {parsed.port}: {error}; "
             "--port 0 takes a free port"
         ) from None
+    failures = list[BaseException]()
 
+    def work_or_stop() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+            server.shutdown()
 
-def announce(parsed: argparse.Namespace, server: PageServer, what: str, danger: str, **more: Any) -> None:
-    """Print the address after ``what``, and as JSON with ``more`` where that is asked for.
-
-    ``danger``: what others can do where the server does not listen on this machine alone.
-    """
-    if parsed.json is not None:
-        options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1], **more})
-    if parsed.json != STDOUT:
-        print(f"{what} {server.url} (Ctrl-C stops)")
-    sys.stdout.flush()
-    if not server.is_loopback:
-        print(
-            f"territorial {parsed.verb}: anyone who can reach this machine {danger} ({parsed.host})",
-            file=sys.stderr,
-        )
+    with server:
+        if parsed.json is not None:
+            options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1], **more})
+        if parsed.json != STDOUT:
+            print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
+        sys.stdout.flush()
+        name = f"territorial {parsed.verb}"
+        if not server.is_loopback:
+            print(f"{name}: anyone who can reach this machine {danger} ({parsed.host})", file=sys.stderr)
+        if is_opened:
+            webbrowser.open(server.url)
+        working = threading.Thread(target=work_or_stop, daemon=True)
+        working.start()
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            print(f"\n{name}: stopped", file=sys.stderr)
+        finally:
+            stop()
+            working.join()
+    if failures:
+        raise failures[0]

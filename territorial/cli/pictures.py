@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -66,18 +67,21 @@ def write_animation(path: str, source: Replay | LiveGame, frames: Iterable[Frame
         return write_video(pictures, path, fps)
 
 
+def draw_frame(renderer: Renderer, frame: Frame, terrain: Terrain) -> Image:
+    """Return a frame of a game as a picture, uint8 (height, width, 3)."""
+    return renderer.draw(
+        frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain, gifts=frame.gifts
+    )
+
+
 def _drawn(renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: int) -> Iterator[Image]:
-    picture, line = None, ProgressLine(sys.stderr)
+    line = ProgressLine(sys.stderr)
     for count, frame in enumerate(frames, start=1):
-        picture = renderer.draw(
-            frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=terrain, gifts=frame.gifts
-        )
+        picture = draw_frame(renderer, frame, terrain)
         yield picture
         line.show(f"animation: {count} pictures, tick {frame.tick:,}")
     line.close()
-    if picture is not None:
-        for _ in range(hold):
-            yield picture
+    yield from repeat(picture, hold)
 
 
 def rhythm(config: GameConfig, ticks: int, most: int) -> int:
@@ -117,7 +121,7 @@ def _tile(board: Frame, game: Replay | LiveGame) -> Image:
     height, width, _ = picture.shape
     tile = blank(_GAP + height + _LINE + _GAP // 2, width + _GAP)
     tile[_GAP : _GAP + height, _GAP:] = picture
-    text = f"tick {board.tick}  {num_living(board.alive.astype(np.int64), game.teams)}"
+    text = num_living(board.alive.astype(np.int64), game.teams, board.tick)
     _write(tile, _GAP + height + 6, _GAP, text, INK)
     return tile
 

@@ -8,17 +8,16 @@ import signal
 import sys
 import threading
 import time
-import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from territorial.cli import options, snapshots
 from territorial.cli.demo import begin
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.cli.pages import add_server_options, announce, server_at
+from territorial.cli.pages import add_server_options, serve
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
@@ -26,9 +25,9 @@ from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.jit import warmup
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, STEP
-from territorial.play.panels import advice_of, chooser, sight_of
+from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Look, Session
+from territorial.play.session import Session
 from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 
@@ -119,25 +118,30 @@ def run(parsed: argparse.Namespace) -> int:
     usual = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
     save = Path(parsed.save or options.new_name(usual))
     options.check_writable("--save", save, options.REPLAY)
-    table = _table(parsed, config)
+    seats, names, acting, advisor = table_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = begin(config, table.seats, seed, is_recorded=True, frames=table.frames)
-        panels = {} if table.advisor is None else _panels(parsed, game, table.advisor, seed)
+        observers = (player for player in (*acting.values(), advisor) if is_acting(player))
+        frames = max((player.frames for player in observers), default=None)
+        game = begin(config, seats, seed, is_recorded=True, frames=frames)
+        panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
         with blamed_on("--opponent", SnapshotError):
-            policies = {seat: chooser(one, seat, game, seed) for seat, one in table.policies.items()}
+            policies = {seat: chooser(one, seat, game, seed) for seat, one in acting.items()}
     session = Session(
         game,
         0 if parsed.spectate else parsed.seat,
-        table.names,
+        names,
         pace=parsed.pace,
         save=save,
-        title=f"{'bots' if parsed.spectate else table.names[parsed.seat - 1]}, seed {seed}",
+        title=f"{'bots' if parsed.spectate else names[parsed.seat - 1]}, seed {seed}",
         policies=policies,
         panels=panels,
     )
-    _serve(parsed, session)
-    if error := session.error or session.save_error:
-        raise error
+    danger = "and gets this address, unencrypted as it is, can play your seat"
+    make, more = partial(PlayServer, page(is_played=True), session), {"replay": str(save)}
+    with _ends_like_ctrl_c():
+        serve(parsed, make, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
+    if session.save_error is not None:
+        raise session.save_error
     if session.saved_tick:
         print(f"replay of {session.saved_tick:,} ticks: {save}", file=sys.stderr)
     else:
@@ -148,25 +152,16 @@ def run(parsed: argparse.Namespace) -> int:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-class Table(NamedTuple):
-    """Who plays a game."""
+def table_of(
+    parsed: argparse.Namespace, config: GameConfig
+) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
+    """Return the person and the others: opponents next to the person, the line-up on all other seats.
 
-    seats: tuple[Seat, ...]
-    names: tuple[str, ...]
-    policies: dict[int, Acting]
-    """By seat: those that act on observations."""
-    advisor: Player | None
-    """Who advises the person, if there is one."""
-
-    @property
-    def frames(self) -> int | None:
-        """Boards in an observation, as many as a policy needs; None: no policy observes anything."""
-        players = (*self.policies.values(), self.advisor)
-        return max((player.frames for player in players if is_acting(player)), default=None)
-
-
-def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
-    """Return the person and the others: opponents next to the person, the line-up on all other seats."""
+    These are seats and names of all, by seat the policies that act on observations, and who advises the
+    person.
+    Where the person has taken the champion's seat, that is the opponent unless others were asked for. It is
+    also who advises the person, unless another was asked for.
+    """
     players = config.num_players
     if parsed.seat > players:
         raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
@@ -174,41 +169,27 @@ def _table(parsed: argparse.Namespace, config: GameConfig) -> Table:
     named = dict[int, str]()
     if not parsed.spectate:
         seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
-    advisor = _advisor(parsed)
-    opponents, first = _opponents(parsed), parsed.seat - bool(parsed.spectate)
-    if len(opponents) > (most := players - (not parsed.spectate)):
-        raise UsageError(f"argument --opponent: {len(opponents)} opponents; there are seats for {most}")
+    elif parsed.advisor is not None:
+        raise UsageError(
+            f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
+            "leave one of the two out"
+        )
+    advisors = [] if parsed.spectate else [parsed.advisor or options.CHAMPION]
+    (advisor,) = _players(parsed, "--advisor", advisors) or (None,)
+    is_displaced = parsed.seats == options.USUAL_SEATS and parsed.seat == 1 and not parsed.spectate
+    texts = parsed.opponents or ([options.CHAMPION] if is_displaced else [])
+    if len(texts) > (most := players - (not parsed.spectate)):
+        raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
+    first = parsed.seat - bool(parsed.spectate)
     free = (*range(first + 1, players + 1), *range(1, first + 1))
-    for seat, (name, opponent) in zip(free, opponents, strict=False):
+    for seat, name, opponent in zip(free, texts, _players(parsed, "--opponent", texts), strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
         else:
             seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     with blamed_on("--person", ValueError):
-        return Table(tuple(seats), checked_names("names", names, players), policies, advisor)
-
-
-def _advisor(parsed: argparse.Namespace) -> Player | None:
-    """Return who advises the person: the champion, unless another was asked for; None for a spectator."""
-    if not parsed.spectate:
-        return _players(parsed, "--advisor", [parsed.advisor or options.CHAMPION])[0]
-    if parsed.advisor is not None:
-        raise UsageError(
-            f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
-            "leave one of the two out"
-        )
-    return None
-
-
-def _opponents(parsed: argparse.Namespace) -> list[tuple[str, Player]]:
-    """Return the opponents that were asked for, with what they are called on the command line.
-
-    If none were, it is the champion where the person has taken its seat.
-    """
-    is_displaced = parsed.seats == options.USUAL_SEATS and parsed.seat == 1 and not parsed.spectate
-    texts = parsed.opponents or ([options.CHAMPION] if is_displaced else [])
-    return list(zip(texts, _players(parsed, "--opponent", texts), strict=True))
+        return seats, checked_names("names", names, players), policies, advisor
 
 
 def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
@@ -240,37 +221,11 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-def _serve(parsed: argparse.Namespace, session: Session) -> None:
-    """Play and serve until the process is interrupted or the session fails; the session has ended then."""
-    make = partial(PlayServer, page(is_played=True), session)
-    with server_at(parsed, make) as server, _ends_like_ctrl_c():
-
-        def play() -> None:
-            session.run()
-            if session.error is not None:
-                server.shutdown()
-
-        playing = threading.Thread(target=play, name="the game", daemon=True)
-        danger = "and gets this address, unencrypted as it is, can play your seat"
-        announce(parsed, server, "play at", danger, replay=str(session.save))
-        if not parsed.no_open:
-            webbrowser.open(server.url)
-        playing.start()
-        try:
-            server.serve_forever(poll_interval=0.1)
-        except KeyboardInterrupt:
-            print("\nterritorial play: stopped", file=sys.stderr)
-        finally:
-            session.stop()
-            playing.join()
-
-
 @contextmanager
 def _ends_like_ctrl_c() -> Iterator[None]:
     """Within the block, closing the terminal or ending the process saves the game, as Ctrl-C does."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        names = []  # only there can it be asked for
+    is_main = threading.current_thread() is threading.main_thread()  # only there can it be asked for
+    names = [name for name in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
     try:
         yield

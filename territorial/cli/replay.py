@@ -8,17 +8,17 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import UsageError, aligned, blamed_on, explained
-from territorial.cli.pictures import ANIMATION_KINDS, check_animation, rhythm, write_animation
+from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_frame, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.jit import warmup
 from territorial.render import Renderer, write_png
-from territorial.replay import DivergedError, Frame, Replay, ReplayError, frame_of
+from territorial.replay import DivergedError, Replay, ReplayError
 
 EXAMPLES = """\
   territorial demo --replay game.replay     record a game
@@ -35,11 +35,8 @@ VIDEO_PICTURES = 300
 VIDEO_FPS = 20
 
 
-class Section(NamedTuple):
-    """One thing that this verb can say: values that JSON has, and the same as text."""
-
-    result: dict[str, Any]
-    text: str
+Section = tuple[dict[str, Any], str]
+"""One thing that this verb can say: values that JSON has, and the same as text."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -68,12 +65,6 @@ def add_parser(verbs: Any) -> None:
         help=explained("--picture", "it shows the tick of --at", default="the replay's name and TICK, here"),
     )
     parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
-    _add_video_options(parser)
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_video_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("animations")
     group.add_argument(
         "--animation",
@@ -95,6 +86,8 @@ def _add_video_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"frames of the animation per second; 0.1 to 100 (default {VIDEO_FPS})",
     )
+    options.add_json_option(parser)
+    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -109,9 +102,9 @@ def run(parsed: argparse.Namespace) -> int:
         print(f"territorial replay: {error}", file=sys.stderr)
         return 1
     result: dict[str, Any] = {"file": parsed.file}
-    for part in parts:
-        result |= part.result
-    options.report(parsed, "\n".join(part.text for part in parts), result)
+    for found, _ in parts:
+        result |= found
+    options.report(parsed, "\n".join(text for _, text in parts), result)
     return 0 if result.get("verified", True) else 1
 
 
@@ -121,7 +114,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
         raise UsageError(f"argument --picture: {parsed.picture!r}: a picture is written only with --at")
-    if _leaves_picture(parsed):
+    if parsed.at is not None and not parsed.no_picture:
         parsed.picture = parsed.picture or options.new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
@@ -136,7 +129,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
     asked = {
         _verify: parsed.verify,
         _standings: parsed.standings or parsed.at is not None,
-        _picture: _leaves_picture(parsed),
+        _picture: parsed.picture is not None,
         _video: parsed.animation is not None,
     }
     asked = {_info: parsed.info or not any(asked.values()), **asked}
@@ -177,7 +170,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
         "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "
         f"observations {replay.obs_version}",
     }
-    return Section(result, aligned(list(rows.items()), indent=0))
+    return result, aligned(list(rows.items()), indent=0)
 
 
 def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
@@ -188,12 +181,11 @@ def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
         try:
             replay.verify()
         except DivergedError as error:
-            return Section({"verified": False, "difference": str(error)}, f"NOT the same: {error}")
+            return {"verified": False, "difference": str(error)}, f"NOT the same: {error}"
         seconds = time.perf_counter() - started
-    return Section(
-        {"verified": True, "verify_seconds": seconds},
+    return {"verified": True, "verify_seconds": seconds}, (
         f"verified: {replay.num_ticks:,} ticks, {len(replay.checkpoints)} checkpoints, the same in every one "
-        f"({seconds * 1000:,.0f} ms)",
+        f"({seconds * 1000:,.0f} ms)"
     )
 
 
@@ -204,31 +196,19 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
     rows = standings_of(game, replay.names)
     teams = team_standings_of(game, rows)
     result = {"tick": _tick(parsed, replay), **result_of(rows, teams)}
-    return Section(result, f"\ntick {result['tick']:,}\n{standings_table(rows, teams)}")
+    return result, f"\ntick {result['tick']:,}\n{standings_table(rows, teams)}"
 
 
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
-    picture = draw(replay, _frame_at(replay, _tick(parsed, replay)))
+    tick = _tick(parsed, replay)
+    # With the donations of the decision before.
+    *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
+    renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
+    picture = draw_frame(renderer, frame, replay.terrain)
     with blamed_on("--picture"):
         write_png(parsed.picture, picture)
-    return Section({"picture": parsed.picture}, f"\npicture: {parsed.picture}")
-
-
-def _frame_at(replay: Replay, tick: int) -> Frame:
-    """Return the frame at ``tick``, with the donations of the decision before it."""
-    if replay.teams is None:
-        return frame_of(replay.seek(tick))
-    *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
-    return frame
-
-
-def draw(replay: Replay, frame: Frame) -> Any:
-    """Return one frame of a replay as a picture, uint8 (height, width, 3)."""
-    renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
-    return renderer.draw(
-        frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=replay.terrain, gifts=frame.gifts
-    )
+    return {"picture": parsed.picture}, f"\npicture: {parsed.picture}"
 
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
@@ -236,7 +216,7 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     path, every = parsed.animation, parsed.every or rhythm(replay.config, replay.num_ticks, VIDEO_PICTURES)
     pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
     result = {"video": path, "video_pictures": pictures, "video_every": every}
-    return Section(result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks")
+    return result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks"
 
 
 # ---- within ----------------------------------------------------------------------------------------
@@ -244,10 +224,6 @@ def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _tick(parsed: argparse.Namespace, replay: Replay) -> int:
     return replay.num_ticks if parsed.at is None else int(parsed.at)
-
-
-def _leaves_picture(parsed: argparse.Namespace) -> bool:
-    return parsed.at is not None and not parsed.no_picture
 
 
 def _differences(config: GameConfig) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from territorial.cli.options import UsageError, blamed_on
 from territorial.evaluation.code import code_digest
@@ -54,7 +53,10 @@ def players_of(
         raise UsageError(
             "snapshots need PyTorch: pip install 'territorial-env[torch]' (or '.[torch]' in the checkout)"
         ) from None
-    store, trunks = open_store(parsed.store), _trunks(parsed.architectures)
+    with blamed_on("--architecture", ValueError):
+        makers = {name: load("architecture", maker) for name, maker in parsed.architectures}
+    store = open_store(parsed.store)
+    trunks = {name: getattr(maker, "make_trunk", maker) for name, maker in makers.items()}
     policies = {SNAPSHOT + name: SnapshotPolicy(store, name, trunks) for name in wanted}
     return [policies.get(name, name) for name in names]
 
@@ -74,9 +76,3 @@ def _architecture(text: str) -> tuple[str, str]:
     if not name or ":" not in maker:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=module:trunk")
     return name, maker
-
-
-def _trunks(architectures: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    with blamed_on("--architecture", ValueError):
-        found = {name: load("architecture", maker) for name, maker in architectures}
-    return {name: getattr(maker, "make_trunk", maker) for name, maker in found.items()}

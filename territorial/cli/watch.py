@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
-import webbrowser
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.demo import GameProgress, begin
+from territorial.cli.demo import begin, told
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.cli.pages import Show, add_server_options, announce, live_show, recorded_show, server_at
-from territorial.render.film import write_film
+from territorial.cli.pages import add_server_options, serve, show
+from territorial.render.film import Show, write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
-from territorial.replay import Frame, Replay, ReplayError
+from territorial.replay import LiveGame, Replay, ReplayError
 
 EXAMPLES = """\
   territorial watch                        play a game of 32 bots and show it
@@ -66,8 +63,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
     try:
-        show = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-        return _write(parsed, show) if parsed.page is not None else _serve(parsed, show)
+        shown = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
+        return _write(parsed, shown) if parsed.page is not None else _serve(parsed, shown)
     except ReplayError as error:
         print(f"territorial watch: {error}", file=sys.stderr)
         return 1
@@ -82,7 +79,7 @@ def _recorded(parsed: argparse.Namespace) -> Show:
             raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
     with blamed_on("FILE_OR_LIVE"):
         replay = Replay.load(parsed.game)
-    return recorded_show(replay, parsed.every)
+    return show(replay, replay.seats, replay.seed, parsed.every)
 
 
 def _live(parsed: argparse.Namespace) -> Show:
@@ -91,22 +88,15 @@ def _live(parsed: argparse.Namespace) -> Show:
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)
-    header, frames = live_show(game, parsed.seed, parsed.every)
-    return header, _told(frames, GameProgress(game, sys.stderr))
-
-
-def _told(frames: Iterator[Frame], progress: GameProgress) -> Iterator[Frame]:
-    """Pass ``frames`` on, and tell after each how far the game is."""
-    for frame in frames:
-        yield frame
-        progress.show()
+    header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
+    return header, told(frames, game)
 
 
 # ---- as a file -------------------------------------------------------------------------------------
 
 
-def _write(parsed: argparse.Namespace, show: Show) -> int:
-    film = b"".join(write_film(*show))
+def _write(parsed: argparse.Namespace, shown: Show) -> int:
+    film = b"".join(write_film(*shown))
     with blamed_on("--page"):
         size = write_page(parsed.page, film)
     text = f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network"
@@ -114,7 +104,7 @@ def _write(parsed: argparse.Namespace, show: Show) -> int:
         "page": parsed.page,
         "bytes": size,
         "film_bytes": len(film),
-        "title": show[0]["title"],
+        "title": shown[0]["title"],
     }
     options.report(parsed, text, result)
     return 0
@@ -123,35 +113,14 @@ def _write(parsed: argparse.Namespace, show: Show) -> int:
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-def _serve(parsed: argparse.Namespace, show: Show) -> int:
+def _serve(parsed: argparse.Namespace, shown: Show) -> int:
     """Serve until interrupted; an error in making the film ends it too."""
-    film, failures = Feed(), list[BaseException]()
-    with server_at(parsed, partial(PageServer, page(), film)) as server:
-        filling = threading.Thread(target=_fill, args=(film, show, server, failures), daemon=True)
-        announce(parsed, server, "watch at", "can see the game")
-        if parsed.open:
-            webbrowser.open(server.url)
-        filling.start()
-        try:
-            server.serve_forever(poll_interval=0.1)
-        except KeyboardInterrupt:
-            print("\nterritorial watch: stopped", file=sys.stderr)
-        finally:
-            film.close(is_whole=False)
-        filling.join()
-    if failures:
-        raise failures[0]
+    film = Feed()
+
+    def fill() -> None:
+        if all(film.append(piece) for piece in write_film(*shown)):
+            film.close()
+
+    abandon = partial(film.close, is_whole=False)
+    serve(parsed, partial(PageServer, page(), film), fill, abandon, "can see the game", is_opened=parsed.open)
     return 0
-
-
-def _fill(film: Feed, show: Show, server: PageServer, failures: list[BaseException]) -> None:
-    """Make the film; where that fails, stop the server."""
-    try:
-        for piece in write_film(*show):
-            if not film.append(piece):
-                return
-        film.close()
-    except BaseException as error:
-        failures.append(error)
-        film.close(is_whole=False)
-        server.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,9 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Stochastic
-from territorial.game.formulas import are_allies
 from territorial.game.state import SEATING, State
 from territorial.observation.pair_columns import OWN, pair_columns
+from territorial.play.situation import is_ally
 
 
 class Mirror:
@@ -80,12 +81,14 @@ def advice_of(player: CustomBot | Seat | Acting, game: VecGame, seat: int, seed:
     ``game`` is not changed. ``seed`` is of all that policies draw.
     """
     if isinstance(player, Network):
-        return _advice_of_network(player, seat)
+        return partial(_network_advises, player, make_network_scratch(), seat)
     if isinstance(player, CustomBot | str):
-        return _advice_of_bot(player, game, seat)
+        seats: list[Seat] = [EXTERNAL] * game.config.num_players
+        seats[seat - 1] = player
+        return partial(_bot_advises, Mirror(game, seats), seat)
     if isinstance(player, Stochastic):
-        return _advice_of_distribution(player, game, seat)
-    return _advice_of_policy(chooser(player, seat, game, seed), seat)
+        return partial(_distribution_advises, player.distribution(game.config, game.layout), seat)
+    return partial(_policy_advises, chooser(player, seat, game, seed), seat)
 
 
 def chooser(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
@@ -94,58 +97,40 @@ def chooser(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _advice_of_bot(bot: Seat, game: VecGame, seat: int) -> Advise:
-    seats: list[Seat] = [EXTERNAL] * game.config.num_players
-    seats[seat - 1] = bot
-    mirror = Mirror(game, seats)
-
-    def advise(game: VecGame) -> list[Option]:
-        mirrored = mirror.of(game)
-        mirrored.step()
-        target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
-        return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
-
-    return advise
+def _bot_advises(mirror: Mirror, seat: int, game: VecGame) -> list[Option]:
+    mirrored = mirror.of(game)
+    mirrored.step()
+    target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
+    return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
 
 
-def _advice_of_policy(choose: Choose, seat: int) -> Advise:
-    def advise(game: VecGame) -> list[Option]:
-        action = np.asarray(choose(game))
-        owner = int(owner_of_target(action[WHAT], seat, game.config.num_players))
-        return [Option(owner, 1.0, 0 if owner == HOLDS else FRACTIONS[action[HOW_MUCH]])]
-
-    return advise
+def _policy_advises(choose: Choose, seat: int, game: VecGame) -> list[Option]:
+    action = np.asarray(choose(game))
+    owner = int(owner_of_target(action[WHAT], seat, game.config.num_players))
+    return [Option(owner, 1.0, 0 if owner == HOLDS else FRACTIONS[action[HOW_MUCH]])]
 
 
-def _advice_of_distribution(policy: Stochastic, game: VecGame, seat: int) -> Advise:
-    tell, games, seats = policy.distribution(game.config, game.layout), np.array([0]), np.array([seat])
-
-    def advise(game: VecGame) -> list[Option]:
-        targets, fractions = np.split(np.asarray(tell(game, games, seats))[0], [-NUM_FRACTIONS])
-        owners = owner_of_target(np.arange(len(targets)), seat, game.config.num_players)
-        likeliest = FRACTIONS[fractions.argmax()]
-        return _likeliest_first(owners, targets, [0 if owner == HOLDS else likeliest for owner in owners])
-
-    return advise
+def _distribution_advises(tell: Callable[..., Any], seat: int, game: VecGame) -> list[Option]:
+    told = np.asarray(tell(game, np.array([0]), np.array([seat])))[0]
+    targets, fractions = np.split(told, [-NUM_FRACTIONS])
+    owners = owner_of_target(np.arange(len(targets)), seat, game.config.num_players)
+    likeliest = FRACTIONS[fractions.argmax()]
+    return _likeliest_first(owners, targets, [0 if owner == HOLDS else likeliest for owner in owners])
 
 
-def _advice_of_network(network: Network, seat: int) -> Advise:
-    scratch, num_candidates = make_network_scratch(), int(network.row()[NUM_CANDIDATES])
-
-    def advise(game: VecGame) -> list[Option]:
-        seen = game.pairs([0], [seat], num_candidates, "int16", num_allies=0)
-        targets = seen.targets[0][seen.targets[0] > 0]
-        rows = Rows(seen.own, seen.pairs, np.array([len(targets)]))
-        logits = np.zeros((1, 1 + num_candidates, 1 + FRACTION_OUTPUTS), np.int64)
-        numbers, chosen = np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.int64)
-        choose_for_rows(network.row(), scratch, rows, numbers, chosen, logits)
-        owners = owner_of_target(targets, seat, game.config.num_players)
-        legal = logits[0, : 1 + len(targets)]  # of holding, and of launches at these owners
-        parts = np.exp2((legal[:, 0] - legal[:, 0].max()) / LOGIT_UNIT)
-        fractions = [0, *(FRACTIONS[best] for best in legal[1:, 1:].argmax(1))]
-        return _likeliest_first(np.concatenate([[HOLDS], owners]), parts / parts.sum(), fractions)
-
-    return advise
+def _network_advises(network: Network, scratch: Any, seat: int, game: VecGame) -> list[Option]:
+    num_candidates = int(network.row()[NUM_CANDIDATES])
+    seen = game.pairs([0], [seat], num_candidates, "int16", num_allies=0)
+    targets = seen.targets[0][seen.targets[0] > 0]
+    rows = Rows(seen.own, seen.pairs, np.array([len(targets)]))
+    logits = np.zeros((1, 1 + num_candidates, 1 + FRACTION_OUTPUTS), np.int64)
+    numbers, chosen = np.zeros((1, 2), np.uint64), np.zeros((1, 2), np.int64)
+    choose_for_rows(network.row(), scratch, rows, numbers, chosen, logits)
+    owners = owner_of_target(targets, seat, game.config.num_players)
+    legal = logits[0, : 1 + len(targets)]  # of holding, and of launches at these owners
+    parts = np.exp2((legal[:, 0] - legal[:, 0].max()) / LOGIT_UNIT)
+    fractions = [0, *(FRACTIONS[best] for best in legal[1:, 1:].argmax(1))]
+    return _likeliest_first(np.concatenate([[HOLDS], owners]), parts / parts.sum(), fractions)
 
 
 def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[Option]:
@@ -158,7 +143,8 @@ KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacke
 """The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
 DIGITS = 3
 
-Look = Callable[[VecGame], dict[str, Any]]
+Look = Callable[[VecGame], Any]
+"""``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
 
 def sight_of(game: VecGame, seat: int) -> Look:
@@ -177,9 +163,7 @@ def sight_of(game: VecGame, seat: int) -> Look:
         seen = game.pairs([0], [seat])
         is_there = seen.targets[0] > 0
         owners = owner_of_target(seen.targets[0, is_there], seat, game.config.num_players)
-        team = game.state.team[0]
-        allies = are_allies(seat, np.arange(len(team)), team[seat], team)
-        legal = np.flatnonzero(is_legal & ((sizes > 0) | allies))
+        legal = np.flatnonzero(is_legal & ((sizes > 0) | is_ally(game, seat)))
         return {
             "legal": legal.tolist(),
             "num_legal": 1 + NUM_FRACTIONS * len(legal),

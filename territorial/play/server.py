@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hmac import compare_digest
 from http import HTTPStatus
 
@@ -19,6 +19,10 @@ ACT = "act"
 TOKEN_BYTES = 16
 SECONDS_BETWEEN_LINES = 1
 """After these an empty line is sent to pages, so that one that was closed is noticed."""
+_STATUS_OF_ERROR: Mapping[type[Exception], HTTPStatus] = {
+    BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
+    RefusedError: HTTPStatus.CONFLICT,
+}
 MOST_READ = 8 * LARGEST_COMMAND
 """Bytes of a refused body that are read: a client that is still sending would lose the answer."""
 
@@ -82,7 +86,13 @@ class PlayHandler(PageHandler):
         elif len(body) > LARGEST_COMMAND:
             self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"A command has {LARGEST_COMMAND} bytes")
         else:
-            self._act(body)
+            status = HTTPStatus.OK
+            try:
+                text = self.server.session.submit(read_command(body))
+            except (TypeError, ValueError, RefusedError) as error:
+                status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
+                text = json.dumps({"error": str(error)}).encode()
+            self.send_content("application/json", [text], len(text), status)
 
     def _name(self) -> str | None:
         """Return what is asked for below the token; None, and it is refused, without the right one."""
@@ -100,35 +110,14 @@ class PlayHandler(PageHandler):
         length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
         return None if length is None else self.rfile.read(min(length, MOST_READ))
 
-    def _act(self, body: bytes) -> None:
-        try:
-            answer = self.server.session.submit(read_command(body))
-        except (TypeError, ValueError) as error:
-            self._send_json(HTTPStatus.BAD_REQUEST, _error(error))
-        except BusyError as error:
-            self._send_json(HTTPStatus.SERVICE_UNAVAILABLE, _error(error))
-        except RefusedError as error:
-            self._send_json(HTTPStatus.CONFLICT, _error(error))
-        else:
-            self._send_json(HTTPStatus.OK, answer)
-
-    def _send_json(self, status: HTTPStatus, text: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.end({"Content-Length": str(len(text))})
-        self.wfile.write(text)
-
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""
         with self.server.session.page_open():
-            self.send_stream("application/x-ndjson", self._situations())
+            self.send_content("application/x-ndjson", self._situations())
 
     def _situations(self) -> Iterator[bytes]:
-        number, situations = 0, self.server.session.situations
-        while (note := situations.after(number, SECONDS_BETWEEN_LINES)) is not None:
-            yield note.text + b"\n" if note.number > number else b"\n"
-            number = note.number
-
-
-def _error(error: Exception) -> bytes:
-    return json.dumps({"error": str(error)}).encode()
+        situations = self.server.session.situations
+        new, number = situations.read()
+        while new is not None:
+            yield new + b"\n"
+            new, number = situations.read(number, SECONDS_BETWEEN_LINES)

@@ -10,11 +10,11 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -22,49 +22,11 @@ import numpy.typing as npt
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
 from territorial.play.commands import STEP, PlayerCommand
-from territorial.play.panels import Choose
+from territorial.play.panels import Choose, Look
 from territorial.play.situation import situation_of, why_not
-from territorial.render.film import FilmWriter, film_header
+from territorial.render.film import show, write_film
 from territorial.render.server import Feed
-from territorial.replay import Frame, LiveGame, Recorder
-
-
-class Bulletin:
-    """Holds the newest text alone: a thread that is slow misses those between."""
-
-    class Note(NamedTuple):
-        """A text and its number, 1 for the first."""
-
-        number: int
-        text: bytes
-
-    def __init__(self) -> None:
-        self.newest = Bulletin.Note(0, b"")
-        """The newest text; number 0 and an empty one before the first."""
-        self._is_closed = False
-        self._changed = threading.Condition()
-
-    def post(self, text: bytes) -> None:
-        """Make ``text`` the newest."""
-        with self._changed:
-            self.newest = Bulletin.Note(self.newest.number + 1, text)
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """Say that there will be no more."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
-
-    def after(self, number: int, seconds: float) -> Bulletin.Note | None:
-        """Return the newest text once it is later than ``number``, or as it is after so many seconds.
-
-        None: there is none later than ``number``, and there will be none.
-        """
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or self.newest.number > number, seconds)
-            return None if self._is_closed and self.newest.number <= number else self.newest
-
+from territorial.replay import LiveGame, Recorder
 
 BOTS_PACE = 200
 """Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
@@ -73,9 +35,6 @@ NEVER = -1
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
 ENDED = "the session has ended"
-
-Look = Callable[[VecGame], Any]
-"""``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
 
 class RefusedError(Exception):
@@ -86,18 +45,8 @@ class BusyError(RefusedError):
     """The game takes too long."""
 
 
-class _Pending(NamedTuple):
-    """A command on its way to the thread of the game, and where its answer goes."""
-
-    command: PlayerCommand
-    answer: Future[bytes]
-
-
-class _PanelContent(NamedTuple):
-    """What an open panel shows, and at which tick that was so."""
-
-    tick: int
-    content: Any
+_Pending = tuple[PlayerCommand, Future[bytes]]
+"""A command on its way to the thread of the game, and where its answer goes."""
 
 
 class Session:
@@ -133,23 +82,16 @@ class Session:
         panels: Mapping[str, Look] | None = None,
     ) -> None:
         self.seat, self.save = seat, save
-        self.film, self.situations = Feed(), Bulletin()
-        self.error: BaseException | None = None
-        """What ended the session before its time."""
+        self.film, self.situations = Feed(), Feed(has_newest_alone=True)
         self.save_error: OSError | None = None
         """What kept the replay from being saved, the last time."""
         self.saved_tick = 0
         """Up to which tick the replay has been written."""
         self._game, self._pace, self._policies = game, pace, dict(policies or {})
-        self._panels, self._open = dict(panels or {}), dict[str, _PanelContent]()
+        self._panels, self._open = dict(panels or {}), dict[str, tuple[int, Any]]()
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
-        kind = game.config.map if isinstance(game.config.map, str) else None
-        header = film_header(
-            game.config, source.names, title, terrain=source.terrain, map_kind=kind, teams=source.teams
-        )
-        self._writer = FilmWriter(header)
-        self._frames = source.frames(game.config.decision_every)
+        self._pieces = write_film(*show(source, title, game.config.decision_every))
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_shared = False  # as it was told last
@@ -166,16 +108,16 @@ class Session:
 
         Raises RefusedError, with the reason, for what cannot be done; BusyError if the game takes too long.
         """
-        pending = _Pending(command, Future())
-        self._inbox.put(pending)
-        if self._is_ended and pending.answer.cancel():  # nobody takes it any more
+        answer: Future[bytes] = Future()
+        self._inbox.put((command, answer))
+        if self._is_ended and answer.cancel():  # nobody takes it any more
             raise RefusedError(ENDED)
         try:
-            return pending.answer.result(ANSWER_SECONDS)
+            return answer.result(ANSWER_SECONDS)
         except TimeoutError:
-            if pending.answer.cancel():
+            if answer.cancel():
                 raise BusyError(f"the game has not answered for {ANSWER_SECONDS} s") from None
-        return pending.answer.result()  # it has begun, so it is carried out, and its answer is waited for
+        return answer.result()  # it has begun, so it is carried out, and its answer is waited for
 
     @contextmanager
     def page_open(self) -> Iterator[None]:
@@ -199,13 +141,11 @@ class Session:
     # ---- the thread of the game ---------------------------------------------------------------------
 
     def run(self) -> None:
-        """Play until ``stop``; an error is kept in ``error``."""
+        """Play until ``stop``, or an error."""
         try:
-            self._show(next(self._frames))
+            self._show()
             while not self._is_stopped:
                 self._take_turn()
-        except BaseException as error:
-            self.error = error
         finally:
             self._end()
 
@@ -213,14 +153,16 @@ class Session:
         """Play what is due; do a command that is there, or comes before the next decision is due."""
         wait = self._wait()
         if wait is not None and wait <= 0:
-            self._play()
+            if self._due is not None:  # no haste to catch up after a decision that took long
+                self._due = max(self._due + self._interval, time.monotonic())
+            self._show()
             wait = 0
         try:
             pending = self._inbox.get(timeout=wait)
         except queue.Empty:
             return
         if pending is not None:
-            self._answer(pending)
+            self._answer(*pending)
         elif not self._pages:
             self._save()
         elif not self._is_stopped and (self._pages > 1 or self._is_shared):
@@ -246,12 +188,6 @@ class Session:
         """Seconds from one decision to the next."""
         return self._game.config.decision_every / (self._pace or BOTS_PACE)
 
-    def _play(self) -> None:
-        """Take one decision, and let its ticks pass."""
-        if self._due is not None:  # no haste to catch up after a decision that took long
-            self._due = max(self._due + self._interval, time.monotonic())
-        self._show(next(self._frames))
-
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
         """Return what all seats do now, (1, P, 2): the player what was queued, which is used up."""
         actions = np.zeros((1, game.config.num_players, 2), np.int64)
@@ -265,21 +201,22 @@ class Session:
         self._queued, self._has_decided = None, False
         return actions
 
-    def _show(self, frame: Frame) -> None:
-        """Add a frame to the film, and tell pages how the game stands."""
+    def _show(self) -> None:
+        """Add a frame to the film, for which a decision is taken, and tell pages how the game stands."""
+        piece = next(self._pieces)
         was_alive, self._now = self._now.is_alive, situation_of(self._game, self.seat)
-        self.film.append(self._writer.write(frame))
+        self.film.append(piece)
         if self._now.is_over:
-            self.film.append(self._writer.close())
+            self.film.append(next(self._pieces))
             self.film.close()
         if self._now.is_over or (was_alive and not self._now.is_alive):
             self._save()
         self._publish()
 
-    def _publish(self) -> None:
+    def _publish(self) -> bytes:
         wait, queued, self._is_shared = self._wait(), self._queued, self._pages > 1
         told = self._now._asdict() | {
-            "number": self.situations.newest.number + 1,
+            "number": self.situations.count + 1,
             "seat": self.seat,
             "openings": [opening._asdict() for opening in self._now.openings],
             "allies": [ally._asdict() for ally in self._now.allies],
@@ -292,32 +229,33 @@ class Session:
             "replay": str(self.save.absolute()) if self.saved_tick else None,
             "panels": self._contents(),
         }
-        self.situations.post(json.dumps(told, separators=(",", ":")).encode())
+        text = json.dumps(told, separators=(",", ":")).encode()
+        self.situations.append(text)
+        return text
 
     def _contents(self) -> dict[str, Any]:
         """Return what the open panels show, by name; None once the player has nothing to decide."""
-        for name, shown in self._open.items():
-            if self._decides and shown.tick != self._now.tick:
-                self._open[name] = _PanelContent(self._now.tick, self._panels[name](self._game))
-        return {name: shown.content if self._decides else None for name, shown in self._open.items()}
+        for name, (tick, _) in self._open.items():
+            if self._decides and tick != self._now.tick:
+                self._open[name] = self._now.tick, self._panels[name](self._game)
+        return {name: content if self._decides else None for name, (_, content) in self._open.items()}
 
     # ---- commands ------------------------------------------------------------------------------------
 
-    def _answer(self, pending: _Pending) -> None:
+    def _answer(self, command: PlayerCommand, answer: Future[bytes]) -> None:
         """Do a command, or say why not; one whose sender waits no more is left."""
-        if not pending.answer.set_running_or_notify_cancel():
+        if not answer.set_running_or_notify_cancel():
             return
-        reason = self._refusal(pending.command)
-        if reason:
-            pending.answer.set_exception(RefusedError(reason))
+        if reason := self._refusal(command):
+            answer.set_exception(RefusedError(reason))
             return
         try:
-            self._do(pending.command)
-            self._publish()
+            self._do(command)
+            told = self._publish()
         except BaseException:
-            pending.answer.set_exception(RefusedError(ENDED))
+            answer.set_exception(RefusedError(ENDED))
             raise
-        pending.answer.set_result(self.situations.newest.text)
+        answer.set_result(told)
 
     def _refusal(self, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
@@ -341,7 +279,7 @@ class Session:
         elif command.do == "show":
             self._open.pop(command.panel, None)
             if command.is_on:
-                self._open[command.panel] = _PanelContent(NEVER, None)
+                self._open[command.panel] = NEVER, None
         elif command.do == "resign":
             self._has_resigned, self._queued = True, None
             self._save()
@@ -376,5 +314,5 @@ class Session:
             self._is_ended = True
             while not self._inbox.empty():
                 pending = self._inbox.get()
-                if pending is not None and pending.answer.set_running_or_notify_cancel():
-                    pending.answer.set_exception(RefusedError(ENDED))
+                if pending is not None and pending[1].set_running_or_notify_cancel():
+                    pending[1].set_exception(RefusedError(ENDED))

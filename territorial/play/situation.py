@@ -84,7 +84,7 @@ def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
     sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
     most = int(largest_need(troops, game.config))
     found = []
-    for owner in np.flatnonzero(sizes * ~_is_ally(game, seat)).tolist():
+    for owner in np.flatnonzero(sizes * ~is_ally(game, seat)).tolist():
         need = int(needs[owner])
         reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
         least = int(amount_sent(0, need, troops, game.config))
@@ -92,7 +92,7 @@ def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
     return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))
 
 
-def _is_ally(game: VecGame, seat: int) -> Bools:
+def is_ally(game: VecGame, seat: int) -> Bools:
     """Return (P + 1,) bool, by owner code: whether it is an ally of ``seat``."""
     team = game.state.team[0]
     allies: Bools = are_allies(seat, np.arange(len(team)), team[seat], team)
@@ -104,7 +104,7 @@ def _allies(game: VecGame, seat: int, troops: int) -> list[Ally]:
     refused = "has all the troops that its land can hold" if troops else "you have no troops at home"
     found = [
         Ally(owner, int(state.pools[0, :, owner].sum()), "" if is_legal[owner] else refused)
-        for owner in np.flatnonzero(_is_ally(game, seat) & (state.alive[0] != 0)).tolist()
+        for owner in np.flatnonzero(is_ally(game, seat) & (state.alive[0] != 0)).tolist()
     ]
     return sorted(found, key=lambda ally: (-ally.attackers, ally.owner))
 

@@ -11,7 +11,7 @@ import string
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,21 @@ def color_depth(environ: Mapping[str, str] | None = None) -> ColorDepth:
     return "256"
 
 
+def color_depth_of(stream: TextIO) -> ColorDepth:
+    """Return which colours ``stream`` shows: none unless it is a terminal that has the signs for them."""
+    try:
+        (_UPPER_HALF + _SQUARE).encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "none"
+    return color_depth() if stream.isatty() else "none"
+
+
+def _checked_depth(colors: ColorDepth | None) -> ColorDepth:
+    if colors is not None:
+        one_of("colors", colors, COLOR_DEPTHS)
+    return colors or color_depth()
+
+
 class TextRenderer:
     """Draws games as text: a heading, the board scaled down to what fits, and the leaders below.
 
@@ -83,10 +98,8 @@ class TextRenderer:
         self._names = names
         self._columns = whole_number("columns", columns, 20)
         self._lines = None if lines is None else whole_number("lines", lines, 8)
-        self._depth = color_depth() if colors is None else colors
+        self._depth = _checked_depth(colors)
         self._teams = checked_teams(teams, self._num_players)
-        # Terrain has no line below.
-        self._paint = _paint_of(self._num_players, self._depth, "water", self._teams)
 
     def draw(
         self,
@@ -103,8 +116,6 @@ class TextRenderer:
         Text does not show ``gifts``.
         """
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
-        alive = num_living(cells, self._teams)
-        heading = alive if tick is None else f"tick {tick}  {alive}"
         rows = standings(cells, balances, int((owner != BLOCKED).sum()), self._names, teams=self._teams)
         leaders = [line for teams in (True, False) for line in self._leaders(rows, is_of_teams=teams)]
         room = None if self._lines is None else self._lines - 1 - len(leaders)
@@ -117,7 +128,7 @@ class TextRenderer:
             terrain=terrain,
             teams=self._teams,
         )
-        return "\n".join([heading, board, *leaders])
+        return "\n".join([num_living(cells, self._teams, tick), board, *leaders])
 
     def close(self) -> None:
         """Nothing: text needs no closing."""
@@ -130,9 +141,15 @@ class TextRenderer:
         return lines[:_MOST_STANDINGS]
 
     def _entry(self, row: Standing) -> str:
-        name = row.name[:_NAME_LENGTH]
-        who = f"{self._paint.mark(row.seat)}{row.seat:>4}" if row.seat else " " * 5
-        return f"{who} {name:{_NAME_LENGTH}}{row.share:>6}{row.troops:>6}  "
+        who = f"{self._mark(row.seat)}{row.seat:>4}" if row.seat else " " * 5
+        return f"{who} {row.name[:_NAME_LENGTH]:{_NAME_LENGTH}}{row.share:>6}{row.troops:>6}  "
+
+    def _mark(self, seat: int) -> str:
+        """Return the one character that stands for a seat."""
+        if self._depth == "none":
+            return str(_signs("water")[seat])
+        shades = _shades(self._num_players, self._depth, "water", self._teams)
+        return f"\x1b[38;{shades[seat]}m{_SQUARE}{_RESET}"
 
 
 def render_ansi(
@@ -154,25 +171,18 @@ def render_ansi(
     check_owner(owner, num_players)
     columns = whole_number("columns", columns, 1)
     lines = None if lines is None else whole_number("lines", lines, 1)
+    depth = _checked_depth(colors)
     allied = checked_teams(teams, num_players)
-    paint = _paint_of(num_players, color_depth() if colors is None else colors, terrain, allied)
-    text = _text_of(_scaled_down(owner, columns, lines))
-    if paint.has_colors:
-        _write_numbers(text, num_players, allied)
-    return "\n".join(paint.lines(text))
+    cells = _scaled_down(owner, columns, lines)
+    if depth == "none":
+        return "\n".join(map("".join, _signs(terrain)[cells[::2]].tolist()))
+    shades = _shades(num_players, depth, terrain, allied)
+    text = _text_of(cells, num_players, allied)
+    lines_of_text = zip(*(part.tolist() for part in text), strict=True)
+    return "\n".join(_line(shades, *line) for line in lines_of_text)
 
 
 # ---- what stands where -----------------------------------------------------------------------------
-
-
-class _Text(NamedTuple):
-    """Characters with the codes of their colours: three arrays (lines, columns)."""
-
-    sign: npt.NDArray[np.str_]
-    upper: Owners
-    """Of the sign, or the upper half."""
-    lower: Owners
-    """Of what is behind it, or the lower half."""
 
 
 def _scaled_down(owner: Owners, columns: int, lines: int | None) -> Owners:
@@ -185,70 +195,60 @@ def _scaled_down(owner: Owners, columns: int, lines: int | None) -> Owners:
     return cells
 
 
-def _text_of(cells: Owners) -> _Text:
-    """Return two rows of cells as a line of text."""
+def _text_of(
+    cells: Owners, num_players: int, teams: Teams | None
+) -> tuple[npt.NDArray[np.str_], Owners, Owners]:
+    """Return two rows of cells as a line of text, with the number of every seat where there is room for it.
+
+    These are three arrays (lines, columns): characters, and the codes of the colours of each, or of the upper
+    half, and of what is behind it, or of the lower half.
+    """
+    places = find_places(cells, num_players)
     if len(cells) % 2:
         cells = np.vstack([cells, np.full_like(cells[:1], _NOTHING)])
     upper, lower = cells[::2].copy(), cells[1::2].copy()
-    return _Text(np.where(upper == lower, " ", _UPPER_HALF), upper, lower)
-
-
-def _write_numbers(text: _Text, num_players: int, teams: Teams | None) -> None:
-    """Write the number of every seat where there is room for it."""
-    cells = np.stack([text.upper, text.lower], axis=1).reshape(-1, text.upper.shape[1])
+    sign = np.where(upper == lower, " ", _UPPER_HALF)
     is_dark = ~is_light(owner_colors(num_players, teams=teams))
-    places = find_places(np.where(cells == _NOTHING, NEUTRAL, cells).astype(np.uint8), num_players)
     for seat in np.flatnonzero(places.row[1:] >= 0) + 1:
         number = str(seat)
         line, left = places.row[seat] // 2, max(0, places.column[seat] - len(number) // 2)
         area = np.s_[line, left : left + len(number)]
-        if (text.upper[area] == seat).all() and (text.lower[area] == seat).all():
-            text.sign[area] = list(number)[: len(text.sign[area])]
-            text.upper[area] = _WHITE if is_dark[seat] else _BLACK
+        if (upper[area] == seat).all() and (lower[area] == seat).all():
+            sign[area] = list(number)[: len(sign[area])]
+            upper[area] = _WHITE if is_dark[seat] else _BLACK
+    return sign, upper, lower
 
 
 # ---- how it is written -----------------------------------------------------------------------------
 
 
-class _Paint:
-    """Turns owner codes into what a terminal understands."""
-
-    def __init__(self, num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> None:
-        one_of("colors", depth, COLOR_DEPTHS)
-        self.has_colors = depth != "none"
-        rgb = owner_colors(num_players, terrain, teams)
-        rgb[_WHITE] = 255
-        codes = [NEUTRAL, BLOCKED, _BLACK, _WHITE, *range(1, num_players + 1)]
-        if depth == "24bit":
-            shades = [f"2;{r};{g};{b}" for r, g, b in rgb[codes].tolist()]
-        else:
-            shades = [f"5;{number}" for number in xterm_colors(rgb[codes]).tolist()]
-        self._shades = dict(zip(codes, shades, strict=True))
-        self._signs = np.full(256, _SIGN_OF_OTHERS)
-        self._signs[1 : min(num_players, len(_SIGNS)) + 1] = list(_SIGNS[:num_players])
-        self._signs[[NEUTRAL, BLOCKED]] = _SIGN_OF_NEUTRAL, _SIGNS_OF_TERRAIN[terrain]
-
-    def lines(self, text: _Text) -> list[str]:
-        """Return the lines of ``text`` as strings, every one with colours of its own."""
-        if not self.has_colors:
-            return ["".join(line) for line in self._signs[text.upper].tolist()]
-        return [self._line(*line) for line in zip(*(part.tolist() for part in text), strict=True)]
-
-    def mark(self, seat: int) -> str:
-        """Return the one character that stands for a seat."""
-        if not self.has_colors:
-            return str(self._signs[seat])
-        return f"\x1b[38;{self._shades[seat]}m{_SQUARE}{_RESET}"
-
-    def _line(self, signs: list[str], upper: list[int], lower: list[int]) -> str:
-        runs = []
-        for (over, under), run in groupby(zip(upper, lower, signs, strict=True), key=lambda cell: cell[:2]):
-            behind = "49" if under == _NOTHING else f"48;{self._shades[under]}"
-            front = "" if over == under else f"38;{self._shades[over]};"
-            runs.append(f"\x1b[{front}{behind}m{''.join(cell[2] for cell in run)}")
-        return "".join(runs) + _RESET
-
-
 @lru_cache(maxsize=8)
-def _paint_of(num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> _Paint:
-    return _Paint(num_players, depth, terrain, teams)
+def _shades(num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> dict[int, str]:
+    """Return what makes a terminal show the colour of a code, after the number that says where."""
+    rgb = owner_colors(num_players, terrain, teams)
+    rgb[_WHITE] = 255
+    codes = [NEUTRAL, BLOCKED, _BLACK, _WHITE, *range(1, num_players + 1)]
+    if depth == "24bit":
+        shades = [f"2;{r};{g};{b}" for r, g, b in rgb[codes].tolist()]
+    else:
+        shades = [f"5;{number}" for number in xterm_colors(rgb[codes]).tolist()]
+    return dict(zip(codes, shades, strict=True))
+
+
+@lru_cache(maxsize=len(_SIGNS_OF_TERRAIN))
+def _signs(terrain: Terrain) -> npt.NDArray[np.str_]:
+    """Return (256,), the characters of owner codes where there are no colours."""
+    one_of("terrain", terrain, _SIGNS_OF_TERRAIN)
+    signs = np.full(256, _SIGN_OF_OTHERS)
+    signs[1 : len(_SIGNS) + 1] = list(_SIGNS)
+    signs[[NEUTRAL, BLOCKED]] = _SIGN_OF_NEUTRAL, _SIGNS_OF_TERRAIN[terrain]
+    return signs
+
+
+def _line(shades: Mapping[int, str], signs: list[str], upper: list[int], lower: list[int]) -> str:
+    runs = []
+    for (over, under), run in groupby(zip(upper, lower, signs, strict=True), key=lambda cell: cell[:2]):
+        behind = "49" if under == _NOTHING else f"48;{shades[under]}"
+        front = "" if over == under else f"38;{shades[over]};"
+        runs.append(f"\x1b[{front}{behind}m{''.join(cell[2] for cell in run)}")
+    return "".join(runs) + _RESET

@@ -7,9 +7,8 @@ eyes of some confuse differs in lightness at least.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,9 +67,7 @@ Colors = npt.NDArray[np.uint8]
 Teams = tuple[int, ...]
 """The team 1..N of every seat 1..P."""
 
-_LEVELS = np.arange(8, 256, 12, dtype=np.uint8)
-"""Of red, green and blue that candidates have."""
-_DARKEST, _LIGHTEST = 45_000, 232_000
+_DARKEST_AND_LIGHTEST = 45_000, 232_000
 """Luma of candidates in thousandths, from what differs from ink to what differs from paper."""
 _LEAST_CHROMA = 20
 """Less than this looks grey, in whatever hue."""
@@ -80,17 +77,6 @@ _FIRST_HUE = 30
 """The middle of the first family, in degrees of CIELAB: red."""
 _FAMILY = 0.6
 """The part of a family's share of the circle of hues that it takes: between families there are gaps."""
-
-
-class _Shades(NamedTuple):
-    """Colours to choose from."""
-
-    rgb: Colors
-    """(n, 3)"""
-    hue: Ints
-    """(n,) in degrees of CIELAB, 0..359."""
-    places: Ints
-    """(n, views, 3): where each is in a space in which distance is as seen, by view."""
 
 
 def checked_teams(teams: Sequence[int] | None, num_players: int) -> Teams | None:
@@ -114,27 +100,27 @@ def team_colors(teams: Teams) -> Colors:
 
     Members get their colours in the order of seats, and teams in turn: the first ones are furthest apart.
     """
-    candidates, families = _candidates(), _families(max(teams))
+    rgb, hue, places = _candidates()
+    families = _families(hue, max(teams))
+    members = [teams[:seat].count(team) for seat, team in enumerate(teams)]
+    turn = sorted(range(len(teams)), key=lambda seat: (members[seat], teams[seat]))
     colors = np.zeros((len(teams), 3), np.uint8)
-    room = np.min([_distances(candidates.places, place) for place in _places(_GROUND)], axis=0)
-    for seat in _in_turn(teams):
-        family = families[teams[seat] - 1]
-        best = family[room[family].argmax()]
-        colors[seat] = candidates.rgb[best]
-        room = np.minimum(room, _distances(candidates.places, candidates.places[best]))
+    colors[turn] = rgb[_furthest(places, _places(_GROUND), [families[teams[seat] - 1] for seat in turn])]
     return colors
 
 
-def _in_turn(teams: Teams) -> list[int]:
-    """Return the seats, from 0: first members of all teams, then second ones, and so on."""
-    members = [teams[:seat].count(team) for seat, team in enumerate(teams)]
-    return sorted(range(len(teams)), key=lambda seat: (members[seat], teams[seat]))
+def _furthest(places: Ints, taken: Ints, groups: Iterable[Ints]) -> Ints:
+    """Return the candidate of each of ``groups`` in turn that is furthest from all before and ``taken``."""
+    room, chosen = np.min([_distances(places, place) for place in taken], axis=0), []
+    for group in groups:
+        chosen.append(group[room[group].argmax()])
+        room = np.minimum(room, _distances(places, places[chosen[-1]]))
+    return np.array(chosen)
 
 
-def _families(num_teams: int) -> list[Ints]:
+def _families(hue: Ints, num_teams: int) -> list[Ints]:
     """Return the numbers of the candidates in each of ``num_teams`` families; each has some."""
-    share, hue = 360 / num_teams, _candidates().hue
-    families = []
+    share, families = 360 / num_teams, []
     for team in range(num_teams):
         away = np.abs((hue - round(_FIRST_HUE + share * team) + 180) % 360 - 180)
         families.append(np.flatnonzero(away <= max(_FAMILY * share / 2, away.min())))
@@ -142,13 +128,26 @@ def _families(num_teams: int) -> list[Ints]:
 
 
 @cache
-def _candidates() -> _Shades:
-    rgb = np.stack(np.meshgrid(_LEVELS, _LEVELS, _LEVELS, indexing="ij"), axis=-1).reshape(-1, 3)
-    luma = rgb @ LUMA
+def _candidates() -> tuple[Colors, Ints, Ints]:
+    """Return colours for members of teams: RGB (n, 3), hues in degrees of CIELAB (n,), and their places."""
+    rgb = _grid(12, *_DARKEST_AND_LIGHTEST)
     _, a, b = seen(rgb).T
-    kept = (luma > _DARKEST) & (luma < _LIGHTEST) & (np.hypot(a, b) > _LEAST_CHROMA)
+    kept = np.hypot(a, b) > _LEAST_CHROMA
     hue = np.rint(np.degrees(np.arctan2(b[kept], a[kept]))).astype(np.int64) % 360
-    return _Shades(rgb[kept], hue, _places(rgb[kept]))
+    return rgb[kept], hue, _places(rgb[kept])
+
+
+def _grid(step: int, darkest: int, lightest: int) -> Colors:
+    """Return RGB colours on a grid, those as dark as ink or as light as paper left out."""
+    grid = _cube(np.arange(8, 256, step, dtype=np.uint8))
+    luma = grid @ LUMA
+    kept: Colors = grid[(luma > darkest) & (luma < lightest)]
+    return kept
+
+
+def _cube(levels: Colors) -> Colors:
+    """Return (n, 3), all RGB colours that have these levels."""
+    return np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def _places(rgb: Colors) -> Ints:
@@ -233,10 +232,8 @@ def is_light(colors: Colors) -> npt.NDArray[np.bool_]:
 @cache
 def _xterm_table() -> Colors:
     """The colours 16 to 255 of terminals that have 256: a cube of 6 levels, and 24 greys."""
-    levels = np.array([0, 95, 135, 175, 215, 255], np.uint8)
-    cube = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
     greys = np.arange(8, 248, 10, dtype=np.uint8)[:, None].repeat(3, axis=1)
-    return np.vstack([cube, greys])
+    return np.vstack([_cube(np.array([0, 95, 135, 175, 215, 255], np.uint8)), greys])
 
 
 def xterm_colors(colors: Colors) -> Ints:
@@ -265,25 +262,10 @@ def _unpack(packed: tuple[int, ...]) -> Colors:
 @cache
 def _all_player_colors() -> Colors:
     """The colours of all 250 seats: beyond the 32, always the candidate furthest from the rest."""
-    candidates = _grid()
-    seats = _unpack(_SEATS)
-    places = _cielab(candidates)
-    room = np.min([_distances(places, c) for c in _cielab(np.vstack([seats, _GROUND]))], axis=0)
-    chosen = []
-    for _ in range(MAX_PLAYERS - len(seats)):
-        best = int(room.argmax())
-        chosen.append(best)
-        room = np.minimum(room, _distances(places, places[best]))
+    candidates, seats = _grid(16, 60_000, 225_000), _unpack(_SEATS)
+    groups = [np.arange(len(candidates))] * (MAX_PLAYERS - len(seats))
+    chosen = _furthest(_cielab(candidates), _cielab(np.vstack([seats, _GROUND])), groups)
     return np.vstack([seats, candidates[chosen]])
-
-
-def _grid() -> Colors:
-    """RGB colours on a grid, those as dark as ink or as light as paper left out."""
-    levels = np.arange(8, 256, 16, dtype=np.uint8)
-    grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
-    luma = grid @ LUMA
-    kept: Colors = grid[(luma > 60_000) & (luma < 225_000)]
-    return kept
 
 
 def _cielab(rgb: Colors) -> Ints:

@@ -86,9 +86,9 @@ def team_name(team: int) -> str:
     return f"team {team}"
 
 
-def num_living(land: Ints, teams: Teams | None = None) -> str:
-    """Return how many players live, and with ``teams`` how many of these, as pictures have it."""
-    alive = f"{int((land > 0).sum())} alive"
+def num_living(land: Ints, teams: Teams | None = None, tick: int | None = None) -> str:
+    """Return how many players live, and of how many ``teams``, as pictures have it; ``tick`` first."""
+    alive = f"{'' if tick is None else f'tick {tick}  '}{int((land > 0).sum())} alive"
     return alive if teams is None else f"{alive}  {int((team_sums(teams, land) > 0).sum())} teams"
 
 

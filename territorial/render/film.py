@@ -1,7 +1,7 @@
 """A film: a game as a compressed stream of frames, which the page in a browser plays.
 
 docs/watching.md describes the format, bit by bit. Every frame can be decoded as soon as the bytes that
-:meth:`FilmWriter.write` returned for it have arrived.
+:func:`write_film` yielded for it have arrived.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
 from territorial.render.colors import Teams, checked_teams
-from territorial.replay import Frame
+from territorial.replay import Frame, LiveGame, Replay
 from territorial.typing import Ints
 
 FILM_VERSION = 4
@@ -28,12 +28,6 @@ LARGEST_TROOPS = 2**52 - 1
 
 MOST_FRAMES = 2000
 """About as many as a game is shown in, unless asked for otherwise."""
-
-
-def usual_distance(config: GameConfig) -> int:
-    """Return the ticks from one frame to the next: a decision, or more of them in a very long game."""
-    decisions = -(-config.max_ticks // config.decision_every)
-    return config.decision_every * -(-decisions // MOST_FRAMES)
 
 
 def film_header(
@@ -73,6 +67,23 @@ def film_header(
     return header if allied is None else header | {"teams": list(allied)}
 
 
+Show = tuple[dict[str, Any], Iterator[Frame]]
+"""A game to be seen: the header of its film, and its frames."""
+
+
+def show(game: Replay | LiveGame, title: str, every: int | None = None) -> Show:
+    """Return what :func:`write_film` makes a film of ``game`` of, which is played as its frames are taken.
+
+    ``every``: ticks from one frame to the next; None: a decision, or more of them in a very long game.
+    """
+    config = game.config
+    header = film_header(
+        config, game.names, title, terrain=game.terrain, map_kind=game.map_kind, teams=game.teams
+    )
+    decisions = -(-config.max_ticks // config.decision_every)
+    return header, game.frames(every or config.decision_every * -(-decisions // MOST_FRAMES))
+
+
 def _codes(num_players: int) -> npt.NDArray[np.uint8]:
     """All owner codes of a game: neutral, the seats, blocked."""
     return np.array([*range(num_players + 1), BLOCKED], np.uint8)
@@ -89,104 +100,74 @@ def _hex_colors(colors: npt.NDArray[np.uint8]) -> list[str]:
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colors.tolist()]
 
 
-class FilmWriter:
-    """Turns frames into the bytes of a film, one after another.
+def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[bytes]:
+    """Yield the bytes of a film of ``frames``, as soon as each can be shown.
 
-    ``header`` comes from :func:`film_header`.
+    ``header`` comes from :func:`film_header`. Raises ValueError for frames with arrays of other shapes or
+    types, for codes and troops out of range, and for a tick that does not come after the last.
     """
-
-    def __init__(self, header: dict[str, Any]) -> None:
-        self._num_players: int = header["num_players"]
-        self._has_gifts = "teams" in header
-        self._is_code = np.zeros(256, np.bool_)
-        self._is_code[_codes(self._num_players)] = True
-        self._waiting = _block(json.dumps(header, separators=(",", ":")).encode())
-        self._deflate = zlib.compressobj(9)
-        self._num_frames = 0
-        self._tick = 0
-        self._owner = np.zeros((header["height"], header["width"]), np.uint8)
-        self._troops = np.zeros(self._num_players, np.int64)
-        self._alive = np.zeros(self._num_players, np.bool_)
-        self._pools = np.zeros(self._num_players * (self._num_players + 1), np.int64)
-
-    def write(self, frame: Frame) -> bytes:
-        """Return the bytes that show ``frame``, those of the header before the first one.
-
-        Copies what it needs. Raises ValueError, and writes nothing, for arrays of other shapes or types, for
-        codes and troops out of range, and for a tick that does not come after the last.
-        """
-        changed = self._changed_cells(frame)
-        alive, troops = frame.alive.astype(np.bool_), frame.troops.astype(np.int64)
-        told, pools = self._deaths(frame, alive), self._pools_of(frame)
-        parts = [
-            np.array([frame.tick - self._tick, len(told)], np.int64),
-            told.ravel(),
-            _unsigned(troops - self._troops),
-            _runs(changed, frame.owner.ravel()[changed], self._owner.shape[1]),
-            _pool_changes(pools - self._pools),
-        ]
-        if self._has_gifts:
+    num_players, waiting = header["num_players"], _block(json.dumps(header, separators=(",", ":")).encode())
+    deflate, none = zlib.compressobj(9), np.zeros(num_players, np.int64)
+    last = Frame(-1, np.zeros((header["height"], header["width"]), np.uint8), none, none, none != 0)
+    for frame in frames:
+        parts = _changes(frame, last, _changed_cells(frame, last))
+        if "teams" in header:
             gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
             parts += [np.array([len(gifts)]), gifts.ravel()]
-        self._tick, self._owner = int(frame.tick), frame.owner.copy()
-        self._troops, self._alive, self._pools = troops, alive, pools
-        self._num_frames += 1
-        data, self._waiting = self._waiting + _block(_varints(np.concatenate(parts))), b""
-        return self._deflate.compress(data) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
+        waiting += _block(_varints(np.concatenate(parts)))
+        yield deflate.compress(waiting) + deflate.flush(zlib.Z_SYNC_FLUSH)
+        waiting, last = b"", frame._replace(owner=frame.owner.copy(), troops=frame.troops.astype(np.int64))
+    if last.tick < 0:
+        raise ValueError("the film has no frame; it must have at least one")
+    yield deflate.compress(_block(b"")) + deflate.flush()
 
-    def close(self) -> bytes:
-        """Return the bytes that end the film; it takes no more frames then."""
-        if not self._num_frames:
-            raise ValueError("the film has no frame; it must have at least one")
-        return self._deflate.compress(_block(b"")) + self._deflate.flush()
 
-    def _deaths(self, frame: Frame, alive: npt.NDArray[np.bool_]) -> Ints:
-        """Return (N, 2), the seats that died or came to life, and how many ticks ago they died."""
-        seats = np.flatnonzero(alive != self._alive)
-        if self._num_frames == 0 and frame.death_tick is not None:
-            dead = np.flatnonzero(~alive)  # before the film began: each comes to life and dies
-            told = np.concatenate([_told(frame, seats), _told(frame, dead), _told(frame, dead)])
-            told[len(seats) : len(seats) + len(dead), 1] = 0
-            return told
-        return _told(frame, seats)
-
-    def _changed_cells(self, frame: Frame) -> Ints:
-        """Return the cells, flat, that have another owner now; ValueError for what cannot be written."""
-        if frame.owner.shape != self._owner.shape or frame.owner.dtype != np.uint8:
+def _changed_cells(frame: Frame, last: Frame) -> Ints:
+    """Return the cells, flat, that have another owner now; ValueError for what cannot be written."""
+    for name in ("owner", "troops", "alive"):
+        found, needed = getattr(frame, name), getattr(last, name)
+        if found.shape != needed.shape or (name == "owner" and found.dtype != np.uint8):
             raise ValueError(
-                f"owner of the frame at tick {frame.tick} is a {frame.owner.dtype} array of shape "
-                f"{frame.owner.shape}; this film has uint8, {self._owner.shape}"
+                f"{name} of the frame at tick {frame.tick} is a {found.dtype} array of shape "
+                f"{found.shape}; this film has {needed.dtype}, {needed.shape}"
             )
-        changed = np.flatnonzero(frame.owner != self._owner)
-        codes = frame.owner.ravel()[changed]
-        if not self._is_code[codes].all():
-            raise ValueError(
-                f"owner of the frame at tick {frame.tick} holds the code {codes[~self._is_code[codes]][0]}; "
-                f"it must be from 0 to {self._num_players}, or {BLOCKED}"
-            )
-        for name in ("troops", "alive"):
-            if (shape := getattr(frame, name).shape) != (self._num_players,):
-                raise ValueError(
-                    f"{name} of the frame at tick {frame.tick} has shape {shape}; this film has "
-                    f"one entry per seat, ({self._num_players},)"
-                )
-        if frame.tick < 0 or (self._num_frames and frame.tick <= self._tick):
-            after = f"more than {self._tick}, that of the frame before" if self._num_frames else "0 or more"
-            raise ValueError(f"the tick of a frame is {frame.tick}; it must be {after}")
-        if not 0 <= frame.troops.min() <= frame.troops.max() <= LARGEST_TROOPS:
-            raise ValueError(
-                f"troops of the frame at tick {frame.tick} go from {frame.troops.min()} to "
-                f"{frame.troops.max()}; they must be from 0 to {LARGEST_TROOPS}"
-            )
-        return changed
+    changed, num_players = np.flatnonzero(frame.owner != last.owner), len(last.troops)
+    codes = frame.owner.ravel()[changed]
+    is_right = {
+        f"the tick of a frame must be more than {last.tick}": frame.tick > last.tick,
+        f"owners must be 0 to {num_players}, or {BLOCKED}": (
+            (codes <= num_players) | (codes == BLOCKED)
+        ).all(),
+        f"troops must be from 0 to {LARGEST_TROOPS}": (
+            0 <= frame.troops.min() <= frame.troops.max() <= LARGEST_TROOPS
+        ),
+    }
+    for rule, is_kept in is_right.items():
+        if not is_kept:
+            raise ValueError(f"the frame at tick {frame.tick} cannot be written: {rule}")
+    return changed
 
-    def _pools_of(self, frame: Frame) -> Ints:
-        """Return the troops in the field of every seat against every owner code, 0..P, (P * (P + 1),)."""
-        pools = np.zeros_like(self._pools)
-        if frame.attacks is not None:
-            seats, targets, troops = frame.attacks.astype(np.int64).T
-            pools[(seats - 1) * (self._num_players + 1) + targets] = troops
-        return pools
+
+def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
+    """Return the numbers that make ``frame`` of the ``last`` one; ``changed`` cells have another owner."""
+    told = _deaths(frame, last)
+    return [
+        np.array([frame.tick - max(last.tick, 0), len(told)], np.int64),
+        told.ravel(),
+        _unsigned(frame.troops.astype(np.int64) - last.troops),
+        _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
+        _pool_changes(_pools_of(frame) - _pools_of(last)),
+    ]
+
+
+def _deaths(frame: Frame, last: Frame) -> Ints:
+    """Return (N, 2), the seats that died or came to life, and how many ticks ago they died."""
+    told = _told(frame, np.flatnonzero(frame.alive != last.alive))
+    if last.tick < 0 and frame.death_tick is not None:
+        died = _told(frame, np.flatnonzero(frame.alive == 0))
+        # Before the film began: each comes to life and dies.
+        return np.concatenate([told, died * (1, 0), died])
+    return told
 
 
 def _told(frame: Frame, seats: Ints) -> Ints:
@@ -197,12 +178,14 @@ def _told(frame: Frame, seats: Ints) -> Ints:
     return np.stack([seats + 1, ages], axis=1)
 
 
-def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[bytes]:
-    """Yield the bytes of a film of ``frames``, as soon as each can be shown."""
-    writer = FilmWriter(header)
-    for frame in frames:
-        yield writer.write(frame)
-    yield writer.close()
+def _pools_of(frame: Frame) -> Ints:
+    """Return the troops in the field of every seat against every owner code, 0..P, (P * (P + 1),)."""
+    num_players = len(frame.troops)
+    pools = np.zeros(num_players * (num_players + 1), np.int64)
+    if frame.attacks is not None:
+        seats, targets, troops = frame.attacks.astype(np.int64).T
+        pools[(seats - 1) * (num_players + 1) + targets] = troops
+    return pools
 
 
 def _runs(cells: Ints, codes: npt.NDArray[np.uint8], width: int) -> Ints:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from territorial.config.map_names import Terrain
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.render.ansi import ColorDepth, TextRenderer, color_depth
+from territorial.render.ansi import TextRenderer, color_depth_of
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
 from territorial.replay.frames import givers_and_receivers, teams_in
@@ -46,7 +46,8 @@ class Screen:
         self._arguments: dict[str, Any] = {"num_players": num_players, "names": names, "teams": teams}
         self._pause = 1 / fps
         self._due = 0.0
-        self._place: _Window | _Terminal | _Nowhere | None = None
+        self._has_begun = False
+        self._place: _Window | _Terminal | None = None
 
     def draw(
         self,
@@ -59,23 +60,25 @@ class Screen:
         gifts: Ints | None = None,
     ) -> None:
         """Show a picture; the arguments are those of ``Renderer.draw``."""
-        if self._place is None:
-            self._place = _find_place(self._arguments)
+        if not self._has_begun:
+            self._place, self._has_begun = _find_place(self._arguments), True
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = time.monotonic() + self._pause
-        self._place.show(owner, land, troops, tick=tick, terrain=terrain, gifts=gifts)
+        if self._place is not None:
+            self._place.show(owner, land, troops, tick=tick, terrain=terrain, gifts=gifts)
 
     def close(self) -> None:
         """End the show; another picture would begin a new one."""
         if self._place is not None:
             self._place.close()
-            self._place = None
+        self._place, self._has_begun = None, False
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_place": None}  # a copy has a window of its own
+        return self.__dict__ | {"_place": None, "_has_begun": False}  # a copy has a window of its own
 
 
-def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | _Nowhere:
+def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | None:
+    """Return where pictures are shown; None, with a warning, if that is nowhere."""
     if _has_display():
         try:
             return _Window(arguments)
@@ -83,7 +86,13 @@ def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | _Nowhere:
             pass
     if sys.stdout.isatty():
         return _Terminal(arguments, sys.stdout)
-    return _Nowhere()
+    warnings.warn(
+        'render_mode is "human", but there is neither a display nor a terminal, so nothing '
+        'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
+        "territorial.render.write_video makes animations of pictures",
+        stacklevel=2,
+    )
+    return None
 
 
 def _has_display() -> bool:
@@ -132,11 +141,17 @@ class _Terminal:
     def __init__(self, arguments: dict[str, Any], stream: TextIO) -> None:
         self._arguments, self._stream = arguments, stream
         self._can_move = os.environ.get("TERM") != "dumb"
-        self._colors = _colors_of(stream)
+        self._colors = color_depth_of(stream)
         self._size = (0, 0)
 
     def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
-        self._fit()
+        size = shutil.get_terminal_size()
+        if size != self._size:  # begin again
+            self._size, columns, lines = size, max(20, size.columns), max(8, size.lines)
+            self._renderer = TextRenderer(
+                **self._arguments, columns=columns, lines=lines, colors=self._colors
+            )
+            self._stream.write(_CLEAR if self._can_move else "")
         text = self._renderer.draw(owner, land, troops, **about)
         if self._can_move:
             text = _HOME + text.replace("\n", f"{_REST_OF_LINE}\n") + _REST_OF_LINE + _REST_OF_SCREEN
@@ -145,44 +160,9 @@ class _Terminal:
         self._stream.write(text)
         self._stream.flush()
 
-    def _fit(self) -> None:
-        """Begin again on a terminal of another size."""
-        size = shutil.get_terminal_size()
-        if size == self._size:
-            return
-        self._size = size
-        columns, lines = max(20, size.columns), max(8, size.lines)
-        self._renderer = TextRenderer(**self._arguments, columns=columns, lines=lines, colors=self._colors)
-        if self._can_move:
-            self._stream.write(_CLEAR)
-
     def close(self) -> None:
         self._stream.write("\n")
         self._stream.flush()
-
-
-def _colors_of(stream: TextIO) -> ColorDepth:
-    try:
-        "▀■".encode(stream.encoding or "ascii")
-    except UnicodeEncodeError:
-        return "none"
-    return color_depth()
-
-
-class _Nowhere:
-    def __init__(self) -> None:
-        warnings.warn(
-            'render_mode is "human", but there is neither a display nor a terminal, so nothing '
-            'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
-            "territorial.render.write_video makes animations of pictures",
-            stacklevel=2,
-        )
-
-    def show(self, owner: Owners, land: npt.ArrayLike, troops: npt.ArrayLike, **about: Any) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 RENDER_MODES = ("ansi", "human", "rgb_array")

@@ -24,10 +24,10 @@ from territorial.render.board import Image
 
 def check_picture(rgb: Image, name: str = "a picture") -> None:
     """Raise ValueError unless ``rgb`` is uint8 (h, w, 3) and not empty."""
-    if not isinstance(rgb, np.ndarray):
-        raise ValueError(f"{name} is a uint8 array of shape (H, W, 3); got {type(rgb).__name__}")
-    if rgb.ndim != 3 or rgb.shape[2] != 3 or rgb.dtype != np.uint8 or rgb.size == 0:
-        raise ValueError(f"{name} is a uint8 array of shape (H, W, 3); got {rgb.dtype}, {rgb.shape}")
+    shape: tuple[int, ...] = getattr(rgb, "shape", ())
+    dtype = getattr(rgb, "dtype", type(rgb).__name__)
+    if len(shape) != 3 or shape[2] != 3 or dtype != np.uint8 or 0 in shape:
+        raise ValueError(f"{name} is a uint8 array of shape (H, W, 3); got {dtype}, {shape}")
 
 
 def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
@@ -52,16 +52,15 @@ def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
     last: Image | None = None
     for rgb in pictures:
         if last is None:
-            yield Layer(0, 0, rgb, np.ones(rgb.shape[:2], np.bool_))
+            is_new = np.ones(rgb.shape[:2], np.bool_)
         else:
             differs = rgb != last
             is_new = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
-            rows, columns = np.flatnonzero(is_new.any(axis=1)), np.flatnonzero(is_new.any(axis=0))
-            if len(rows) == 0:  # no file format has empty layers: one pixel as it was
-                rows = columns = np.zeros(1, np.int64)
-            top, left = int(rows[0]), int(columns[0])
-            area = np.s_[top : rows[-1] + 1, left : columns[-1] + 1]
-            yield Layer(top, left, rgb[area], is_new[area])
+        rows, columns = np.flatnonzero(is_new.any(axis=1)), np.flatnonzero(is_new.any(axis=0))
+        if len(rows) == 0:  # no file format has empty layers: one pixel as it was
+            rows = columns = np.zeros(1, np.int64)
+        area = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        yield Layer(int(rows[0]), int(columns[0]), rgb[area], is_new[area])
         last = rgb.copy()
 
 
@@ -70,6 +69,7 @@ def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
 _RGBA = 6
 _KEEP, _OVER = 0, 1  # after a frame nothing is erased; a frame is laid over what stands there
 _FOREVER = 0
+_CONTROL_AT = 33  # after the signature and IHDR
 _DELAY_UNIT = 1000
 
 
@@ -81,23 +81,20 @@ def _write_apng(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
     and writes whole rectangles, which makes files three times as large.
     """
     numbers = counting()  # control and data of all frames are numbered in one sequence
-    frames = control_at = 0
+    frames = 0
     how = struct.pack(">HHBB", max(1, round(_DELAY_UNIT / fps)), _DELAY_UNIT, _KEEP, _OVER)
     for frames, layer in enumerate(_layers(pictures), start=1):
         height, width = layer.is_new.shape
         if frames == 1:
             file.write(SIGNATURE)
             _write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0))
-            control_at = file.tell()
             _write_chunk(file, b"acTL", struct.pack(">II", 1, _FOREVER))
         place = struct.pack(">IIIII", next(numbers), width, height, layer.left, layer.top)
         _write_chunk(file, b"fcTL", place + how)
-        if frames == 1:
-            _write_chunk(file, b"IDAT", _packed_rows(layer))
-        else:
-            _write_chunk(file, b"fdAT", struct.pack(">I", next(numbers)) + _packed_rows(layer))
+        number = b"" if frames == 1 else struct.pack(">I", next(numbers))
+        _write_chunk(file, b"fdAT" if number else b"IDAT", number + _packed_rows(layer))
     _write_chunk(file, b"IEND", b"")
-    file.seek(control_at)  # how many there are is known only now
+    file.seek(_CONTROL_AT)  # how many there are is known only now
     _write_chunk(file, b"acTL", struct.pack(">II", frames, _FOREVER))
     return frames
 
@@ -142,16 +139,13 @@ def _write_gif(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
         # Rounded so that all together last as long as they should.
         begin, end = (round(1000 / _CLOCK * number / fps) for number in (frames - 1, frames))
         shown_for = _CLOCK * (end - begin)
-        file.write(_gif_beginning(layer, shown_for) if frames == 1 else _gif_layer(layer, shown_for))
+        if frames == 1:
+            _with_palette(layer.pixels).save(file, "GIF", loop=0, duration=shown_for, interlace=0)
+            file.seek(-len(_GIF_END), io.SEEK_END)  # more may follow
+        else:
+            file.write(_gif_layer(layer, shown_for))
     file.write(_GIF_END)
     return frames
-
-
-def _gif_beginning(layer: Layer, milliseconds: int) -> bytes:
-    """Return a GIF file of one picture that plays without end, without its last byte: more may follow."""
-    file = io.BytesIO()
-    _with_palette(layer.pixels).save(file, "GIF", loop=0, duration=milliseconds, interlace=0)
-    return file.getvalue()[: -len(_GIF_END)]
 
 
 def _gif_layer(layer: Layer, milliseconds: int) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +12,9 @@ from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS
 from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
 from territorial.render.colors import Teams, checked_teams, player_colors
-from territorial.render.figures import num_living, standings
+from territorial.render.figures import Standing, num_living, standings
 from territorial.render.labels import Places, draw_gifts, draw_labels, find_places
-from territorial.render.text import SMALLEST, Color, capital_height, draw_text, fitting
+from territorial.render.text import SMALLEST, capital_height, draw_text, fitting
 from territorial.typing import Ints
 
 PAPER = (24, 28, 36)
@@ -30,16 +29,7 @@ _SEAT, _NAME, _LAND, _TROOPS = 24, 41, 148, 188  # where a column ends; that of 
 _SWATCH_AT, _SWATCH = 30, 8
 _NAME_WIDTH = 72
 _NUM_HEADINGS = 2
-
-
-class _PanelRow(NamedTuple):
-    """One line of a panel: the texts of its columns and their colour."""
-
-    seat: str
-    name: str
-    land: str
-    troops: str
-    color: Color
+_COLUMNS = -1  # what the names of columns have as a seat
 
 
 def panel_size(height: int, num_lines: int) -> int:
@@ -68,24 +58,13 @@ def standings_panel(
     """
     room = max(0, (height - _MARGIN * size) // (_LINE * size))
     rows = standings(land, troops, num_land, names, max(0, room - _NUM_HEADINGS), teams)
-    lines = [
-        _PanelRow("", title, "", "", INK),
-        _PanelRow("", "player", "land", "troops", FAINT),
-        *(
-            _PanelRow(str(row.seat or ""), row.name, row.share, row.troops, INK if row.has_land else FAINT)
-            for row in rows
-        ),
-    ]
-    panel, letters = blank(height, _WIDTH * size), letter_size(size)
-    is_wide = [True, False, *(not row.seat for row in rows)]
-    for i, (line, has_room) in enumerate(zip(lines[:room], is_wide, strict=False)):
-        _write_row(panel, _baseline(i, size), line, size, letters, is_wide=has_room)
-    colors = player_colors(len(land), teams)
-    for i, row in enumerate(rows, start=_NUM_HEADINGS):
-        if not row.seat:
-            continue
+    headings = Standing(0, title, "", "", True), Standing(_COLUMNS, "player", "land", "troops", False)
+    panel, colors = blank(height, _WIDTH * size), player_colors(len(land), teams)
+    for i, row in enumerate([*headings, *rows][:room]):
         below, left = _baseline(i, size), _SWATCH_AT * size
-        panel[below - _SWATCH * size : below, left : left + _SWATCH * size] = colors[row.seat - 1]
+        _write_row(panel, below, row, size)
+        if row.seat > 0:
+            panel[below - _SWATCH * size : below, left : left + _SWATCH * size] = colors[row.seat - 1]
     return panel
 
 
@@ -100,15 +79,15 @@ def _baseline(line: int, size: int) -> int:
     return (_MARGIN + (line + 1) * _LINE) * size - free // 2
 
 
-def _write_row(
-    panel: Image, baseline: int, row: _PanelRow, size: int, letters: int, *, is_wide: bool
-) -> None:
-    """Write a line; ``is_wide``: one of a title or a team, which begins where others have their colour."""
-    left = (_SWATCH_AT if is_wide else _NAME) * size
-    name = fitting(row.name, letters, _WIDTH * size - left if not row.land else _NAME_WIDTH * size)
-    draw_text(panel, baseline, left, name, row.color, letters)
-    for right, text in ((_SEAT, row.seat), (_LAND, row.land), (_TROOPS, row.troops)):
-        draw_text(panel, baseline, right * size, text, row.color, letters, "right")
+def _write_row(panel: Image, baseline: int, row: Standing, size: int) -> None:
+    """Write a line; that of a title or a team, of seat 0, begins where others have their colour."""
+    color, letters = INK if row.has_land else FAINT, letter_size(size)
+    left = (_NAME if row.seat else _SWATCH_AT) * size
+    name = fitting(row.name, letters, _NAME_WIDTH * size if row.share else _WIDTH * size - left)
+    draw_text(panel, baseline, left, name, color, letters)
+    seat = str(row.seat) if row.seat > 0 else ""
+    for right, text in ((_SEAT, seat), (_LAND, row.share), (_TROOPS, row.troops)):
+        draw_text(panel, baseline, right * size, text, color, letters, "right")
 
 
 def beside(left: Image, right: Image) -> Image:
@@ -166,10 +145,8 @@ class Renderer:
     ) -> None:
         self._num_players = whole_number("num_players", num_players, 1, MAX_PLAYERS)
         self._names = None if names is None else [str(name) for name in names]
-        if self._names is not None and len(self._names) != self._num_players:
-            raise ValueError(
-                f"names has {len(self._names)} entries; it needs {num_players}, one for each seat"
-            )
+        if self._names is not None:
+            self._check_per_seat("names", (len(self._names),))
         self._scale = None if scale is None else whole_number("scale", scale, 1, LARGEST_SCALE)
         self._has_labels = true_or_false("labels", labels)
         self._has_panel = true_or_false("panel", panel)
@@ -194,25 +171,26 @@ class Renderer:
         ``terrain`` says what blocked cells are, "water" or "mountains". ``gifts`` (N, 2) or more are the
         donations that are shown: giver, receiver.
         """
-        cells, balances = self._per_seat("land", land), self._per_seat("troops", troops)
+        cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
+        self._check_per_seat("land", cells.shape)
+        self._check_per_seat("troops", balances.shape)
         scale = fitting_scale(owner.shape) if self._scale is None else self._scale
         picture = render_board(owner, self._num_players, scale, terrain, self._teams)
-        has_gifts = gifts is not None and len(gifts) > 0
-        if self._has_labels or has_gifts:
+        if self._has_labels or (gifts is not None and len(gifts)):
             self._places = find_places(owner, self._num_players, self._places)
-        if self._places is not None and gifts is not None and has_gifts:
-            draw_gifts(picture, self._places, scale, self._colors, gifts)
-        if self._places is not None and self._has_labels:
-            draw_labels(picture, self._places, scale, self._colors, balances, self._names)
+            if gifts is not None:
+                draw_gifts(picture, self._places, scale, self._colors, gifts)
+            if self._has_labels:
+                draw_labels(picture, self._places, scale, self._colors, balances, self._names)
         if not self._has_panel:
             return picture
-        alive, height = num_living(cells, self._teams), max(picture.shape[0], _LEAST_PANEL)
+        height = max(picture.shape[0], _LEAST_PANEL)
         panel = standings_panel(
             height,
             cells,
             balances,
             int((owner != BLOCKED).sum()),
-            title=alive if tick is None else f"tick {tick}  {alive}",
+            title=num_living(cells, self._teams, tick),
             names=self._names,
             size=panel_size(height, self._num_players + max(self._teams or (0,))),
             teams=self._teams,
@@ -222,10 +200,8 @@ class Renderer:
     def close(self) -> None:
         """Nothing: pictures need no closing."""
 
-    def _per_seat(self, name: str, values: npt.ArrayLike) -> Ints:
-        array = np.asarray(values, np.int64)
-        if array.shape != (self._num_players,):
+    def _check_per_seat(self, name: str, shape: tuple[int, ...]) -> None:
+        if shape != (self._num_players,):
             raise ValueError(
-                f"{name} has shape {array.shape}; it must be ({self._num_players},): one for each seat"
+                f"{name} has shape {shape}; it must be ({self._num_players},): one for each seat"
             )
-        return array

@@ -36,20 +36,33 @@ _HEADERS = {
 
 
 class Feed:
-    """Bytes that one thread appends while any number of others read them, each from the beginning."""
+    """Bytes that one thread appends while any number of others read them, each from the beginning.
 
-    def __init__(self) -> None:
+    ``has_newest_alone``: a piece takes the place of the one before, and threads that are slow miss some.
+    """
+
+    def __init__(self, *, has_newest_alone: bool = False) -> None:
         self._pieces: list[bytes] = []
+        self._has_newest_alone, self._num_gone = has_newest_alone, 0
         self._is_closed = self._is_whole = False
         self._changed = threading.Condition()
 
     def append(self, piece: bytes) -> bool:
         """Add bytes at the end; False, and nothing is added, if the feed has been closed."""
         with self._changed:
-            if not self._is_closed:
-                self._pieces.append(piece)
-                self._changed.notify_all()
-            return not self._is_closed
+            if self._is_closed:
+                return False
+            if self._has_newest_alone:
+                self._num_gone += len(self._pieces)
+                self._pieces.clear()
+            self._pieces.append(piece)
+            self._changed.notify_all()
+            return True
+
+    @property
+    def count(self) -> int:
+        """The number of pieces that have been added."""
+        return self._num_gone + len(self._pieces)
 
     def close(self, *, is_whole: bool = True) -> None:
         """Say that nothing more will come; ``is_whole`` is False if something is missing.
@@ -63,18 +76,22 @@ class Feed:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will."""
-        at = 0
-        while new := self._wait_beyond(at):
-            at += len(new)
-            yield b"".join(new)
+        new, at = self.read()
+        while new is not None:
+            yield new
+            new, at = self.read(at)
         if not self._is_whole:
             raise ConnectionAbortedError("the film was abandoned")
 
-    def _wait_beyond(self, at: int) -> list[bytes]:
-        """Return the pieces from number ``at`` on once there are any; none at the end."""
+    def read(self, at: int = 0, seconds: float | None = None) -> tuple[bytes | None, int]:
+        """Return what was added after the first ``at`` pieces, once there is some, and how many there are.
+
+        After so many ``seconds`` it is nothing; at the end it is None.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or len(self._pieces) > at)
-            return self._pieces[at:]
+            self._changed.wait_for(lambda: self._is_closed or self.count > at, seconds)
+            is_end = self._is_closed and self.count == at
+            return None if is_end else b"".join(self._pieces[max(0, at - self._num_gone) :]), self.count
 
 
 class PageServer(ThreadingMixIn, TCPServer):
@@ -127,24 +144,18 @@ class PageServer(ThreadingMixIn, TCPServer):
         except ValueError:
             return False
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return whether there may be one more connection: it takes that room, and a thread."""
-        return self._connections.acquire(blocking=False)
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Return the next connection; OSError if there is no room for one more, which needs a thread."""
+        request, address = super().get_request()
+        if not self._connections.acquire(blocking=False):
+            request.close()
+            raise OSError(f"there are {MOST_CONNECTIONS} connections")
+        return request, address
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own."""
-        try:
-            super().process_request(request, client_address)
-        except Exception:  # such as no more threads: no other code will
-            self._connections.release()
-            raise
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, and give the connection's room back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._connections.release()
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection, however it went, and give its room back."""
+        super().shutdown_request(request)
+        self._connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over connections that the other side closed or that ran out of time."""
@@ -253,22 +264,25 @@ class PageHandler(BaseHTTPRequestHandler):
 
     def send_page(self) -> None:
         """Send the page."""
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end({"Content-Length": str(len(self.server.page))})
-        if self.command != "HEAD":
-            for piece in _cut(self.server.page):
-                self.wfile.write(piece)
+        self.send_content("text/html; charset=utf-8", [self.server.page], len(self.server.page))
 
     def send_film(self) -> None:
         """Send what there is of the film, and the rest as it comes."""
-        self.send_stream("application/octet-stream", self.server.film.pieces())
+        self.send_content("application/octet-stream", self.server.film.pieces())
 
-    def send_stream(self, kind: str, pieces: Iterable[bytes]) -> None:
-        """Send bytes of a content type as they come, in chunks for those who know them."""
-        is_chunked = self.request_version >= "HTTP/1.1"
-        self.send_response(HTTPStatus.OK)
+    def send_content(
+        self,
+        kind: str,
+        pieces: Iterable[bytes],
+        length: int | None = None,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> None:
+        """Send bytes of a content type as they come; in chunks, for those who know them, without a length."""
+        is_chunked = length is None and self.request_version >= "HTTP/1.1"
+        self.send_response(status)
         self.send_header("Content-Type", kind)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
         self.end({"Transfer-Encoding": "chunked"} if is_chunked else {})
         if self.command == "HEAD":
             return

@@ -6,7 +6,7 @@ Pillow is loaded with the first picture, so that ``import territorial`` stays qu
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
 
 import numpy as np
@@ -54,13 +54,7 @@ def _font(size: int) -> FreeTypeFont:
     """Return Aileron, the font that is part of Pillow: pictures need no font file of the system."""
     from PIL import ImageFont
 
-    try:
-        font = ImageFont.load_default(size)
-    except ImportError as error:
-        raise ImportError(
-            f"text on pictures needs a Pillow with FreeType, which its wheels have: {error}; "
-            "pip install --force-reinstall --only-binary :all: pillow"
-        ) from error
+    font = ImageFont.load_default(size)
     assert isinstance(font, ImageFont.FreeTypeFont)
     return font
 
@@ -76,22 +70,6 @@ Letters look smooth with thirds, and a picture of 32 seats has fewer than 256 co
 Mask = npt.NDArray[np.uint8]
 Color = tuple[int, int, int]
 Align = Literal["left", "middle", "right"]
-
-
-class _Ink(NamedTuple):
-    """A text in a colour, without the empty rows above and below."""
-
-    top: int
-    """The first of the rows of the mask of the text."""
-    bare: Mask
-    """How much of what is below shows through, (h, w, 3)."""
-    ink: npt.NDArray[np.uint16]
-    """How much colour is added."""
-
-
-class _Glyph(NamedTuple):
-    mask: Mask
-    advance: int
 
 
 def draw_text(
@@ -111,12 +89,11 @@ def draw_text(
     """
     if not text:
         return
-    written = _ink(text, size, color)
-    height, width, _ = written.ink.shape
+    first, bare, ink = _ink(text, size, color)
+    height, width, _ = ink.shape
     before = 0 if align == "left" else text_width(text, size) // (2 if align == "middle" else 1)
-    top, left = baseline - size + written.top, column - before - _margin(size)
+    top, left = baseline - size + first, column - before - _margin(size)
     area = image[max(top, 0) : max(top + height, 0), max(left, 0) : max(left + width, 0)]
-    bare, ink = written.bare, written.ink
     if area.shape != ink.shape:
         down, right = max(-top, 0), max(-left, 0)
         part = np.s_[down : down + area.shape[0], right : right + area.shape[1]]
@@ -128,28 +105,23 @@ def draw_text(
 
 
 @lru_cache(maxsize=2**10)
-def _ink(text: str, size: int, color: Color) -> _Ink:
+def _ink(text: str, size: int, color: Color) -> tuple[int, Mask, npt.NDArray[np.uint16]]:
+    """Return a text in a colour, from the first of the rows of its mask that is not empty to the last.
+
+    With the number of that row, (h, w, 3) each: how much of what is below shows through, and how much colour
+    is added.
+    """
     mask = text_mask(text, size)
     rows = np.flatnonzero(mask.any(axis=1))
     top, bottom = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
-    covered = mask[top:bottom]
-    return _Ink(top, _BARE.take(covered, axis=0), _shades(color).take(covered, axis=0))
-
-
-_BARE = np.repeat(np.arange(FULL, -1, -1, dtype=np.uint8)[:, None], 3, axis=1)
-"""What is left of the ground, by coverage, for each of three channels."""
-
-
-@lru_cache(maxsize=64)
-def _shades(color: Color) -> npt.NDArray[np.uint16]:
-    """Return how much of a colour is added, by coverage."""
-    return np.arange(FULL + 1, dtype=np.uint16)[:, None] * np.array(color, np.uint16)
+    covered = mask[top:bottom, :, None]
+    return top, (FULL - covered).repeat(3, axis=2), covered.astype(np.uint16) * np.array(color, np.uint16)
 
 
 @lru_cache(maxsize=2**12)
 def text_width(text: str, size: int) -> int:
     """Return how many columns ``text`` takes."""
-    return sum(_glyph(character, size).advance for character in text)
+    return sum(_glyph(character, size)[1] for character in text)
 
 
 def capital_height(size: int) -> int:
@@ -177,16 +149,16 @@ def text_mask(text: str, size: int) -> Mask:
     mask = np.zeros((_height(size), text_width(text, size) + 2 * margin), np.uint8)
     left = 0
     for character in text:
-        letter = _glyph(character, size)
-        area = mask[:, left : left + letter.mask.shape[1]]
-        np.maximum(area, letter.mask, out=area)
-        left += letter.advance
+        letter, advance = _glyph(character, size)
+        area = mask[:, left : left + letter.shape[1]]
+        np.maximum(area, letter, out=area)
+        left += advance
     return mask
 
 
 @lru_cache(maxsize=2**11)
-def _glyph(character: str, size: int) -> _Glyph:
-    """Return a letter on the baseline, row ``size``; those that the font lacks are empty boxes."""
+def _glyph(character: str, size: int) -> tuple[Mask, int]:
+    """Return the mask of a letter on the baseline, row ``size``, and its width; boxes for unknown ones."""
     from PIL import Image as Pictures
     from PIL.ImageDraw import Draw
 
@@ -196,7 +168,7 @@ def _glyph(character: str, size: int) -> _Glyph:
     cell = Pictures.new("L", (advance + 2 * margin, _height(size)))
     Draw(cell).text((margin, size), letter, fill=255, font=font, anchor="ls")
     thirds = (np.asarray(cell).astype(np.uint16) * FULL + 127) // 255
-    return _Glyph(thirds.astype(np.uint8), advance)
+    return thirds.astype(np.uint8), advance
 
 
 def _height(size: int) -> int:

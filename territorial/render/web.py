@@ -20,7 +20,7 @@ from territorial._notebooks import html_of
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
 from territorial.files.png import png_file
-from territorial.render.film import FilmWriter, film_header, usual_distance
+from territorial.render.film import show, write_film
 from territorial.render.games import render_game
 from territorial.replay import Replay
 
@@ -101,38 +101,20 @@ FRAME_HEIGHT = 620
 
 def replay_html(replay: Replay) -> str:
     """Return the page that plays ``replay`` as one element of HTML, or a line if its film is too large."""
-    film = _film_of(replay)
-    if film is None:
-        return (
-            f"<p>{escape(repr(replay))}: its film is larger than the {LARGEST_FILM:,} bytes that a notebook "
-            "shows. <code>territorial watch FILE</code> shows the file of a replay, and "
-            "<code>territorial watch FILE --page game.html</code> makes a page of it.</p>"
-        )
-    content = escape(page(film).decode(), quote=True)
+    film = bytearray()
+    for piece in write_film(*show(replay, f"{replay.config.num_players} players, seed {replay.seed}")):
+        film += piece
+        if len(film) > LARGEST_FILM:
+            return (
+                f"<p>{escape(repr(replay))}: its film is larger than the {LARGEST_FILM:,} bytes that a "
+                "notebook shows. <code>territorial watch FILE</code> shows the file of a replay, and "
+                "<code>territorial watch FILE --page game.html</code> makes a page of it.</p>"
+            )
+    content = escape(page(bytes(film)).decode(), quote=True)
     return (
         f'<iframe srcdoc="{content}" title="{escape(repr(replay))}" sandbox="allow-scripts allow-downloads" '
         f'style="width: 100%; height: {FRAME_HEIGHT}px; border: 1px solid #8888"></iframe>'
     )
-
-
-def _film_of(replay: Replay) -> bytes | None:
-    """Return the film of ``replay``; None, as soon as that is known, if it is larger than LARGEST_FILM."""
-    title = f"{replay.config.num_players} players, seed {replay.seed}"
-    header = film_header(
-        replay.config,
-        replay.names,
-        title,
-        terrain=replay.terrain,
-        map_kind=replay.map_kind,
-        teams=replay.teams,
-    )
-    writer, pieces, size = FilmWriter(header), list[bytes](), 0
-    for frame in replay.frames(usual_distance(replay.config)):
-        pieces.append(writer.write(frame))
-        size += len(pieces[-1])
-        if size > LARGEST_FILM:
-            return None
-    return b"".join([*pieces, writer.close()])
 
 
 def game_html(game: VecGame) -> str | None:

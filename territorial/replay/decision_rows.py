@@ -18,111 +18,13 @@ from territorial.config.validation import checked_list, finite_number, is_whole_
 from territorial.constants import FRACTION_UNIT, FRACTIONS, MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.engine.seats import EXTERNAL, FIRST_GUEST_CODE
-from territorial.engine.step import StepResults
 from territorial.engine.vec_game import VecGame
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
 from territorial.observation.pair_columns import PAIRS, column
-from territorial.replay.file_format import DivergedError, ReplayError
-from territorial.replay.replay import SUFFIX, Replay, seated
+from territorial.replay.file_format import ReplayError
+from territorial.replay.replay import SUFFIX, Replay, check_end, ends_early, seated
 from territorial.typing import Bools, Ints
-
-
-class ReplaySteps:
-    """The game of a replay, a batch of one, that plays the recorded launches by whole environment steps.
-
-    ``config`` is the replay's, or one with other rewards.
-    """
-
-    def __init__(self, replay: Replay, config: GameConfig) -> None:
-        _check_single(replay)
-        self._replay, self._ticks = replay, replay.launch_ticks
-        self._every = config.decision_every
-        played = [name if name in bots.NAMES else EXTERNAL for name in replay.seats]
-        self.game = seated(replay, config, played)
-        self._wake, self._interval = self._take_seats()
-        blocks = self.game.blocks  # views, always current: looking them up by name takes longer than a step
-        self._tick, self._over = view(blocks, "tick"), view(blocks, "over")
-        self.alive = view(blocks, "alive")[0, 1:]
-        """(P,) not 0 for the seats that live."""
-
-    @property
-    def tick(self) -> int:
-        """Where the game stands."""
-        return int(self._tick[0])
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it has come to its end."""
-        return bool(self._over[0])
-
-    @property
-    def has_next(self) -> bool:
-        """Whether another step was recorded as a whole; the last one may end with the game."""
-        now, end = self.tick, self._replay.num_ticks
-        return now < end and (self._replay.is_over or now + self._every <= end)
-
-    def step(self) -> StepResults:
-        """Play the next step; DivergedError if the game is over before its time."""
-        if self.is_over:
-            raise DivergedError(
-                f"the game ends at tick {self.tick}; the recorded game lasted to tick "
-                f"{self._replay.num_ticks}"
-            )
-        now, actions = self.tick, self.game.actions[0]
-        first, end = np.searchsorted(self._ticks, np.array((now, now + self._every), np.int32))
-        launches = self._replay.launches[first:end]
-        actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
-        seats = launches[:, LAUNCH_SEAT] - 1
-        actions[seats, WHAT], actions[seats, HOW_MUCH] = (
-            launches[:, LAUNCH_TARGET],
-            launches[:, LAUNCH_FRACTION],
-        )
-        return self.game.step_unchecked()
-
-    def check_end(self) -> None:
-        """Raise DivergedError unless the game has come to where the recorded one ended."""
-        if self.tick == self._replay.num_ticks and self.game.digest(0) != self._replay.digest:
-            raise DivergedError(
-                f"the game differs at tick {self.tick}: its digest is {self.game.digest(0).hex()}, "
-                f"the recorded digest is {self._replay.digest.hex()}"
-            )
-        if self._replay.is_over and not self.is_over:
-            raise DivergedError(f"the game is not over at tick {self.tick}; the recorded game was over")
-
-    def decides(self) -> Bools:
-        """Return bool (P,), which seats decide now; to be asked for every decision tick in order."""
-        is_awake: Bools = self._wake <= self.tick
-        self._wake = np.where(is_awake, np.maximum(self._wake + self._interval, self.tick + 1), self._wake)
-        return is_awake
-
-    def _take_seats(self) -> tuple[Ints, Ints]:
-        """Let the engine take the launches of all seats from ``actions``, as from bots in Python.
-
-        Those say owner codes and 1024ths; here no such bot is asked. Return from which tick on each seat
-        decides next, (P,), and the ticks between two decisions of a bot, 0 for all others.
-        """
-        blocks = self.game.blocks
-        wake, memory = view(blocks, "wake")[0, 1:], view(blocks, "memory")[0, 1:]
-        found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
-        view(blocks, "seats")[0, 1:] = FIRST_GUEST_CODE
-        wake[:], memory[:, bots.INTERVAL] = 0, 0
-        return found
-
-
-def _check_single(replay: Replay) -> None:
-    """Raise ReplayError if a seat launched more than once at a tick, which no step does."""
-    players = replay.config.num_players + 1
-    keys = replay.launches[:, LAUNCH_TICK].astype(np.int64) * players + replay.launches[:, LAUNCH_SEAT]
-    ordered = np.sort(keys)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        tick, seat = divmod(int(twice[0]), players)
-        raise ReplayError(
-            f"seat {seat} launched more than once at tick {tick}; a decision is one launch at most, "
-            "so this game, played by tick() or play(), has none"
-        )
-
 
 NOT_SHOWN = -1
 """The action of a launch at an owner that is not among the candidates."""
@@ -176,14 +78,12 @@ class Asked(NamedTuple):
     @classmethod
     def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> Asked:
         """Return these options of :func:`decisions`; TypeError or ValueError for what they cannot be."""
-        if rewards is not None:
-            rewards = dict(GameConfig(rewards=rewards).rewards)
         return cls(
             seats=None if seats is None else _checked_seats(seats),
             every=None if every is None else whole_number("every", every, 1),
             num_candidates=whole_number("num_candidates", num_candidates, 1, MAX_CANDIDATES),
             discount=finite_number("discount", discount, 0, 1),
-            rewards=rewards,
+            rewards=None if rewards is None else dict(GameConfig(rewards=rewards).rewards),
         )
 
 
@@ -243,7 +143,7 @@ def decisions_of(replay: Replay, number: int, asked: Asked) -> Decisions:
     """Return the decisions of one replay, game ``number``."""
     check_fits(replay.config, asked)
     config = replay.config if asked.rewards is None else replay.config.replace(rewards=asked.rewards)
-    played = _play(ReplaySteps(replay, config), _chosen(replay, asked.seats), asked)
+    played = _play(replay, config, _chosen(replay, asked.seats), asked)
     steps, seats, seen = played.steps, played.seats, played.seen
     every = config.decision_every
     return Decisions(
@@ -272,23 +172,39 @@ class _ReplayedGame(NamedTuple):
     alive: Bools  # (S, P) who lived as each step began
 
 
-def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
-    """Play a game to the end of its recording, and observe the chosen seats where they decide."""
-    game = source.game
-    rows: list[tuple[Ints, Ints]] = []
-    alive: list[Bools] = []
-    rewards: list[npt.NDArray[np.float32]] = []
+def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
+    """Play a game to the end of its recording, and observe the chosen seats where they decide.
+
+    ``config`` is the replay's, or one with other rewards. The launches are played by whole environment steps;
+    the last one may end with the game.
+    """
+    _check_single(replay)
+    game = seated(replay, config, [name if name in bots.NAMES else EXTERNAL for name in replay.seats])
+    wake, interval = _take_seats(game)
+    players, every = config.num_players, config.decision_every
+    # Views, always current: looking them up by name takes longer than a step.
+    tick, over, lives = (view(game.blocks, name) for name in ("tick", "over", "alive"))
+    rows, alive, rewards = list[tuple[Ints, Ints]](), list[Bools](), list[npt.NDArray[np.float32]]()
     seen = [_observe(game, np.zeros(0, np.int64), asked)]
-    while source.has_next:
-        alive.append(source.alive != 0)
-        seats = np.flatnonzero(_decides(source, asked.every) & is_chosen & alive[-1]) + 1
+    while (now := int(tick[0])) + (1 if replay.is_over else every) <= replay.num_ticks:
+        if over[0]:
+            raise ends_early(game, replay)
+        is_awake: Bools = wake <= now
+        wake = np.where(is_awake, np.maximum(wake + interval, now + 1), wake)
+        decides = is_awake if asked.every is None else now % asked.every == 0
+        alive.append(lives[0, 1:] != 0)
+        seats = np.flatnonzero(decides & is_chosen & alive[-1]) + 1
         if len(seats):
             rows.append((np.full(len(seats), len(rewards)), seats))
             seen.append(_observe(game, seats, asked))
-        rewards.append(source.step().rewards[0].copy())
-    source.check_end()
-    players = game.config.num_players
-    places = game.results.final_place[0] if source.is_over else np.zeros(players, np.float32)
+        launches, actions = replay.launches_between(now, now + every), game.actions[0]
+        actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
+        launching = launches[:, LAUNCH_SEAT] - 1
+        actions[launching, WHAT] = launches[:, LAUNCH_TARGET]
+        actions[launching, HOW_MUCH] = launches[:, LAUNCH_FRACTION]
+        rewards.append(game.step_unchecked().rewards[0].copy())
+    check_end(game, replay)
+    places = game.results.final_place[0] if over[0] else np.zeros(players, np.float32)
     steps, of_seats = np.concatenate([np.zeros((2, 0), np.int64), *map(np.array, rows)], axis=1)
     return _ReplayedGame(
         steps=steps,
@@ -300,10 +216,30 @@ def _play(source: ReplaySteps, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
     )
 
 
-def _decides(source: ReplaySteps, every: int | None) -> Bools | np.bool_:
-    """Return which seats, bool (P,), have a row at the tick of the next step if they live and are chosen."""
-    own = source.decides()
-    return own if every is None else np.bool_(source.tick % every == 0)
+def _check_single(replay: Replay) -> None:
+    """Raise ReplayError if a seat launched more than once at a tick, which no step does."""
+    players = replay.config.num_players + 1
+    keys = replay.launches[:, LAUNCH_TICK].astype(np.int64) * players + replay.launches[:, LAUNCH_SEAT]
+    found, counts = np.unique(keys, return_counts=True)
+    if (counts > 1).any():
+        tick, seat = divmod(int(found[counts > 1][0]), players)
+        raise ReplayError(
+            f"seat {seat} launched more than once at tick {tick}; a decision is one launch at most, "
+            "so this game, played by tick() or play(), has none"
+        )
+
+
+def _take_seats(game: VecGame) -> tuple[Ints, Ints]:
+    """Let the engine take the launches of all seats from ``actions``, as from bots in Python.
+
+    Those say owner codes and 1024ths; here no such bot is asked. Return from which tick on each seat
+    decides next, (P,), and the ticks between two decisions of a bot, 0 for all others.
+    """
+    wake, memory = view(game.blocks, "wake")[0, 1:], view(game.blocks, "memory")[0, 1:]
+    found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
+    view(game.blocks, "seats")[0, 1:] = FIRST_GUEST_CODE
+    wake[:], memory[:, bots.INTERVAL] = 0, 0
+    return found
 
 
 def _observe(game: VecGame, seats: Ints, asked: Asked) -> PairObservations:
@@ -316,7 +252,10 @@ def _observe(game: VecGame, seats: Ints, asked: Asked) -> PairObservations:
 def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     """Return what was done in each row: the first launch of its seat before the seat's next row."""
     actions = np.zeros(len(played.steps), np.int16)
-    launches = _of_the_living(replay, played.alive)
+    launches = replay.launches.astype(np.int64)
+    steps = launches[:, LAUNCH_TICK] // replay.config.decision_every
+    launches, steps = launches[steps < len(played.alive)], steps[steps < len(played.alive)]
+    launches = launches[played.alive[steps, launches[:, LAUNCH_SEAT] - 1]]  # others are no decisions
     rows, launches = _first_launches(launches, replay.config.decision_every, played)
     seats, players = launches[:, LAUNCH_SEAT], replay.config.num_players
     targets = target_of_owner(launches[:, LAUNCH_TARGET], seats, players)
@@ -324,14 +263,6 @@ def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     taken = 1 + NUM_FRACTIONS * is_it.argmax(axis=1) + nearest_fractions()[launches[:, LAUNCH_FRACTION]]
     actions[rows] = np.where(is_it.any(axis=1), taken, NOT_SHOWN)
     return actions
-
-
-def _of_the_living(replay: Replay, alive: Bools) -> Ints:
-    """Return the launches of steps that were played, (N, 4), by seats that lived: others are no decisions."""
-    launches = replay.launches.astype(np.int64)
-    steps = launches[:, LAUNCH_TICK] // replay.config.decision_every
-    launches, steps = launches[steps < len(alive)], steps[steps < len(alive)]
-    return launches[alive[steps, launches[:, LAUNCH_SEAT] - 1]]
 
 
 def _first_launches(launches: Ints, every: int, played: _ReplayedGame) -> tuple[Ints, Ints]:

@@ -191,7 +191,7 @@ def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_ev
     starts = _starts(counts)[counts > 0]
     gaps[starts] = decisions[starts]
     columns = (
-        _bytes_of(counts, 4),
+        counts.astype("<u4").tobytes(),
         _planes(gaps, 4),
         _planes(by_seat[:, LAUNCH_TARGET], 1),
         _planes(by_seat[:, LAUNCH_FRACTION] - 1, 2),
@@ -240,13 +240,9 @@ def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     return np.cumsum(counts, dtype=np.int64) - counts
 
 
-def _bytes_of(numbers: npt.NDArray[np.integer[Any]], size: int) -> bytes:
-    return numbers.astype(f"<u{size}").tobytes()
-
-
 def _planes(numbers: npt.NDArray[np.integer[Any]], size: int) -> bytes:
     """Return all low bytes of ``numbers``, then all second bytes, up to ``size``."""
-    return np.frombuffer(_bytes_of(numbers, 4), np.uint8).reshape(-1, 4).T[:size].tobytes()
+    return numbers.astype("<u4").view(np.uint8).reshape(-1, 4).T[:size].tobytes()
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------
@@ -260,26 +256,22 @@ class Checkpoint(NamedTuple):
     """8 bytes, as the rules define them."""
 
 
-_CHECKPOINT = struct.Struct("<I8s")
-
-
-def checkpoints_bytes(count: int) -> int:
-    """Return how many bytes so many checkpoints take."""
-    return _CHECKPOINT.size * count
+CHECKPOINT = struct.Struct("<I8s")
+"""Of the section that has all of them, one after another."""
 
 
 def pack_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> bytes:
     """Return the section that holds them."""
-    return b"".join(_CHECKPOINT.pack(*checkpoint) for checkpoint in checkpoints)
+    return b"".join(CHECKPOINT.pack(*checkpoint) for checkpoint in checkpoints)
 
 
 def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
     """Return what ``pack_checkpoints`` was given."""
-    if len(section) % _CHECKPOINT.size:
+    if len(section) % CHECKPOINT.size:
         raise ReplayError(
-            f"the checkpoints of the replay take {len(section)} bytes; they take {_CHECKPOINT.size} each"
+            f"the checkpoints of the replay take {len(section)} bytes; they take {CHECKPOINT.size} each"
         )
-    ticks = np.frombuffer(section, "<u4").reshape(-1, _CHECKPOINT.size // 4)[:, 0].astype(np.int64)
+    ticks = np.frombuffer(section, "<u4").reshape(-1, CHECKPOINT.size // 4)[:, 0].astype(np.int64)
     if (np.diff(ticks) <= 0).any():  # before anything is made of each: those that are all alike pack well
         raise ReplayError(f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must rise")
-    return tuple(Checkpoint(*fields) for fields in _CHECKPOINT.iter_unpack(section))
+    return tuple(Checkpoint(*fields) for fields in CHECKPOINT.iter_unpack(section))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
@@ -20,6 +21,16 @@ from territorial.typing import Ints
 def teams_in(game: VecGame, k: int = 0) -> tuple[int, ...] | None:
     """Return the team 1..N of each seat 1..P in game ``k``, which has begun; None if no seat has an ally."""
     return tuple(game.state.team[k, 1:].tolist()) if game.config.has_allies else None
+
+
+LONGEST_NAME = 64
+"""Characters of the name of a player or a map in a replay."""
+
+
+def map_kind_of(config: GameConfig) -> str | None:
+    """Return the name of the map that games are played on; None if it has none, or none that is short."""
+    name = str(config.map)
+    return None if isinstance(config.map, LandMask) or len(name) > LONGEST_NAME else name
 
 
 def givers_and_receivers(game: VecGame, k: int = 0) -> Ints:
@@ -42,7 +53,6 @@ class GiftLog:
         self._game, self._k = game, k
         owners = game.config.num_players + 1
         self._sums = np.zeros((owners, owners), np.int64)
-        self._troops = self._land = np.zeros(owners, np.int64)
         self.before_launches()
 
     def before_launches(self) -> None:
@@ -125,8 +135,6 @@ class LiveGame:
 
     """
 
-    num_ticks = None
-
     def __init__(
         self,
         game: VecGame,
@@ -147,6 +155,11 @@ class LiveGame:
     def teams(self) -> tuple[int, ...] | None:
         """The team 1..N of each seat; None if no seat has an ally."""
         return teams_in(self._game, self._k)
+
+    @property
+    def map_kind(self) -> str | None:
+        """The kind of map, such as "lakes"; None: a map of the user's own."""
+        return map_kind_of(self.config)
 
     @property
     def terrain(self) -> Terrain:

@@ -23,7 +23,8 @@ from territorial.files.atomic import check_folder
 from territorial.game.scratch import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.file_format import Checkpoint, ReplayError
-from territorial.replay.replay import LONGEST_NAME, SUFFIX, Replay, checked_names
+from territorial.replay.frames import map_kind_of
+from territorial.replay.replay import SUFFIX, Replay, checked_names
 
 CHECKPOINT_EVERY = 5_000
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""
@@ -110,14 +111,15 @@ class Recorder(Watcher):
         players = game.config.num_players
         self._names = names if names is None or callable(names) else checked_names("names", names, players)
         self._every = whole_number("checkpoint_every", checkpoint_every, 1)
-        recorded = _recorded_games(games, game.num_games)
+        recorded = np.full(game.num_games, games is None)
+        for k in games or ():
+            recorded[whole_number("one of games", k, 0, game.num_games - 1)] = True
         if isinstance(self._to, Path):
             self._to.mkdir(parents=True, exist_ok=True)
             check_folder(self._to)  # now rather than when the first game is over
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None
-        self._map_kind = _kind_of(game.config)
         self._results, self._tape = game.watch(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
         names = ("tick", "episode", "seed", "seats")
@@ -131,7 +133,10 @@ class Recorder(Watcher):
     def replay(self, k: int = 0) -> Replay:
         """Return the replay of game ``k`` as far as it has been played; ReplayError if it is not recorded."""
         if k not in self._reels:
-            raise ReplayError(f"game {k!r} is not recorded: this recorder has {_listed(self._reels)}")
+            listed, more = sorted(self._reels)[:10], " ..." if len(self._reels) > 10 else ""
+            raise ReplayError(
+                f"game {k!r} is not recorded: this recorder has {', '.join(map(str, listed)) or 'none'}{more}"
+            )
         reel = self._reels[k]
         if reel is not None and reel.replay is not None:
             return reel.replay
@@ -142,7 +147,7 @@ class Recorder(Watcher):
                 "before the recorder was made, or a step was interrupted. The next game will be "
                 "recorded"
             )
-        return self._replay_of(reel, self._tick(k), self._game.digest(k), is_over=False)
+        return self._replay_of(reel, int(self._ticks[k]), self._game.digest(k), is_over=False)
 
     def close(self) -> None:
         """Give out the replays of games that are not over, and record nothing more."""
@@ -163,7 +168,7 @@ class Recorder(Watcher):
     def before_reset(self, games: Iterable[int]) -> None:
         """These games are about to be replaced: those that have been played are given out as they stand."""
         for k in sorted(self._reels.keys() & set(games)):
-            reel, tick = self._drained(k), self._tick(k)
+            reel, tick = self._drained(k), int(self._ticks[k])
             if reel is not None and tick > 0:
                 self._finish(k, reel, tick, self._game.digest(k), is_over=False)
         self._give_out()
@@ -178,7 +183,11 @@ class Recorder(Watcher):
         """A step was played: nearly always there is nothing to do."""
         self._steps_to_drain -= 1
         if self._steps_to_drain == 0:
-            self._drain_all()
+            # Empty the logs that could be full before the next look: a step adds at most one launch per seat.
+            if max(self._tape.counts.tolist(), default=0) > self._tape.launches.shape[1] // 2:
+                for k in self._reels:
+                    self._drained(k)
+            self._steps_to_drain = DRAIN_EVERY
         results = self._results
         has_ends = np.count_nonzero(results.is_over) or np.count_nonzero(results.was_reset)
         if has_ends:
@@ -199,7 +208,7 @@ class Recorder(Watcher):
         reel.pieces.append(by_seat.astype(np.int32))
         self._take_checkpoint(k, reel)
         if self._game.state.over[k]:
-            self._finish(k, reel, self._tick(k), self._game.digest(k), is_over=True)
+            self._finish(k, reel, int(self._ticks[k]), self._game.digest(k), is_over=True)
             self._give_out()
 
     def after_placing(self, k: int) -> None:
@@ -244,16 +253,6 @@ class Recorder(Watcher):
         found = view(self._game.blocks, "troops")[k, 1:].tolist()
         return None if found == starting_troops(seats, self._game.config).tolist() else tuple(found)
 
-    def _tick(self, k: int) -> int:
-        return int(self._ticks[k])
-
-    def _drain_all(self) -> None:
-        """Empty the logs that could be full before the next look: a step adds at most one launch per seat."""
-        if max(self._tape.counts.tolist(), default=0) > self._tape.launches.shape[1] // 2:
-            for k in self._reels:
-                self._drained(k)
-        self._steps_to_drain = DRAIN_EVERY
-
     def _drained(self, k: int, *, is_replaced: bool = False) -> _Reel | None:
         """Move what is logged of game ``k`` to its reel and return that; None if it is over or not recorded.
 
@@ -281,7 +280,7 @@ class Recorder(Watcher):
 
     def _take_checkpoint(self, k: int, reel: _Reel) -> int:
         """Take the digest of game ``k`` if it is due; return the ticks from now to the next."""
-        tick = self._tick(k)
+        tick = int(self._ticks[k])
         if tick >= reel.next_checkpoint and reel.replay is None:
             reel.checkpoints.append(Checkpoint(tick, self._game.digest(k)))
             reel.next_checkpoint = (tick // self._every + 1) * self._every
@@ -320,7 +319,7 @@ class Recorder(Watcher):
         on_the_way = [checkpoint for checkpoint in reel.checkpoints if checkpoint.tick < tick]
         return Replay(
             config=self._config_on(reel.land),
-            map_kind=self._map_kind,
+            map_kind=map_kind_of(self._game.config),
             terrain=reel.terrain,
             seed=reel.seed,
             seats=reel.seats,
@@ -337,24 +336,3 @@ class Recorder(Watcher):
         if self._last_config is None or self._last_config.map is not land:
             self._last_config = self._game.config.replace(map=land, num_maps=1)
         return self._last_config
-
-
-def _kind_of(config: GameConfig) -> str | None:
-    """Return the name of the map that games are played on; None if it has none, or none that is short."""
-    name = str(config.map)
-    return None if isinstance(config.map, LandMask) or len(name) > LONGEST_NAME else name
-
-
-def _recorded_games(games: Iterable[int] | None, num_games: int) -> npt.NDArray[np.bool_]:
-    """Return bool (E,), which games are recorded."""
-    if games is None:
-        return np.ones(num_games, np.bool_)
-    recorded = np.zeros(num_games, np.bool_)
-    for k in games:
-        recorded[whole_number("one of games", k, 0, num_games - 1)] = True
-    return recorded
-
-
-def _listed(games: Iterable[int]) -> str:
-    listed = sorted(games)
-    return ", ".join(map(str, listed[:10])) + (" ..." if len(listed) > 10 else "") or "none"

@@ -27,12 +27,12 @@ from territorial.game.formulas import are_allies
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.observation.layout import OBS_VERSION
 from territorial.replay.file_format import (
+    CHECKPOINT,
     MAX_FILE,
     Checkpoint,
     DivergedError,
     ReplayError,
     Sections,
-    checkpoints_bytes,
     launches_bytes,
     pack,
     pack_checkpoints,
@@ -41,7 +41,7 @@ from territorial.replay.file_format import (
     unpack_checkpoints,
     unpack_launches,
 )
-from territorial.replay.frames import Frame, GiftLog, frame_of
+from territorial.replay.frames import LONGEST_NAME, Frame, GiftLog, frame_of
 
 SNAPSHOT_EVERY = 256
 """Ticks between two positions that a Player keeps, at least."""
@@ -69,33 +69,51 @@ def seated(replay: Replay, config: GameConfig, seats: Sequence[str]) -> VecGame:
 
 def play_to(game: VecGame, replay: Replay, tick: int) -> None:
     """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
-    now, ticks = int(game.state.tick[0]), replay.launch_ticks
+    now = int(game.state.tick[0])
     if now == tick:
         return
     if not game.state.over[0]:
-        # Of one type, or all ticks would be copied.
-        first, end = np.searchsorted(ticks, np.array((now, tick), ticks.dtype))
-        game.play(0, replay.launches[first:end], tick)
+        game.play(0, replay.launches_between(now, tick), tick)
     if game.state.tick[0] != tick:
+        raise ends_early(game, replay)
+
+
+def ends_early(game: VecGame, replay: Replay) -> DivergedError:
+    """Return the error that the game of a replay is over before its time."""
+    return DivergedError(
+        f"the game ends at tick {game.state.tick[0]}; the recorded game lasted to tick {replay.num_ticks}"
+    )
+
+
+def _check_digest(game: VecGame, checkpoint: Checkpoint) -> None:
+    found = game.digest(0)
+    if found != checkpoint.digest:
         raise DivergedError(
-            f"the game ends at tick {game.state.tick[0]}; the recorded game lasted to tick {replay.num_ticks}"
+            f"the game differs at tick {checkpoint.tick}: its digest is "
+            f"{found.hex()}, the recorded digest is {checkpoint.digest.hex()}"
         )
 
 
+def check_end(game: VecGame, replay: Replay) -> None:
+    """Raise DivergedError unless the game is where the recorded one ended, or on its way there."""
+    tick, is_over = int(game.state.tick[0]), bool(game.state.over[0])
+    if tick == replay.num_ticks:
+        _check_digest(game, replay.checkpoints[-1])
+    if is_over != replay.is_over:
+        found, recorded = ("over" if over else "not over" for over in (is_over, replay.is_over))
+        raise DivergedError(f"the game is {found} at tick {tick}; the recorded game was {recorded}")
+
+
 def _play_and_log(game: VecGame, replay: Replay, tick: int, log: GiftLog) -> None:
-    """Play the game of a replay on to ``tick`` and let ``log`` have the donations on the way."""
-    team, now = game.state.team[0], int(game.state.tick[0])
-    first, end = np.searchsorted(replay.launch_ticks, np.array((now, tick), replay.launch_ticks.dtype))
-    rows = replay.launches[first:end].astype(np.int64)
+    """Let ``log`` have the donations before ``tick``, and play the game on to the last of them."""
+    team, rows = game.state.team[0], replay.launches_between(int(game.state.tick[0]), tick).astype(np.int64)
     seats, targets = rows[:, LAUNCH_SEAT], rows[:, LAUNCH_TARGET]
-    is_gift = are_allies(seats, targets, team[seats], team[targets])
-    rows, ticks = rows[is_gift], replay.launch_ticks[first:end][is_gift]
-    for at in np.unique(ticks).tolist():
+    rows = rows[are_allies(seats, targets, team[seats], team[targets])]
+    for at in np.unique(rows[:, LAUNCH_TICK]).tolist():
         play_to(game, replay, at)
         log.before_launches()
-        given = rows[ticks == at]
+        given = rows[rows[:, LAUNCH_TICK] == at]
         log.add(given[:, LAUNCH_SEAT], given[:, LAUNCH_TARGET], given[:, LAUNCH_FRACTION])
-    play_to(game, replay, tick)
 
 
 class ReplayPlayer:
@@ -134,7 +152,6 @@ class ReplayPlayer:
 
 
 SUFFIX = ".replay"
-LONGEST_NAME = 64
 LEFT_OUT = {"map", *NOT_OF_THE_GAME}
 """Fields of a config that a header does not have: the map stands elsewhere, and on others no game depends."""
 
@@ -200,20 +217,25 @@ class Replay(ShownInNotebooks):
     def __post_init__(self) -> None:
         check_is_mask("the map of a replay", self.config.map)
         limits = {"seed": LARGEST_SEED, "num_ticks": self.config.max_ticks, "obs_version": 2**31 - 1}
-        for name, high in limits.items():
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, high))
-        object.__setattr__(self, "is_over", true_or_false("is_over", self.is_over))
-        for name in ("seats", "names"):
-            object.__setattr__(self, name, checked_names(name, getattr(self, name), self.config.num_players))
-        for name in ("library_version", "map_kind"):
-            if getattr(self, name) is not None:
-                _checked_name(name, getattr(self, name))
-        if self.starting_troops is not None:
-            checked = _checked_troops(self.starting_troops, self.config.num_players)
-            object.__setattr__(self, "starting_troops", checked)
-        one_of("terrain", self.terrain, get_args(Terrain))
-        object.__setattr__(self, "launches", _checked_launches(self.launches, self.config, self.num_ticks))
-        _check_checkpoints(self.checkpoints, self.num_ticks)
+        checked: dict[str, Any] = {
+            name: whole_number(name, getattr(self, name), 0, high) for name, high in limits.items()
+        }
+        num_players, num_ticks = self.config.num_players, checked["num_ticks"]
+        checked |= {
+            "is_over": true_or_false("is_over", self.is_over),
+            "seats": checked_names("seats", self.seats, num_players),
+            "names": checked_names("names", self.names, num_players),
+            "library_version": _checked_name("library_version", self.library_version),
+            "map_kind": None if self.map_kind is None else _checked_name("map_kind", self.map_kind),
+            "starting_troops": _checked_troops(self.starting_troops, num_players),
+            "terrain": one_of("terrain", self.terrain, get_args(Terrain)),
+            "launches": _checked_launches(self.launches, self.config, num_ticks),
+        }
+        ticks = [checkpoint.tick for checkpoint in self.checkpoints]
+        if ticks[-1:] != [num_ticks] or sorted(set(ticks)) != ticks:
+            raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     # ---- files ------------------------------------------------------------------------------------
 
@@ -306,9 +328,15 @@ class Replay(ShownInNotebooks):
     # ---- playing ----------------------------------------------------------------------------------
 
     @cached_property
-    def launch_ticks(self) -> npt.NDArray[np.int32]:
+    def _launch_ticks(self) -> npt.NDArray[np.int32]:
         """The ticks of the launches, one after the other in memory: they are searched for every move on."""
         return np.ascontiguousarray(self.launches[:, LAUNCH_TICK])
+
+    def launches_between(self, start: int, end: int) -> npt.NDArray[np.int32]:
+        """Return the launches from tick ``start`` on that come before ``end``, (n, 4)."""
+        # Of one type, or all ticks would be copied.
+        first, last = np.searchsorted(self._launch_ticks, np.array((start, end), np.int32))
+        return self.launches[first:last]
 
     def game(self, tick: int = 0) -> VecGame:
         """Return a new VecGame of this one game at ``tick``, to play on with as one likes.
@@ -340,10 +368,9 @@ class Replay(ShownInNotebooks):
         play_to(game, self, start)
         gifts = GiftLog(game) if self.config.has_allies else None
         for tick in (*range(start, last, every), last):
-            if gifts is None:
-                play_to(game, self, tick)
-            else:
+            if gifts is not None:
                 _play_and_log(game, self, tick, gifts)
+            play_to(game, self, tick)
             yield frame_of(game, 0, gifts)
 
     def verify(self) -> None:
@@ -351,17 +378,8 @@ class Replay(ShownInNotebooks):
         game = begin(self)
         for checkpoint in self.checkpoints:
             play_to(game, self, checkpoint.tick)
-            found = game.digest(0)
-            if found != checkpoint.digest:
-                raise DivergedError(
-                    f"the game differs at tick {checkpoint.tick}: its digest is "
-                    f"{found.hex()}, the recorded digest is {checkpoint.digest.hex()}"
-                )
-        if bool(game.state.over[0]) != self.is_over:
-            is_over, was_over = ("over" if over else "not over" for over in (not self.is_over, self.is_over))
-            raise DivergedError(
-                f"the game is {is_over} at tick {self.num_ticks}; the recorded game was {was_over}"
-            )
+            _check_digest(game, checkpoint)
+        check_end(game, self)
 
 
 # ---- reading and checking --------------------------------------------------------------------------
@@ -391,26 +409,22 @@ def _fields_of(sections: Sections) -> dict[str, Any]:
 
 def _largest(header: Mapping[str, Any]) -> tuple[int, int, int]:
     """Return how many bytes map, launches and checkpoints of a game can take, by the header of its file."""
-    _check_rules(header)
-    config = _config_of(header["config"])
-    num_ticks = whole_number("num_ticks", header["ticks"], 0, config.max_ticks)
-    launches = launches_bytes(config.num_players, most_launches(config, num_ticks))
-    return config.height * -(-config.width // 8), launches, checkpoints_bytes(num_ticks + 1)
-
-
-def most_launches(config: GameConfig, num_ticks: int) -> int:
-    """Return how many launches a game of ``num_ticks`` can hold: of a seat at a decision, one a target."""
-    decisions = -(-num_ticks // config.decision_every)
-    return decisions * config.num_players * (config.num_players + 1)
-
-
-def _check_rules(header: Mapping[str, Any]) -> None:
     rules, library = (str(header.get(name))[:LONGEST_NAME] for name in ("rules", "library"))
     if rules != str(RULES_VERSION):
         raise ReplayError(
             f"the replay was played by version {rules!r} of the rules (territorial-env {library!r}); "
             f"this library plays version {RULES_VERSION}"
         )
+    config = _config_of(header["config"])
+    num_ticks = whole_number("num_ticks", header["ticks"], 0, config.max_ticks)
+    launches = launches_bytes(config.num_players, most_launches(config, num_ticks))
+    return config.height * -(-config.width // 8), launches, CHECKPOINT.size * (num_ticks + 1)
+
+
+def most_launches(config: GameConfig, num_ticks: int) -> int:
+    """Return how many launches a game of ``num_ticks`` can hold: of a seat at a decision, one a target."""
+    decisions = -(-num_ticks // config.decision_every)
+    return decisions * config.num_players * (config.num_players + 1)
 
 
 def _config_of(values: Any) -> GameConfig:
@@ -434,8 +448,10 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
     return tuple(_checked_name(f"{what}[{i}]", name) for i, name in enumerate(names))
 
 
-def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...]:
-    """Return ``troops`` as a tuple; TypeError or ValueError unless they are one number per seat."""
+def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...] | None:
+    """Return ``troops``, if any, as a tuple; TypeError or ValueError unless they are one number per seat."""
+    if troops is None:
+        return None
     listed = checked_list("starting_troops", troops)
     if len(listed) != num_players:
         raise ValueError(
@@ -476,9 +492,3 @@ def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.
     checked = table.astype(np.int32)
     checked.flags.writeable = False
     return checked
-
-
-def _check_checkpoints(checkpoints: tuple[Checkpoint, ...], num_ticks: int) -> None:
-    ticks = [checkpoint.tick for checkpoint in checkpoints]
-    if not ticks or ticks[-1] != num_ticks or sorted(set(ticks)) != ticks:
-        raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")

@@ -10,11 +10,11 @@ import pytest
 
 from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, write_film
+from territorial.render.film import LARGEST_TROOPS, film_header, write_film
 from territorial.render.server import Feed
 from territorial.render.web import write_page
 from territorial.replay import Frame
-from tests.browser.chromium import leave, soon
+from tests.browser.chromium import soon
 from tests.browser.frame_times import SCRIPT, play_through
 from tests.browser.games import (
     FULL_SEATS,
@@ -372,33 +372,6 @@ def test_light_and_dark(full):
 
 
 # ---- over HTTP -------------------------------------------------------------------------------------
-
-
-@pytest.mark.quick
-def test_a_live_game_is_shown_as_it_comes_in(open_page):
-    frames, _ = small_game()
-    writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
-    for frame in frames[:20]:
-        feed.append(writer.write(frame))
-    with serving(feed) as url:
-        tab = open_page(url)
-        soon(tab, "page.film.length === 20 && page.frame === 19")
-        assert text_of(tab, "#status") == "Live: the game is being played."
-        np.testing.assert_array_equal(board_of(tab), frames[19].owner)
-        assert tab.evaluate("page.isPlaying")  # it waits
-        for frame in frames[20:60]:
-            feed.append(writer.write(frame))
-        soon(tab, "page.film.length === 60 && page.frame > 25")
-        tab.evaluate("page.setSpeed(3200)")
-        for frame in frames[60:]:
-            feed.append(writer.write(frame))
-        feed.append(writer.close())
-        feed.close()
-        soon(tab, "page.film.isComplete && !page.isPlaying")
-        assert text_of(tab, "#status").startswith("The end: P")
-        np.testing.assert_array_equal(board_of(tab), frames[-1].owner)
-        assert {request.url for request in tab.requests()} == {url, f"{url}film"}
-        leave(tab)
 
 
 # ---- films that are not as they should be ----------------------------------------------------------

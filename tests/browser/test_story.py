@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from territorial.render.film import FilmWriter, film_header
+from territorial.render.film import film_header, write_film
 from territorial.render.server import Feed
 from territorial.render.web import write_page
 from tests.browser.chromium import leave, soon
@@ -16,7 +16,7 @@ from tests.browser.games import (
     full_game,
     small_game,
 )
-from tests.browser.support import box_of, serving, settle, stop_clock, text_of
+from tests.browser.support import board_of, box_of, serving, settle, stop_clock, text_of
 
 pytestmark = pytest.mark.browser
 
@@ -147,38 +147,41 @@ def test_what_is_to_come_can_be_hidden(full):
     assert text_of(full, "#clock") == "tick 3,000 of 6,056"
 
 
+@pytest.mark.quick
 def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
     frames, _ = small_game()
-    writer, feed = FilmWriter(film_header(SMALL, SMALL_SEATS, "live")), Feed()
+    pieces, feed = write_film(film_header(SMALL, SMALL_SEATS, "live"), frames), Feed()
 
-    def send(first, last):
-        for frame in frames[first:last]:
-            feed.append(writer.write(frame))
+    def send(count):
+        for _ in range(count):
+            feed.append(next(pieces))
 
     with serving(feed) as url:
         tab = open_page(url)
         tab.evaluate("page.speed = 0")  # so that it gets to the end by what is tested alone
-        send(0, 20)
+        send(20)
         soon(tab, "page.film.length === 20 && !element('live').hidden")
         settle(tab, "page.seek(0)")  # where it is live already if the first frame came in alone
         assert not tab.evaluate("page.isLive")
         tab.evaluate("element('live').click()")
         soon(tab, "page.isLive && page.frame === 19")
+        np.testing.assert_array_equal(board_of(tab), frames[19].owner)
+        assert tab.evaluate("page.isPlaying")  # it waits
         soon(tab, "element('status').textContent === 'Live: the game is being played.'")
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
-        send(20, 60)
+        send(40)
         soon(tab, "page.frame === 59")
         tab.keyboard.press("ArrowLeft")
         soon(tab, "page.frame === 58 && !page.isLive && !page.isPlaying")
-        send(60, 70)
+        send(10)
         soon(tab, "page.film.length === 70")
         settle(tab)
         assert tab.evaluate("page.frame") == 58  # looking back is not disturbed
         tab.keyboard.press("End")
         soon(tab, "page.isLive && page.frame === 69")
-        send(70, len(frames))
-        feed.append(writer.close())
+        send(len(frames) - 70 + 1)  # and the end
         feed.close()
         soon(tab, "page.film.isComplete && !page.isPlaying && element('live').hidden")
         assert text_of(tab, "#status").startswith("The end: P")
+        assert {request.url for request in tab.requests()} == {url, f"{url}film"}
         leave(tab)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, maps
-from territorial.cli.maps import Shown, draw_sheet, draw_text
+from territorial.cli.maps import Shown, draw_sheet
 from territorial.config.map_names import KINDS, LANDS
 from territorial.files.png import read_png
 
@@ -55,26 +55,9 @@ def test_a_map_is_shown_with_what_there_is_to_know(done, monkeypatch):
         f"{maps.capacity(mask)} spawns, digest {mask.hexdigest}"
     )
     assert facts[1].startswith("islands:count=3 of map_seed 8: ")
-    drawn = [line for line in out.splitlines() if set(line) <= set(" ▀▄█#.")]
-    assert len(drawn) >= 2 * 13
-    assert max(map(len, drawn)) <= 40
-
-
-def test_half_blocks_show_two_cells_each():
-    cells = np.zeros((16, 17), bool)
-    cells[0, 0] = cells[1, 1] = cells[0, 2] = cells[1, 2] = True
-    text = draw_text(LandMask.from_array(cells), 100, "utf-8")
-    assert text.split("\n") == ["▀▄█"] + [""] * 7
-    assert draw_text(LandMask.from_array(cells | True), 100, "utf-8").splitlines() == ["█" * 17] * 8
-    assert draw_text(LandMask.from_array(cells | True), 8, "utf-8").splitlines() == ["█" * 8] * 4
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", None, "no such thing"])
-def test_a_terminal_without_half_blocks_gets_a_drawing(encoding):
-    mask = maps.land("iceland")
-    text = draw_text(mask, 64, encoding)
-    assert set(text) == set("#.\n")
-    assert [len(line) for line in text.splitlines()] == [64] * 32
+    drawn = [line for line in out.splitlines() if set(line) <= set("~.")]
+    assert len(drawn) == 2 * 14
+    assert set(map(len, drawn)) == {40}
 
 
 def test_the_facts_as_json(result_of):

@@ -31,13 +31,6 @@ def test_play_leaves_a_replay_of_its_game(game, tmp_path):
     replay.verify()
 
 
-def test_play_without_the_option_leaves_no_replay(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = json.loads(run("demo", "--no-picture", "--json", *SMALL)[1])
-    assert result["replay"] is None
-    assert list(tmp_path.iterdir()) == []
-
-
 # ---- replay ----------------------------------------------------------------------------------------
 
 

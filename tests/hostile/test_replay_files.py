@@ -162,4 +162,4 @@ def test_moving_on_in_a_game_copies_no_launches():
     )
     game.seek(1)
     peak = peak_of(lambda: [game.seek(tick) for tick in range(2, 10)])
-    assert peak < game.launch_ticks.nbytes / 4
+    assert peak < game.launches.nbytes / 16

@@ -14,9 +14,9 @@ from typing import Any
 import territorial
 from territorial.play import session as session_module
 from territorial.play.commands import STEP, PlayerCommand
-from territorial.play.panels import advice_of, sight_of
+from territorial.play.panels import Look, advice_of, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Look, Session
+from territorial.play.session import Session
 from tests.render.support import running
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
@@ -59,6 +59,18 @@ class Clock:
             assert json.loads(session.submit(PlayerCommand("pace", pace=pace)))["tick"] == told["tick"]
 
 
+class KeptSession(Session):
+    """One that keeps the error that ends it."""
+
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except BaseException as error:
+            self.error = error
+
+
 @contextmanager
 def session_of(
     save: Path,
@@ -73,17 +85,17 @@ def session_of(
     title: str = "a test",
     advisor: Any = None,
     **options: Any,
-) -> Iterator[Session]:
+) -> Iterator[KeptSession]:
     """Give a session that runs within the block; with an ``advisor`` it has panels to show."""
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
     if advisor is not None:
         options["panels"] = panels_of(game, seat, advisor)
-    session = Session(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
+    session = KeptSession(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
     thread = threading.Thread(target=session.run)
     thread.start()
     try:
-        wait_for(lambda: session.situations.newest.number)
+        wait_for(lambda: session.situations.count)
         with session.page_open() if has_page else nullcontext():
             yield session
     finally:
@@ -132,7 +144,7 @@ def wait_for(is_so: Callable[[], Any]) -> Any:
 
 def now(session: Session) -> dict[str, Any]:
     """Return the newest situation."""
-    told: dict[str, Any] = json.loads(session.situations.newest.text)
+    told: dict[str, Any] = json.loads(session.situations.read()[0])
     return told
 
 

@@ -123,7 +123,7 @@ def test_a_command_that_was_done_as_the_session_ended_is_not_refused(save):
         def put(pending):
             inbox.put(pending)
             if pending is not None:
-                pending.answer.result()
+                pending[1].result()
                 session.stop()
                 wait_for(lambda: session._is_ended)
 

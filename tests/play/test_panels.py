@@ -19,15 +19,21 @@ SEEN_CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_tic
 SEEN_SEAT = 3
 
 
-def test_it_is_what_an_agent_observes():
+@pytest.fixture(scope="module")
+def seen_game():
+    """A game that agents observe, and what is shown of it."""
     seats = ["banker", "settler", "novice", "banker", "turtle"]
     game = territorial.VecGame(SEEN_CONFIG, 1, seats=seats, autoreset="disabled", observe=True)
     game.reset(seeds=[5])
     look = sight_of(game, SEEN_SEAT)
     advance(game, 60)
-    before = game.digest(0)
-    seen = look(game)
+    before, seen = game.digest(0), look(game)
     assert game.digest(0) == before
+    return game, seen
+
+
+def test_it_is_what_an_agent_observes(seen_game):
+    game, seen = seen_game
     observed = game.observations
     mask = np.unpackbits(observed.masks[0, SEEN_SEAT - 1], bitorder="little")[1 : SEEN_CONFIG.num_players + 2]
     assert seen["legal"] == np.flatnonzero(mask).tolist()
@@ -45,12 +51,9 @@ def test_it_is_what_an_agent_observes():
     assert seen["needs"] == [needs[SEEN_SEAT, owner] for owner in seen["owners"]]
 
 
-def test_its_planes_are_the_pooled_ones():
-    game = territorial.VecGame(SEEN_CONFIG, 1, seats=["banker"] * 5, autoreset="disabled", observe=True)
-    game.reset(seeds=[5])
-    look = sight_of(game, SEEN_SEAT)
-    advance(game, 40)
-    planes, seen = look(game)["planes"], game.observations
+def test_its_planes_are_the_pooled_ones(seen_game):
+    planes, game = seen_game[1]["planes"], seen_game[0]
+    seen = game.observations
     wanted = NumpyDecoder(game.layout, SEEN_CONFIG).pooled(
         seen.planes, [SEEN_SEAT], seen.players, seen.borders
     )[0]

@@ -59,13 +59,9 @@ def test_an_ally_that_is_full_is_refused_with_the_reason(save):
             session.submit(launch(ALLY, 6))
 
 
-def test_enemies_and_games_without_teams_are_as_before(save):
+def test_enemies_are_as_before(save):
     with session_of(save, config=TEAMS) as session, pytest.raises(RefusedError, match="too far"):
         session.submit(launch(ENEMY, 6))
-    with session_of(save) as session:
-        assert now(session)["allies"] == []
-        with pytest.raises(RefusedError, match="P3 is too far"):
-            session.submit(launch(ALLY, 6))
 
 
 def test_what_an_agent_sees_counts_donations(save):

@@ -39,13 +39,6 @@ def test_every_pixel_is_what_the_docstring_says(scale, players, terrain):
     np.testing.assert_array_equal(image, drawn_cell_by_cell(owner, players, scale, terrain))
 
 
-def test_parts_of_larger_arrays_are_drawn_as_well():
-    owner = random_board(40, 60, 5)
-    np.testing.assert_array_equal(
-        render_board(owner[1:-1:2, ::-3], 5), render_board(owner[1:-1:2, ::-3].copy(), 5)
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

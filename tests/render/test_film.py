@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.render import owner_colors, render_board
-from territorial.render.film import LARGEST_TROOPS, FilmWriter, film_header, usual_distance, write_film
+from territorial.render.film import LARGEST_TROOPS, film_header, show, write_film
 from territorial.replay import Frame, LiveGame
 from tests.render.film_reader import programs, read_film
 
@@ -97,7 +98,9 @@ def test_a_game_of_32_bots_at_full_size_takes_less_than_120_kb():
 )
 def test_long_games_are_shown_in_fewer_frames(changes, distance):
     config = territorial.GameConfig(**changes)
-    assert usual_distance(config) == distance
+    about = {"names": ["a"] * 32, "terrain": "water", "map_kind": None, "teams": None}
+    game = SimpleNamespace(config=config, frames=lambda every: every, **about)
+    assert [show(game, "")[1], show(game, "", 7)[1]] == [distance, 7]
     assert config.max_ticks / distance <= 2000
 
 
@@ -147,24 +150,22 @@ def frame(**changes):
     [
         ({"owner": np.zeros((56, 40), np.uint8)}, r"shape \(56, 40\); this film has uint8, \(40, 56\)"),
         ({"owner": np.zeros((40, 56), np.int64)}, "int64 array"),
-        ({"troops": np.zeros((5, 1), np.int64)}, r"troops of the frame at tick 0 has shape \(5, 1\)"),
-        ({"alive": np.zeros(6, bool)}, r"alive of the frame at tick 0 has shape \(6,\)"),
-        ({"tick": -1}, "the tick of a frame is -1; it must be 0 or more"),
-        ({"troops": np.array([0, 0, -1, 0, 0])}, "go from -1 to 0; they must be from 0 to"),
-        ({"troops": np.full(5, LARGEST_TROOPS + 1)}, f"must be from 0 to {LARGEST_TROOPS}"),
-        ({"owner": np.full((40, 56), 6, np.uint8)}, "holds the code 6; it must be from 0 to 5, or 255"),
+        ({"troops": np.zeros((5, 1), np.int64)}, r"troops .* is a int64 array of shape \(5, 1\)"),
+        ({"alive": np.zeros(6, bool)}, r"alive .* is a bool array of shape \(6,\)"),
+        ({"tick": -1}, "the frame at tick -1 cannot be written: the tick of a frame must be more than -1"),
+        ({"troops": np.array([0, 0, -1, 0, 0])}, "troops must be from 0 to"),
+        ({"troops": np.full(5, LARGEST_TROOPS + 1)}, f"troops must be from 0 to {LARGEST_TROOPS}"),
+        ({"owner": np.full((40, 56), 6, np.uint8)}, "owners must be 0 to 5, or 255"),
     ],
 )  # fmt: skip
-def test_frames_that_cannot_be_are_refused_and_leave_the_film_whole(changes, message):
-    writer = FilmWriter(film_header(SMALL, SEATS, ""))
+def test_frames_that_cannot_be_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        writer.write(frame(**changes))
-    with pytest.raises(ValueError, match="the film has no frame"):
-        writer.close()
-    first = writer.write(frame())
-    with pytest.raises(ValueError, match="the tick of a frame is 0; it must be more than 0"):
-        writer.write(frame())
-    film = first + writer.write(frame(tick=7)) + writer.close()
-    _, decoded, is_whole = read_film(film)
-    assert is_whole
-    check([frame(), frame(tick=7)], decoded)
+        next(write_film(film_header(SMALL, SEATS, ""), [frame(**changes)]))
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"), [([], "no frame"), ([frame(), frame()], "the tick of a frame must be more than 0")]
+)
+def test_a_film_has_frames_one_after_another(frames, message):
+    with pytest.raises(ValueError, match=message):
+        list(write_film(film_header(SMALL, SEATS, ""), frames))

@@ -9,7 +9,6 @@ import pytest
 
 from territorial.maps import generate
 from territorial.render import render_board, write_png, write_video
-from territorial.render.picture_files import check_video
 from tests.render.support import decode_animation, decode_png
 
 
@@ -223,14 +222,3 @@ def test_what_cannot_be_an_animation_is_refused(frames, name, fps, message, tmp_
     with pytest.raises(ValueError, match=message):
         write_video(frames, tmp_path / name, fps)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_path_can_be_checked_beforehand(tmp_path):
-    assert check_video(tmp_path / "A.APNG", 20) == ".apng"
-    with pytest.raises(ValueError, match="it must end in"):
-        check_video("a.webm", 20)
-
-
-def test_a_folder_that_is_not_there_is_an_error_of_the_system(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_video(pictures(), tmp_path / "none" / "a.apng")

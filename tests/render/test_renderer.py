@@ -13,7 +13,7 @@ from territorial.render import (
     render_game,
     standings_panel,
 )
-from territorial.render.figures import percent, short
+from territorial.render.figures import short
 from territorial.render.renderer import FAINT, INK, PAPER, fitting_scale, letter_size, panel_size
 from tests.render.support import contains, land_of, random_board
 
@@ -79,9 +79,7 @@ def test_pictures_of_different_heights_stand_beside_each_other():
     np.testing.assert_array_equal(beside(left, right), wanted)
 
 
-def test_shares_and_troops_are_short_and_never_rounded_up():
-    assert [percent(part, 1000) for part in (0, 1, 999, 1000)] == ["0.0%", "0.1%", "99.9%", "100.0%"]
-    assert percent(39_999, 40_000) == "99.9%"
+def test_troops_are_short_and_never_rounded_up():
     numbers = [0, 9999, 10_000, 12_399, 99_999, 999_999, 1_239_999, 12_399_999, 999_999_999, 1_234_000_000]
     assert [short(number) for number in numbers] == [
         "0",
@@ -161,7 +159,7 @@ DRAWN = random_board(20, 20, 3)
     ("call", "message"),
     [
         (lambda: Renderer(0), "num_players is 0"),
-        (lambda: Renderer(2, names=["a"]), "names has 1 entries; it needs 2"),
+        (lambda: Renderer(2, names=["a"]), r"names has shape \(1,\); it must be \(2,\)"),
         (lambda: Renderer(2, scale=0), "scale is 0"),
         (lambda: Renderer(2, scale=65), "scale is 65"),
         (

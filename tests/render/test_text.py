@@ -1,7 +1,5 @@
 """Text on pictures: a real font, whole letters, and what edges cut off."""
 
-from unittest.mock import Mock
-
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
@@ -92,10 +90,3 @@ def test_text_is_shortened_to_a_width():
     assert "metronome".startswith(short)
     assert text_width(short, 20) <= 60 < text_width("metronome"[: len(short) + 1], 20)
     assert fitting("metronome", 20, 0) == ""
-
-
-def test_a_pillow_without_freetype_is_an_error_that_says_what_to_install(monkeypatch):
-    lacking = Mock(side_effect=ImportError("The _imagingft C module is not installed"))
-    monkeypatch.setattr(ImageFont, "load_default", lacking)
-    with pytest.raises(ImportError, match="needs a Pillow with FreeType, which its wheels have"):
-        text_width("a", 4321)

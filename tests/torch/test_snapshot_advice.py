@@ -67,10 +67,10 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(store):
 
 def test_the_page_is_told_the_probabilities_of_a_snapshot(store):
     parsed = cli.make_parser(with_plugins=False).parse_args(arguments_of(store, "choosy", "--width", "40"))
-    table = play._table(parsed, options.config_of(parsed))
-    assert isinstance(table.advisor, Stochastic)
-    game = begin(CONFIG, table.seats, 8, is_recorded=True, frames=table.frames)
-    told = json.loads(json.dumps(play._panels(parsed, game, table.advisor, 8)["advice"](game)))
+    seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed))
+    assert isinstance(advisor, Stochastic)
+    game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
+    told = json.loads(json.dumps(play._panels(parsed, game, advisor, 8)["advice"](game)))
     assert told["name"] == "snapshot:choosy"
     assert len(told["options"]) > 1
     assert sum(option["part"] for option in told["options"]) == pytest.approx(1)
