@@ -12,7 +12,6 @@ from gymnasium import spaces
 
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL, EnvConfig, module_of
 from territorial.actions.encoding import unflatten
-from territorial.actions.formats import CandidateFormat, DiscreteFormat
 from territorial.engine.pair_observations import PairCandidates, PairObservations
 from territorial.engine.recording import Launches
 from territorial.engine.vec_game import VecGame
@@ -54,20 +53,19 @@ class AgentInterface(ABC):
 
     def masks(self, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
         """Return new int8 (N, M): which actions of ``seats`` of ``games`` are legal."""
-        if isinstance(self.format, CandidateFormat):
+        if self.format.num_candidates:
             return self.format.masks_of(self._candidates(games, seats).legal)
         return self.format.masks(self.game.observations.masks, games, seats)
 
     def engine_actions(self, actions: npt.NDArray[Any], games: Ints, seats: Ints) -> Ints:
         """Return the actions (N, ...) of ``seats`` of ``games`` as the engine's pairs, int64 (N, 2)."""
         numbers = np.asarray(actions, np.int64).reshape(len(seats), math.prod(self.format.shape))
-        if isinstance(self.format, CandidateFormat):
+        if self.format.num_candidates:
             self._check(numbers)
             return self.format.aimed(numbers, self._candidates(games, seats).targets)
-        return unflatten(numbers[:, 0]) if isinstance(self.format, DiscreteFormat) else numbers
+        return numbers if self.format.shape else unflatten(numbers[:, 0])
 
     def _check(self, numbers: Ints) -> None:
-        assert isinstance(self.format, CandidateFormat)
         bad = self.format.first_bad(numbers)
         if bad is not None:
             raise ValueError(f"an action is {numbers[bad].tolist()}; it must be {self.format.wanted}")
@@ -106,7 +104,7 @@ class PairInterface(AgentInterface):
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers, the targets of candidates, and masks."""
         whole = self._observed(games, seats)
-        if isinstance(self.format, CandidateFormat):  # the masks of candidates are what is seen of them
+        if self.format.num_candidates:  # the masks of candidates are what is seen of them
             masks = self.format.masks_of(whole.pairs[:, :, LEGAL] > 0)
         else:
             masks = self.masks(games, seats)

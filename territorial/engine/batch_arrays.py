@@ -30,7 +30,7 @@ from territorial.files.arrays import writable as own
 from territorial.game.formulas import draw
 from territorial.game.state import FIELDS, PLAYERS, State, allocate, field_line, view
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of
+from territorial.observation.tables import Buffers, Observations, allocate_buffers
 from territorial.typing import Bools, Ints
 
 FINAL = ("land", "illegal", "raised", "bounced")
@@ -124,21 +124,7 @@ def next_seeds(arrays: BatchArrays, episodes: Ints | None = None) -> npt.NDArray
 # ---- what users see --------------------------------------------------------------------------------
 
 
-class Views(NamedTuple):
-    """What users see of the arrays of a batch: views, which every step overwrites."""
-
-    observations: Observations
-    final_observations: Observations
-    info: dict[str, Any]
-
-
-def views_of(arrays: BatchArrays, layout: ObsLayout, rewards: Weights) -> Views:
-    """Return what users see of ``arrays``; ``rewards`` has the parts that infos name."""
-    last = observations_of(arrays.final_buffers, layout)
-    return Views(observations_of(arrays.buffers, layout), last, _info_of(arrays, last, rewards))
-
-
-def _info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:
+def info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:
     """Return what ``VecGame.step`` says beside rewards."""
     results = arrays.results
     final = {f"final_{name}": results.final_players[:, PLAYERS[name], 1:] for name in FINAL}

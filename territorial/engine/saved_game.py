@@ -39,6 +39,12 @@ class SavedGame(NamedTuple):
     custom: tuple[CompiledBot, ...] = ()
 
 
+def check_is_saved(saved: object) -> None:
+    """Raise TypeError unless ``saved`` is a saved game."""
+    if not isinstance(saved, SavedGame):
+        raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
+
+
 def check_saved(
     saved: Any, config: GameConfig, config_digest: str, state: State, guests: tuple[str, ...]
 ) -> None:
@@ -46,8 +52,7 @@ def check_saved(
 
     ``config`` and ``guests``, the names of the bots in Python: those of that batch.
     """
-    if not isinstance(saved, SavedGame):
-        raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
+    check_is_saved(saved)
     if saved.config_digest != config_digest:
         raise ValueError(
             f"the saved game has the config {saved.config_digest}; this batch plays "

@@ -25,8 +25,8 @@ from territorial.engine.batch_arrays import (
     GameArrays,
     allocate_arrays,
     copied,
+    info_of,
     next_seeds,
-    views_of,
     with_last_observations,
     writable,
 )
@@ -68,13 +68,16 @@ from territorial.game.state import State, view
 from territorial.jit import warmup
 from territorial.observation.copies import Copies, allocate_copies
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
-from territorial.observation.tables import Observations
+from territorial.observation.tables import Observations, observations_of
 from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-MADE_AGAIN = frozenset(("_calls", "_views", "_watcher", "actions", "blocks", "pair_observer", "state"))
-"""Attributes that no copy has: they follow from others, or belong to a process."""
+COPIED = (
+    *("config", "num_games", "num_threads", "layout", "has_begun"),
+    *("_config_digest", "_options", "_players", "_may_be_off_grid"),
+)
+"""Attributes that a copy has, beside arrays and maps; others follow from these, or belong to a process."""
 MAX_GAMES = 1_000_000
 
 
@@ -159,7 +162,9 @@ class VecGame(ShownInNotebooks):
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
         self._players.write_next(self.blocks, slice(None), codes, self._players.troops_of(seats))
-        self._has_begun, self._may_be_off_grid = False, True
+        self.has_begun = False
+        """Whether there are games: not before the first ``reset``."""
+        self._may_be_off_grid = True
         warmup.listen()
 
     def _put_together(self, arrays: BatchArrays) -> None:
@@ -168,7 +173,15 @@ class VecGame(ShownInNotebooks):
             arrays, self.layout, is_replaced=self._options.autoreset == SAME_STEP
         )
         self.blocks, self.actions = arrays.state, arrays.actions
-        self._views = views_of(arrays, self.layout, self.config.rewards)
+        self.observations: Observations = observations_of(arrays.buffers, self.layout)
+        """The observations of all games as they stand: the buffers that ``step`` returns."""
+        self.final_observations: Observations = observations_of(arrays.final_buffers, self.layout)
+        """The last observations of the games whose episode was over in the last step."""
+        self.results: StepResults = arrays.results
+        """What the last step gave back: arrays that the next step overwrites."""
+        self.num_cycles: Ints = arrays.slots.num_cycles
+        """Decisions that each game has taken, int64 (E,): a view."""
+        self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         self._watcher = NO_WATCHER
@@ -199,19 +212,19 @@ class VecGame(ShownInNotebooks):
         if seed is not None:  # it says more than what was said of next games
             arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
             arrays.slots.has_next_seed[:] = False
-        elif given is None and self._has_begun:
+        elif given is None and self.has_begun:
             episodes = view(self.blocks, "episode") + 1
         chosen = next_seeds(arrays, episodes) if given is None else given
         games = range(self.num_games)
-        if self._has_begun:
+        if self.has_begun:
             self._watcher.before_reset(games)
         self._may_be_off_grid = False
         self._atlas.provide(chosen.tolist(), current=())
         forget_launches(arrays.launched, slice(None))
         self._calls.reset_games(chosen, episodes)
-        self._has_begun = True
+        self.has_begun = True
         self._watcher.after_reset(games)
-        return self._views.observations
+        return self.observations
 
     @exclusive
     def reset_game(self, k: int, seed: int | None = None) -> None:
@@ -271,14 +284,8 @@ class VecGame(ShownInNotebooks):
             self.actions.fill(0)
         self._calls.step(repeat, self._watcher)
         self._may_be_off_grid = False
-        results, views = self._arrays.results, self._views
-        return (
-            views.observations,
-            results.rewards,
-            results.terminated,
-            results.truncated,
-            views.info.copy(),
-        )
+        results = self.results
+        return self.observations, results.rewards, results.terminated, results.truncated, self._info.copy()
 
     @exclusive
     def step_unchecked(
@@ -301,7 +308,7 @@ class VecGame(ShownInNotebooks):
             if copies is not None:
                 self._calls.copy_to(None)
         self._may_be_off_grid = False
-        return self._arrays.results
+        return self.results
 
     def new_copies(self) -> Copies:
         """Return arrays for ``step_unchecked``, in which nothing is defined so far.
@@ -434,11 +441,6 @@ class VecGame(ShownInNotebooks):
         self._arrays.slots.max_cycles[:] = checked
 
     @property
-    def num_cycles(self) -> Ints:
-        """Decisions that each game has taken, int64 (E,): a view."""
-        return self._arrays.slots.num_cycles
-
-    @property
     def stands(self) -> npt.NDArray[np.bool_]:
         """Which games take no step, as they or their episodes are over: new bool (E,).
 
@@ -449,12 +451,7 @@ class VecGame(ShownInNotebooks):
     @property
     def info(self) -> dict[str, Any]:
         """What ``step`` returns as info, a new dict of arrays that the next step overwrites."""
-        return self._views.info.copy()
-
-    @property
-    def results(self) -> StepResults:
-        """What the last step gave back: arrays that the next step overwrites."""
-        return self._arrays.results
+        return self._info.copy()
 
     def launches(self) -> Launches:
         """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
@@ -467,19 +464,9 @@ class VecGame(ShownInNotebooks):
         return self._arrays.launched
 
     @property
-    def final_observations(self) -> Observations:
-        """The last observations of the games whose episode was over in the last step."""
-        return self._views.final_observations
-
-    @property
     def observes(self) -> bool:
         """Whether observations are kept current."""
         return bool(self._options.is_observed)
-
-    @property
-    def observations(self) -> Observations:
-        """The observations of all games as they stand: the buffers that ``step`` returns."""
-        return self._views.observations
 
     @exclusive
     def pairs(
@@ -499,7 +486,7 @@ class VecGame(ShownInNotebooks):
         4096. With teams there are D rows more, for allies, and a column; ``num_allies`` is D, 0 to 250; None:
         4 with teams.
         """
-        self._need_reset()
+        self.need_reset()
         return self.pair_observer.observe_checked(games, seats, num_candidates, num_allies, dtype)
 
     @exclusive
@@ -517,11 +504,6 @@ class VecGame(ShownInNotebooks):
         return fronts_of(self.config, self.blocks, self._begun(k))
 
     @property
-    def has_begun(self) -> bool:
-        """Whether there are games: False until the first ``reset``."""
-        return self._has_begun
-
-    @property
     @exclusive
     def maps(self) -> tuple[LandMask, ...]:
         """The bank of maps; ``state.map_id`` tells which one a game is played on.
@@ -529,7 +511,7 @@ class VecGame(ShownInNotebooks):
         With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
         """
         if self._atlas.has_own_maps:
-            self._need_reset()
+            self.need_reset()
         return self._atlas.maps(self._current_seeds())
 
     @exclusive
@@ -585,7 +567,7 @@ class VecGame(ShownInNotebooks):
         """
         k, players = checked_game(k, self.num_games), self._players
         check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
-        self._need_reset()
+        self.need_reset()
         players.custom.welcome(saved.custom, players.guest_names)
         write_game(saved, self.config, self._arrays, k, players.custom)
         if self._atlas.has_own_maps:
@@ -608,7 +590,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
-        state = {name: value for name, value in self.__dict__.items() if name not in MADE_AGAIN}
+        state = {name: getattr(self, name) for name in COPIED}
         return state | {"_arrays": copied(self._arrays), "_atlas": copy.deepcopy(self._atlas)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -645,7 +627,7 @@ class VecGame(ShownInNotebooks):
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._calls.record(recorded)
         self._watcher = watcher
-        return self._arrays.results, self._calls.launch_log
+        return self.results, self._calls.launch_log
 
     @exclusive
     def unwatch(self) -> None:
@@ -655,19 +637,20 @@ class VecGame(ShownInNotebooks):
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _need_reset(self) -> None:
-        if not self._has_begun:
+    def need_reset(self) -> None:
+        """Raise RuntimeError if no game has begun."""
+        if not self.has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
 
     def _check_may_step(self, *, takes_actions: bool) -> None:
         """Raise an error before the first reset, and for actions where a game is between two decisions."""
-        self._need_reset()
+        self.need_reset()
         if takes_actions:
             check_on_grid(self.blocks, self.config.decision_every)
 
     def _begun(self, k: Any) -> int:
         """Return ``k``, a game that has begun."""
-        self._need_reset()
+        self.need_reset()
         return checked_game(k, self.num_games)
 
     def _refresh(self, k: int) -> None:

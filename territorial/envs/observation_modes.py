@@ -132,9 +132,11 @@ class PackedBoards(Mode):
         copies: Copies | None = None,
     ) -> Arrays:
         """Return boards and tables."""
+        shown = seen if copies is None else copies
+        arrays = {"observation": shown.planes, "terrain": terrain}
+        arrays |= {"players": shown.players, "borders": shown.borders, "globals": shown.globals}
         if copies is not None:  # rows that the engine pads are copied once more
-            return _shared(copies._replace(planes=np.ascontiguousarray(copies.planes)), copy_of(terrain))
-        arrays = _shared(seen, terrain)
+            return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": copy_of(terrain)}
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
         if self.zero_copy:
@@ -148,16 +150,6 @@ class PackedBoards(Mode):
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the seats themselves."""
         return {"seat": seats[:, None].astype(np.int32)}
-
-
-def _shared(seen: Observations | Copies, terrain: npt.NDArray[np.uint8]) -> Arrays:
-    return {
-        "observation": seen.planes,
-        "terrain": terrain,
-        "players": seen.players,
-        "borders": seen.borders,
-        "globals": seen.globals,
-    }
 
 
 class Features(Mode):

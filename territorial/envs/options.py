@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
+from territorial.actions.formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.config import FIELDS, ConfigKeywords, GameConfig
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
@@ -120,7 +120,7 @@ class EnvOptions:
         "discrete",
         '"discrete": one number for target and amount; "multi_discrete": one number for each; "pairs" and '
         '"pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target',
-        choices=tuple(FORMATS),
+        choices=FORMATS,
     )
     max_cycles: int | None = option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = option(
@@ -190,7 +190,7 @@ class EnvOptions:
 
     def format(self, config: GameConfig) -> ActionFormat:
         """Return the format of actions in games of ``config``."""
-        return FORMATS[self.action_format](config.num_players, self.pair_rows(config).total)
+        return ActionFormat(self.action_format, config.num_players, self.pair_rows(config).total)
 
     def pair_rows(self, config: GameConfig) -> ShownRows:
         """Return the rows of the form "pairs", which are what actions of that name can name."""
@@ -199,7 +199,7 @@ class EnvOptions:
     @property
     def reads_games(self) -> bool:
         """Whether observations or masks are made of the games as they stand, not of what the engine shows."""
-        return self.obs == "pairs" or issubclass(FORMATS[self.action_format], CandidateFormat)
+        return self.obs == "pairs" or self.action_format in OF_CANDIDATES
 
     def _check_goes_with_obs(self, option: str) -> None:
         """Raise ValueError where the form ``obs`` would not heed an option that was given."""

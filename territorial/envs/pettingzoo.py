@@ -21,7 +21,6 @@ from territorial.decode import FeatureDecoder
 from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
-from territorial.envs.infos import info_names, listed_info
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import TerritorialVec
@@ -218,7 +217,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     @property
     def info_names(self) -> tuple[str, ...]:
         """The names of all numbers in infos."""
-        return (*info_names(self.config), *self.vec.reward_names)
+        return (*self.vec.number_names, *self.vec.reward_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -246,7 +245,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """
         self.vec.begin(seed)
         self.agents = self.possible_agents.copy()
-        self._show()
+        if self.render_mode == "human":
+            self.render()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
         return self._look(parts, self.vec.launches())
 
@@ -267,22 +267,23 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
             self.agents = [agent for agent, is_over in zip(listed, over, strict=True) if not is_over]
-        self._show()
+        if self.render_mode == "human":
+            self.render()
         return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos
 
     def check_action(self, agent: AgentID, action: Any) -> None:
         """Raise ValueError unless ``step`` would take this action; from eliminated agents it takes any."""
         if self.game.state.alive[0, self._seat[agent]]:
-            self._pair_of(agent, action)
+            self._check(agent, action)
 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
-        self.vec.need_reset()
+        self.game.need_reset()
         return _dict(self.agents, self._masks())
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
-        self.vec.need_reset()
+        self.game.need_reset()
         tables = self.game.observations
         return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
 
@@ -300,10 +301,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self.render()
-
     def _look(
         self, parts: npt.NDArray[np.float32], launches: Launches | None
     ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
@@ -314,7 +311,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         listed = self._listed()
         shared, own = self.vec.see(listed.games, listed.seats)
         seen: dict[str, Any] = dict(own)
-        told: dict[str, Any] = listed_info(self.game, listed.seats)
+        numbers = self.vec.numbers(listed.seats[None])
+        told: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
         told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
         if launches is not None:
             told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
@@ -346,7 +344,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
-        self.vec.need_reset()
+        self.game.need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         if not isinstance(actions, Mapping):
@@ -365,17 +363,19 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                 raise ValueError(
                     f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
                 )
-        given = [actions[agent] for agent in living]
-        numbers = self.vec.format.numbers(given)
-        if numbers is None or self.vec.write([self._row[agent] for agent in living], numbers) != ALL_GOOD:
-            for agent, action in zip(living, given, strict=True):
-                self._pair_of(agent, action)
+        numbers = self.vec.format.numbers([actions[agent] for agent in living])
+        is_good = numbers is not None
+        if numbers is not None:
+            of_all = np.zeros((1, len(self._row), numbers.shape[1]), np.int64)
+            of_all[0, [self._row[agent] for agent in living]] = numbers
+            is_good = self.vec.write_choices(of_all) == ALL_GOOD
+        if not is_good:
+            for agent in living:
+                self._check(agent, actions[agent])
 
-    def _pair_of(self, agent: AgentID, action: Any) -> tuple[int, int]:
-        pair = self.vec.format.pair(action)
-        if pair is None:
+    def _check(self, agent: AgentID, action: Any) -> None:
+        if not self.vec.format.takes(action):
             raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self.vec.format.wanted}")
-        return pair
 
     def _check_agent(self, agent: AgentID) -> None:
         if agent not in self._seat:
