@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from territorial.config.draws import random_words
 from territorial.config.validation import shown, whole_number, whole_or_none
-from territorial.constants import LARGEST_SEED, STREAM_TEAM_DEAL
+from territorial.constants import STREAM_TEAM_DEAL
 
 RANDOM, TOGETHER = "random", "together"
 DEALS = ("blocks", "turn", RANDOM)
@@ -86,18 +87,7 @@ def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, 
 
 def drawn_teams(dealt: tuple[int, ...], seed: int) -> tuple[int, ...]:
     """Return the team of every seat 1..P; ``dealt`` has the teams in the order of the draws of seats."""
-    seats = sorted(range(len(dealt)), key=lambda seat: (_draw(seed, STREAM_TEAM_DEAL, seat + 1), seat))
-    team_of = dict(zip(seats, dealt, strict=True))
-    return tuple(team_of[seat] for seat in range(len(dealt)))
-
-
-def _draw(seed: int, stream: int, index: int) -> int:
-    """Return H(seed, stream, 0, index), as ``territorial.game.formulas.draw`` does for kernels."""
-    return _mixed(_mixed(_mixed(_mixed(seed) ^ stream)) ^ index)
-
-
-def _mixed(z: int) -> int:
-    z = (z + 0x9E3779B97F4A7C15) & LARGEST_SEED
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & LARGEST_SEED
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & LARGEST_SEED
-    return z ^ (z >> 31)
+    words = random_words(seed, STREAM_TEAM_DEAL, 0, np.arange(1, len(dealt) + 1, dtype=np.uint64))
+    teams = np.empty(len(dealt), np.int64)
+    teams[words.argsort(kind="stable")] = dealt
+    return tuple(teams.tolist())

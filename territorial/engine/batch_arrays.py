@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,9 @@ from territorial.config import GameConfig
 from territorial.config.rewards import Weights, part_names
 from territorial.constants import STREAM_EPISODE
 from territorial.engine import step
-from territorial.engine.recording import Launches, allocate_launches
+from territorial.engine.recording import allocate_launches
 from territorial.engine.step import (
-    Slots,
-    StepCall,
-    StepResults,
+    BatchArrays,
     allocate_call,
     allocate_results,
     allocate_slots,
@@ -30,33 +28,13 @@ from territorial.files.arrays import writable as own
 from territorial.game.formulas import draw
 from territorial.game.state import FIELDS, PLAYERS, State, allocate, field_line, view
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import Buffers, Observations, allocate_buffers
-from territorial.typing import Bools, Ints
+from territorial.observation.tables import Observations, allocate_buffers
+from territorial.typing import Ints
 
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
 COUNTS = ("illegal", "raised", "bounced")
 """Numbers of players that infos have of the games as they now stand."""
-
-
-class BatchArrays(NamedTuple):
-    """What steps of E games write to; all of it stays where it is as long as the batch lives."""
-
-    state: State
-    buffers: Buffers  # of no games where nothing is observed
-    final_buffers: Buffers  # the same ones where no game is replaced within a step
-    results: StepResults
-    slots: Slots
-    launched: Launches
-    actions: npt.NDArray[np.int64]  # (E, P, 2)
-    seed: npt.NDArray[np.uint64]  # (1,) the batch's
-    call: StepCall
-
-    @property
-    def stands(self) -> Bools:
-        """Which games take no step: new bool (E,)."""
-        stands: Bools = self.slots.stands | (view(self.state, "over") != 0) | self.call.waits
-        return stands
 
 
 def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, observes: bool) -> BatchArrays:

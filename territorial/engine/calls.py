@@ -21,7 +21,7 @@ from territorial.config import GameConfig, make_params
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
 from territorial.engine import step
-from territorial.engine.batch_arrays import BatchArrays, next_seeds
+from territorial.engine.batch_arrays import next_seeds
 from territorial.engine.map_bank import Atlas
 from territorial.engine.players import BatchPlayers, CustomTable, ask_python_bots, have_python_bots
 from territorial.engine.recording import (
@@ -42,6 +42,7 @@ from territorial.engine.step import (
     SHOWS,
     WHOLE,
     Batch,
+    BatchArrays,
     Options,
     StepResults,
 )
@@ -204,7 +205,7 @@ class Calls:
         if listener is not None or players.guests or self._needs_maps:
             self._prepare(listener)
         self.has_current_owners = False
-        if self._table is not players.custom.table or step.step_games not in self._loaded:
+        if self._table is not players.table or step.step_games not in self._loaded:
             self._load(step.step_games)
         step_games = self._loaded[step.step_games]
         arrays.call.numbers[DECISIONS], self._is_behind = decisions, together is not None
@@ -313,24 +314,15 @@ class Calls:
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
-        arrays = self._arrays
         return Batch(
-            state=arrays.state,
+            arrays=self._arrays,
             params=self._params,
             work=self.works[thread],
             bank=self._atlas.bank,
-            custom=self._players.custom.table,
+            custom=self._players.table,
             networks=self.network_works[thread],
-            seed=arrays.seed,
-            actions=arrays.actions,
-            buffers=arrays.buffers,
-            final_buffers=arrays.final_buffers,
-            results=arrays.results,
-            slots=arrays.slots,
             tape=self.launch_log,
-            call=arrays.call,
             copies=self._addresses,
-            launched=arrays.launched,
             options=self._options,
             thread=thread,
             entries=self._entries,
@@ -343,10 +335,10 @@ class Calls:
 
         Arguments are held anew if the table of custom bots or the launch log is another than before.
         """
-        custom = self._players.custom
-        if self._table is not custom.table:
+        players = self._players
+        if self._table is not players.table:
             self.crew.retire()  # no thread is to watch for calls with what it was given before
-            self._table, self._has_networks = custom.table, custom.has_networks
+            self._table, self._has_networks = players.table, players.has_networks
             self.network_works = self._make_network_works()
             self._held = [Held(self.batch(thread), step.hold_batch) for thread in range(len(self.works))]
             self._loaded = {}
@@ -359,11 +351,11 @@ class Calls:
 
     def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
         """Return the kernels that steps and resets call, with their types, as ``Batch.entries`` has them."""
-        held, has_networks = type_of(self.batch(0)), self._players.custom.has_networks
+        held, has_networks = type_of(self.batch(0)), self._players.has_networks
         called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
         return called + [(step.ask_networks, (held, *types_of(0)))] * has_networks
 
     def _make_network_works(self) -> list[NetworkWork]:
-        custom = self._players.custom
-        networks = len(custom.table.networks) if custom.has_networks else 0
+        players = self._players
+        networks = len(players.table.networks) if players.has_networks else 0
         return [make_network_work(self._config.num_players, networks) for _ in self.works]

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
-from territorial.engine.batch_arrays import BatchArrays
-from territorial.engine.players import NEXT_ONES, CustomBots
+from territorial.engine.players import NEXT_ONES, BatchPlayers
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
+from territorial.engine.step import BatchArrays
 from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
 from territorial.observation.tables import Buffers, restore_frames
 
@@ -88,8 +88,10 @@ def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
     return config.team_of(int(State(*saved.blocks).seed[0]))
 
 
-def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
-    """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``custom`` has its custom bots among others.
+def write_game(
+    saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, players: BatchPlayers
+) -> None:
+    """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``players`` have its custom bots among others.
 
     What is observed is not yet.
     """
@@ -103,7 +105,7 @@ def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int
     view(state, "team")[k] = (0, *teams_of_saved(saved, config))
     if saved.custom:
         codes = view(state, "seats")
-        codes[k] = custom.codes_here(codes[k], saved.custom)
+        codes[k] = players.codes_here(codes[k], saved.custom)
     slots.num_cycles[k], slots.stands[k] = saved.num_cycles, saved.stands
 
 

@@ -21,7 +21,6 @@ from territorial.config.validation import suggests_keywords, whole_number
 from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine import step
 from territorial.engine.batch_arrays import (
-    BatchArrays,
     GameArrays,
     allocate_arrays,
     copied,
@@ -62,7 +61,7 @@ from territorial.engine.saved_game import (
     write_game,
 )
 from territorial.engine.seats import Seat
-from territorial.engine.step import AUTORESETS, NO_LIMIT, SAME_STEP, StepResults
+from territorial.engine.step import AUTORESETS, NO_LIMIT, SAME_STEP, BatchArrays, StepResults
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
@@ -554,7 +553,7 @@ class VecGame(ShownInNotebooks):
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
         k, players = self._begun(k), self._players
-        return saved_game(self._arrays, k, self._config_digest, players.guest_names, players.custom.bots)
+        return saved_game(self._arrays, k, self._config_digest, players.guest_names, players.bots)
 
     @exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
@@ -568,8 +567,8 @@ class VecGame(ShownInNotebooks):
         k, players = checked_game(k, self.num_games), self._players
         check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
         self.need_reset()
-        players.custom.welcome(saved.custom, players.guest_names)
-        write_game(saved, self.config, self._arrays, k, players.custom)
+        players.welcome(saved.custom)
+        write_game(saved, self.config, self._arrays, k, players)
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)

@@ -133,7 +133,7 @@ class PackedBoards(Mode):
     ) -> Arrays:
         """Return boards and tables."""
         shown = seen if copies is None else copies
-        arrays = {"observation": shown.planes, "terrain": terrain}
+        arrays: Arrays = {"observation": shown.planes, "terrain": terrain}
         arrays |= {"players": shown.players, "borders": shown.borders, "globals": shown.globals}
         if copies is not None:  # rows that the engine pads are copied once more
             return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": copy_of(terrain)}

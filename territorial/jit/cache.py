@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import inspect
 import os
@@ -58,7 +57,7 @@ def _usable_cache() -> Path:
 
 
 def _temporary_cache() -> Path:
-    """Return the folder that all processes of this user share, else one of this process; else NOWHERE.
+    """Return the folder among temporary files that all processes of this user share; else NOWHERE.
 
     What lies in it is unpickled, so it must be one that no other user can have made, or can write to.
     """
@@ -69,12 +68,7 @@ def _temporary_cache() -> Path:
             folder.mkdir(mode=0o700)
         if _is_private(folder):
             return folder / FOLDER
-    try:
-        private = Path(tempfile.mkdtemp(prefix="territorial-env-"))
-    except OSError:
-        return NOWHERE
-    atexit.register(shutil.rmtree, private, ignore_errors=True)
-    return private / FOLDER
+    return NOWHERE
 
 
 def _is_private(folder: Path) -> bool:
@@ -105,14 +99,12 @@ _sources = Sources()
 def folder_of(file: str) -> Path | None:
     """Return the folder of the kernels in ``file``; None if they must not be kept.
 
-    Numba notices a change only in the file of the kernel itself, and keeps apart what lies in different
-    places. This name changes with every file that code or constants can come from, and with nothing else:
-    another checkout or environment with the same sources and versions finds what was compiled here.
+    Those of other packages are not, as what they import is not known. Numba notices a change only in the file
+    of the kernel itself, and keeps apart what lies in different places. This name changes with every file
+    that code or constants can come from, and with nothing else: another checkout or environment with the same
+    sources and versions finds what was compiled here.
     """
-    try:
-        digest = _sources.digest(file)
-    except OSError:  # there is no file: the kernel was made at a prompt
-        return None
+    digest = _sources.digest(file)
     if digest is None or CACHE_DIR == NOWHERE:
         return None
     name = hashlib.blake2b(f"{digest}\0{VERSIONS}".encode(), digest_size=8).hexdigest()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial.config import GameConfig
+from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import entries_of
 from territorial.config.map_names import MapName, Terrain
@@ -18,7 +19,6 @@ from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
-from territorial.maps.noise import random_words
 from territorial.maps.regions import check_connected
 from territorial.maps.starts import capacity
 from territorial.typing import Ints

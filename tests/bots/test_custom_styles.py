@@ -74,7 +74,7 @@ def test_equal_styles_are_one_and_have_one_row():
     game.reset(seed=0)
     assert game.state.seats[0, 1:].tolist()[:2] == [FIRST_CUSTOM_CODE] * 2
     assert game.seats_of(0)[3] == "mine-1"
-    assert game._players.custom.names == ("mine-1",)
+    assert game._players.bot_names == ("mine-1",)
 
 
 def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on():
