@@ -54,14 +54,12 @@ def test_a_numba_that_lacks_what_is_extended_is_named_with_what_to_install():
     assert re.fullmatch(last, done.stderr.splitlines()[-1])
 
 
-COPY_BYTES = """
-import sys
+WAIT = """
 import numpy as np
-from territorial.jit import lines
+from territorial.jit import thread_pool
 
-zeros = np.zeros(lines.LARGE, np.uint8)
-assert not lines.copy_of(zeros).any()
-print(sum(lines.stream_bytes.stats.cache_misses.values()), lines.__file__)
+thread_pool.wait(np.zeros(thread_pool.WIDTH, np.int64), 1)
+print(sum(thread_pool.wait.stats.cache_misses.values()), thread_pool.__file__)
 """
 
 
@@ -72,7 +70,7 @@ def test_another_installation_of_the_same_sources_loads_what_was_compiled(tmp_pa
         os.utime(path, (1e9, 1e9))
 
     def compiled_by(root):
-        number, file = printed_by(COPY_BYTES, cache=tmp_path / "cache", root=root)
+        number, file = printed_by(WAIT, cache=tmp_path / "cache", root=root)
         assert Path(file).is_relative_to(root)
         return int(number)
 

@@ -35,6 +35,7 @@ from territorial.config.validation import (
     shown,
     suggests_keywords,
     whole_number,
+    whole_numbers,
 )
 from territorial.constants import (
     LARGEST_SEED,
@@ -353,14 +354,10 @@ def _check_maps(config: GameConfig) -> None:
 
 def _checked_cadence(steps: Any) -> tuple[int, ...]:
     """Return ``steps`` as a tuple of ints; an error says what they must be."""
-    wanted = f"three whole numbers from 1 to {MAX_SIDE**2} that rise"
-    try:
-        whole = tuple(whole_number("cadence_land", step, 1, MAX_SIDE**2) for step in steps)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"cadence_land is {shown(steps)}; it must be {wanted}") from None
-    if len(whole) != 3 or not whole[0] < whole[1] < whole[2]:
-        raise ValueError(f"cadence_land is {shown(steps)}; it must be {wanted}")
-    return whole
+    whole = whole_numbers("cadence_land", steps, (3,), 1, MAX_SIDE**2)
+    if (np.diff(whole) <= 0).any():
+        raise ValueError(f"cadence_land is {shown(steps)}; it must be three whole numbers that rise")
+    return tuple(whole.tolist())
 
 
 _NUMBERS = [name for name, spec in FIELDS.items() if isinstance(spec.default, int) and name != "map_seed"]

@@ -18,7 +18,9 @@ from territorial.constants import STREAM_EPISODE
 from territorial.engine import step
 from territorial.engine.recording import allocate_launches
 from territorial.engine.step import (
+    SAME_STEP,
     BatchArrays,
+    Options,
     allocate_call,
     allocate_results,
     allocate_slots,
@@ -37,14 +39,18 @@ COUNTS = ("illegal", "raised", "bounced")
 """Numbers of players that infos have of the games as they now stand."""
 
 
-def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, observes: bool) -> BatchArrays:
-    """Return the arrays of ``num_games`` games, none of which has begun; last observations have none yet."""
-    players = config.num_players
-    buffers = allocate_buffers(layout, num_games if observes else 0)
+def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, options: Options) -> BatchArrays:
+    """Return the arrays of ``num_games`` games, none of which has begun.
+
+    A game that is not replaced within a step has its last observation where all others are.
+    """
+    players, num_observed = config.num_players, num_games if options.is_observed else 0
+    buffers = allocate_buffers(layout, num_observed)
+    is_replaced = options.autoreset == SAME_STEP
     return BatchArrays(
         state=allocate(num_games, players, config.height, config.width),
         buffers=buffers,
-        final_buffers=buffers,
+        final_buffers=allocate_buffers(layout, num_observed) if is_replaced else buffers,
         results=allocate_results(num_games, players, len(config.rewards)),
         slots=allocate_slots(num_games),
         launched=allocate_launches(num_games, players),
@@ -52,18 +58,6 @@ def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, obser
         seed=np.zeros(1, np.uint64),
         call=allocate_call(num_games),
     )
-
-
-def with_last_observations(arrays: BatchArrays, layout: ObsLayout, *, is_replaced: bool) -> BatchArrays:
-    """Return ``arrays`` with buffers for last observations, if games are replaced within a step.
-
-    A game that is not has its last observation where all others are.
-    """
-    if not is_replaced or len(arrays.buffers.boards) == 0:
-        return arrays._replace(final_buffers=arrays.buffers)
-    if arrays.final_buffers is not arrays.buffers:
-        return arrays
-    return arrays._replace(final_buffers=allocate_buffers(layout, len(arrays.actions)))
 
 
 def copied(arrays: BatchArrays) -> BatchArrays:
@@ -77,7 +71,9 @@ def writable(arrays: BatchArrays) -> BatchArrays:
     parts: list[Any] = [
         type(part)(*all_writable(part)) if isinstance(part, tuple) else own(part) for part in given
     ]
-    return BatchArrays(*parts)
+    own_arrays = BatchArrays(*parts)
+    are_one = arrays.final_buffers is arrays.buffers
+    return own_arrays._replace(final_buffers=own_arrays.buffers) if are_one else own_arrays
 
 
 # ---- seeds -----------------------------------------------------------------------------------------

@@ -49,9 +49,9 @@ from territorial.engine.step import (
 from territorial.game.scratch import Work, make_work
 from territorial.game.state import view
 from territorial.jit.bound_arguments import Held, type_of
-from territorial.jit.decorators import ZERO, address_of, entry_for, is_ready, types_of
+from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready, types_of
 from territorial.jit.thread_pool import Crew
-from territorial.observation.copies import Copies, no_addresses, write_addresses
+from territorial.observation.copies import addresses_of
 from territorial.typing import Bools, Ints
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -149,6 +149,7 @@ class Calls:
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
         owners: the owner codes of all cells, or nothing before anybody has asked for them.
+        addresses: of the arrays that steps copy what is observed into; 0 where there are none.
         has_current_owners: False once a game has changed since its owner codes were made.
 
     """
@@ -175,7 +176,8 @@ class Calls:
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
         self.has_current_owners = self._is_behind = False
-        self._addresses, self._entries = no_addresses(), np.zeros(2, np.int64)
+        self.addresses = np.array(addresses_of(None), np.int64)
+        self._entries = np.zeros(2, np.int64)
         self._held: list[Held[Batch]] = []
         self._loaded: dict[Any, Callable[..., None]] = {}
         self.record(np.zeros(num_games, np.bool_))
@@ -294,10 +296,6 @@ class Calls:
             self.has_current_owners = True
         return self.owners
 
-    def copy_to(self, copies: Copies | None) -> None:
-        """Let steps copy what is observed into ``copies``, which the caller keeps; None: nowhere."""
-        write_addresses(copies, self._addresses)
-
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
         config = self._config
@@ -322,7 +320,7 @@ class Calls:
             custom=self._players.table,
             networks=self.network_works[thread],
             tape=self.launch_log,
-            copies=self._addresses,
+            copies=self.addresses,
             options=self._options,
             thread=thread,
             entries=self._entries,
@@ -346,7 +344,7 @@ class Calls:
         if compiled not in self._loaded:
             for i, (called, types) in enumerate(self._called_by_address() if not arguments else ()):
                 self._entries[i] = address_of(called, *types)
-            self._loaded[compiled] = entry_for(compiled, self._held[0], *arguments)
+            self._loaded[compiled] = entry_of(compiled, *types_of(self._held[0], *arguments))
         return self._loaded[compiled]
 
     def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:

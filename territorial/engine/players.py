@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.bots.network_bot import Network
 from territorial.bots.network_layers import NUM_NUMBERS
 from territorial.bots.python import PythonBot, SeePairs, View
@@ -16,7 +15,7 @@ from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
-from territorial.config.validation import holds_whole_numbers
+from territorial.config.validation import whole_numbers
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import (
     AGENT,
@@ -241,27 +240,14 @@ def ask_python_bots(
 
 
 def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
-    """Return (N, 2) targets and 1024ths; ValueError names the bot and the seat for what cannot be."""
+    """Return (N, 2) targets and 1024ths; an error names the bot for what cannot be."""
     what = f"decide() of {bot.name} returned"
     if not isinstance(decision, tuple) or len(decision) != 2:
         raise ValueError(f"{what} {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
-    table = np.zeros((len(seen.rows), 2), np.int64)
-    for column, (name, values) in enumerate(zip(("targets", "1024ths"), decision, strict=True)):
-        array = np.asarray(values)
-        if not holds_whole_numbers(array) or array.shape not in ((), (len(table),)):
-            raise ValueError(
-                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
-                f"({len(table)},)"
-            )
-        table[:, column] = array
-    targets, fractions = table[:, WHAT], table[:, HOW_MUCH]
-    players = seen.config.num_players
-    is_wrong = (targets < HOLD_ALL) | (targets > players)
-    is_wrong |= (targets != HOLD_ALL) & ((fractions < 1) | (fractions > FRACTION_UNIT))
-    if is_wrong.any():
-        i = int(is_wrong.argmax())
-        raise ValueError(
-            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be "
-            f"from {HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
-        )
-    return table
+    count = len(seen.rows)
+    targets, parts = (np.full(count, part) if np.ndim(part) == 0 else np.asarray(part) for part in decision)
+    targets = whole_numbers(f"what {what} as targets", targets, (count,), HOLD_ALL, seen.config.num_players)
+    if parts.shape == targets.shape:  # those that are not sent mean nothing
+        parts = np.where(targets == HOLD_ALL, 1, parts)
+    parts = whole_numbers(f"what {what} as 1024ths", parts, (count,), 1, FRACTION_UNIT)
+    return np.stack([targets, parts], axis=1)

@@ -13,7 +13,6 @@ from territorial.engine.players import NEXT_ONES, BatchPlayers
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.engine.step import BatchArrays
 from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
-from territorial.observation.tables import Buffers, restore_frames
 
 
 class SavedGame(NamedTuple):
@@ -107,14 +106,6 @@ def write_game(
         codes = view(state, "seats")
         codes[k] = players.codes_here(codes[k], saved.custom)
     slots.num_cycles[k], slots.stands[k] = saved.num_cycles, saved.stands
-
-
-def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
-    """Show the frames before the saved game's, if there are as many; else all equal the present one."""
-    missing = max(0, buffers.boards.shape[1] - 1)
-    older = saved.older_frames
-    if older.shape[1:] == buffers.boards.shape[2:] and len(older) >= missing:
-        restore_frames(buffers, k, older[:missing])
 
 
 def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:

@@ -26,12 +26,10 @@ from territorial.engine.batch_arrays import (
     copied,
     info_of,
     next_seeds,
-    with_last_observations,
     writable,
 )
 from territorial.engine.calls import ONE_DECISION, Calls, exclusive
 from territorial.engine.checks import (
-    END_WHEN,
     check_may_play,
     check_on_grid,
     checked_game,
@@ -41,7 +39,7 @@ from territorial.engine.checks import (
     checked_seeds,
     copy_actions,
 )
-from territorial.engine.map_bank import Atlas, Page, assigned_maps
+from territorial.engine.map_bank import Atlas, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.players import BatchPlayers
 from territorial.engine.positions import digest_of, fronts_of, write_position
@@ -56,18 +54,18 @@ from territorial.engine.recording import (
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
-    restore_older_frames,
     saved_game,
     write_game,
 )
 from territorial.engine.seats import Seat
-from territorial.engine.step import AUTORESETS, NO_LIMIT, SAME_STEP, BatchArrays, StepResults
+from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
-from territorial.observation.copies import Copies, allocate_copies
+from territorial.maps.bank import Ground
+from territorial.observation.copies import Copies, addresses_of, allocate_copies
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
-from territorial.observation.tables import Observations, observations_of
+from territorial.observation.tables import Observations, observations_of, restore_frames
 from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
@@ -153,7 +151,7 @@ class VecGame(ShownInNotebooks):
         self._atlas = Atlas(self.config, self.num_games, assigned)
         self.layout = ObsLayout.of(self.config, whole_number("frames", frames, 0, MAX_FRAMES))
         try:
-            self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self.observes))
+            self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self._options))
         except MemoryError:
             raise MemoryError(
                 f"num_games is {self.num_games}; there is not enough memory for so many games"
@@ -168,9 +166,7 @@ class VecGame(ShownInNotebooks):
 
     def _put_together(self, arrays: BatchArrays) -> None:
         """Make all that follows from the options, the players and the maps for ``arrays``."""
-        self._arrays = arrays = with_last_observations(
-            arrays, self.layout, is_replaced=self._options.autoreset == SAME_STEP
-        )
+        self._arrays = arrays
         self.blocks, self.actions = arrays.state, arrays.actions
         self.observations: Observations = observations_of(arrays.buffers, self.layout)
         """The observations of all games as they stand: the buffers that ``step`` returns."""
@@ -300,12 +296,11 @@ class VecGame(ShownInNotebooks):
         if self._may_be_off_grid:
             self._check_may_step(takes_actions=True)
         if copies is not None:
-            self._calls.copy_to(copies)
+            self._calls.addresses[:] = addresses_of(copies)
         try:
             self._calls.step(repeat, self._watcher, listener)
         finally:
-            if copies is not None:
-                self._calls.copy_to(None)
+            self._calls.addresses[:] = 0
         self._may_be_off_grid = False
         return self.results
 
@@ -422,11 +417,6 @@ class VecGame(ShownInNotebooks):
         return cast(Autoreset, AUTORESETS[self._options.autoreset])
 
     @property
-    def end_when(self) -> EndWhen:
-        """When a game is replaced, see the class."""
-        return cast(EndWhen, END_WHEN[self._options.ends_without_agents])
-
-    @property
     @exclusive
     def max_cycles(self) -> int | None:
         """Decisions after which an episode is over, see the class; it can be set at any time."""
@@ -516,7 +506,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def land(self, k: int) -> LandMask:
         """Return the map that game ``k`` is being played on."""
-        return self._page(k).land
+        return self._ground(k).land
 
     @exclusive
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
@@ -524,19 +514,19 @@ class VecGame(ShownInNotebooks):
 
         Bit planes of the blocked cells and of those of them that are water: ``observation.layout.ARRAYS``.
         """
-        return self._page(k).terrain
+        return self._ground(k).terrain
 
     @exclusive
     def write_terrain(self, games: Ints, terrain: npt.NDArray[np.uint8]) -> None:
         """Write the terrain of ``games``, which are in range, into their rows of ``terrain``, (E, ...)."""
         map_ids, seeds = view(self.blocks, "map_id"), view(self.blocks, "seed")
         for k in games.tolist():
-            terrain[k] = self._atlas.page(int(map_ids[k]), int(seeds[k])).terrain
+            terrain[k] = self._atlas.ground(int(map_ids[k]), int(seeds[k])).terrain
 
     @exclusive
     def terrain_name(self, k: int) -> Terrain:
         """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
-        return self._page(k).blocked
+        return self._ground(k).blocked
 
     @property
     def bytes_per_game(self) -> float:
@@ -573,7 +563,7 @@ class VecGame(ShownInNotebooks):
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
         if self.observes:
-            restore_older_frames(saved, self._arrays.buffers, k)
+            restore_frames(self._arrays.buffers, k, saved.older_frames)
         self._watcher.after_placing(k)
 
     @exclusive
@@ -599,9 +589,7 @@ class VecGame(ShownInNotebooks):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
         other = memo[id(self)] = object.__new__(type(self))
-        state = self.__getstate__()
-        own = {name: state.pop(name) for name in ("_arrays", "_atlas")}  # these are copies already
-        other.__setstate__(copy.deepcopy(state, memo) | own)
+        other.__setstate__(self.__getstate__() | {"_players": copy.deepcopy(self._players)})
         return other
 
     def __copy__(self) -> VecGame:
@@ -659,9 +647,9 @@ class VecGame(ShownInNotebooks):
         if self.observes:
             self._calls.one_game(step.observe_game, k)
 
-    def _page(self, k: int) -> Page:
+    def _ground(self, k: int) -> Ground:
         k = self._begun(k)
-        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+        return self._atlas.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _current_seeds(self) -> list[int]:
         seeds: list[int] = view(self.blocks, "seed").tolist()

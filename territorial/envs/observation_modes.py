@@ -23,7 +23,6 @@ from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
-from territorial.jit.lines import copy_of
 from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
@@ -136,7 +135,7 @@ class PackedBoards(Mode):
         arrays: Arrays = {"observation": shown.planes, "terrain": terrain}
         arrays |= {"players": shown.players, "borders": shown.borders, "globals": shown.globals}
         if copies is not None:  # rows that the engine pads are copied once more
-            return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": copy_of(terrain)}
+            return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": terrain.copy()}
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
         if self.zero_copy:

@@ -153,18 +153,16 @@ class EnvOptions:
                 "or None"
             )
         check_values(self)
-        if self.obs_key != KEYS[0]:
-            self._check_goes_with_obs("obs_key")
-        if self.pool_factor is not None:
-            self._check_goes_with_obs("pool_factor")
-        for name in ("num_candidates", "num_allies"):
-            if getattr(self, name) is not None and not self.reads_games:
+        for name in ("obs_key", "pool_factor", "zero_copy", "num_candidates", "num_allies"):
+            heeded = [form for form, mode in MODES.items() if name in mode.options]
+            is_heeded = self.obs in heeded or (name.startswith("num_") and self.reads_games)
+            if getattr(self, name) != OPTIONS[name].default and not is_heeded:
+                wanted = " or ".join(map(repr, heeded))
+                wanted += " or an action_format of pairs" if name.startswith("num_") else ""
                 raise ValueError(
-                    f"{name} is {getattr(self, name)} and obs is {self.obs!r}; this option works only with "
-                    'obs = "pairs" or an action_format of pairs'
+                    f"{name} is {getattr(self, name)!r} and obs is {self.obs!r}; this option works only with "
+                    f"obs = {wanted}"
                 )
-        if self.zero_copy:
-            self._check_goes_with_obs("zero_copy")
 
     @property
     def engine_frames(self) -> int:
@@ -200,16 +198,6 @@ class EnvOptions:
     def reads_games(self) -> bool:
         """Whether observations or masks are made of the games as they stand, not of what the engine shows."""
         return self.obs == "pairs" or self.action_format in OF_CANDIDATES
-
-    def _check_goes_with_obs(self, option: str) -> None:
-        """Raise ValueError where the form ``obs`` would not heed an option that was given."""
-        forms = [name for name, mode in MODES.items() if option in mode.options]
-        if self.obs not in forms:
-            wanted = " or ".join(map(repr, forms))
-            raise ValueError(
-                f"{option} is {getattr(self, option)!r} and obs is {self.obs!r}; this "
-                f"option works only with obs = {wanted}"
-            )
 
 
 OPTIONS = {spec.name: spec for spec in fields(EnvOptions)}

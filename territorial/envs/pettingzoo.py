@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,6 @@ from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints
 
 AgentID = str
-NOBODY = None, None
-"""What is kept of the list of agents before there is one."""
 Info = dict[str, Any]
 Steps = tuple[
     dict[AgentID, Observation],
@@ -199,7 +197,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.agents: list[AgentID] = []
         self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
-        self._cached: tuple[list[AgentID] | None, Listed | None] = NOBODY
         masks = options.mask_spaces(self.vec.format.sample_space)
         self._observation_space = space_of(self.vec.spaces | masks)
         self._decoder = FeatureDecoder(self.config)
@@ -244,7 +241,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         ``seed``: 0 to 2**64 - 1, or None for the next game of the seed given last.
         """
         self.vec.begin(seed)
-        self.agents = self.possible_agents.copy()
+        self._set_agents(self.possible_agents.copy())
         if self.render_mode == "human":
             self.render()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
@@ -260,13 +257,13 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()
-        listed, rows = self.agents, self._listed().rows
+        listed, rows = self.agents, self._rows
         observations, infos = self._look(played.parts[0], played.launches)
         ends, cuts = played.terminated[0, rows].tolist(), played.truncated[0, rows].tolist()
         rewards = played.rewards[0, rows].tolist()
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
-            self.agents = [agent for agent, is_over in zip(listed, over, strict=True) if not is_over]
+            self._set_agents([agent for agent, is_over in zip(listed, over, strict=True) if not is_over])
         if self.render_mode == "human":
             self.render()
         return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos
@@ -295,10 +292,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """Stop what runs beside Python, and close the window if there is one; reset still works."""
         self.vec.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all but what is kept of the list of agents."""
-        return self.__dict__ | {"_cached": NOBODY}
-
     # ---- within -----------------------------------------------------------------------------------
 
     def _look(
@@ -308,12 +301,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
         ``parts``: those of the rewards of all agents, (K, A). ``launches``: if they are part of infos.
         """
-        listed = self._listed()
-        shared, own = self.vec.see(listed.games, listed.seats)
+        games, seats = self._places()
+        shared, own = self.vec.see(games, seats)
         seen: dict[str, Any] = dict(own)
-        numbers = self.vec.numbers(listed.seats[None])
+        numbers = self.vec.numbers(seats[None])
         told: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
-        told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
+        told |= zip(self.vec.reward_names, parts[:, self._rows].tolist(), strict=True)
         if launches is not None:
             told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
         place = {"obs": seen, "info": told}.get(self.options.action_mask)
@@ -330,17 +323,16 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _masks(self) -> npt.NDArray[np.int8]:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
-        listed = self._listed()
-        return self.vec.masks_of(self.game.observations, listed.games, listed.seats)
+        return self.vec.masks_of(self.game.observations, *self._places())
 
-    def _listed(self) -> Listed:
-        """Return which agents are in ``agents``: the same arrays until these are others."""
-        agents, listed = self._cached
-        if agents is not self.agents or listed is None:
-            rows = np.array([self._row[agent] for agent in self.agents], np.int64)
-            listed = Listed(rows, self.vec.agent_seats[0, rows], np.zeros(len(rows), np.int64))
-            self._cached = self.agents, listed
-        return listed
+    def _set_agents(self, agents: list[AgentID]) -> None:
+        """Let ``agents`` be those who are still in the episode."""
+        self.agents = agents
+        self._rows = np.array([self._row[agent] for agent in agents], np.int64)
+
+    def _places(self) -> tuple[Ints, Ints]:
+        """Return the games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
+        return np.zeros_like(self._rows), self.vec.agent_seats[0, self._rows]
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
@@ -380,14 +372,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def _check_agent(self, agent: AgentID) -> None:
         if agent not in self._seat:
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
-
-
-class Listed(NamedTuple):
-    """Those of the A agents of the game who are still in the episode, N of them; int64 (N,) each."""
-
-    rows: Ints  # 0..A-1
-    seats: Ints  # 1..P
-    games: Ints  # 0
 
 
 def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any]:

@@ -146,13 +146,15 @@ class TerritorialVec(WritableArrays):
         self.render_mode = render_mode
         self._drawers = Drawers(render_mode)
         self.autoreset = autoreset
+        # Some things are read from games that end, before they go.
+        looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
             GameConfig() if config is None else config,
             num_envs,
             entropy,
             num_threads,
-            autoreset=engine_autoreset(autoreset, self.options),
+            autoreset=cast(Autoreset, "disabled" if looks else autoreset),
             end_when=cast(EndWhen, self.options.end_when),
             max_cycles=self.options.max_cycles,
             frames=self.options.engine_frames,
@@ -519,12 +521,6 @@ def make_vec(
         options=EnvOptions(**options_in(keywords)),
         render_mode=render_mode,
     )
-
-
-def engine_autoreset(autoreset: str, options: EnvOptions) -> Autoreset:
-    """Return what the engine does with games that end: some things are read from them before they go."""
-    looks = autoreset == "same_step" and (options.reward_fn is not None or options.reads_games)
-    return "disabled" if looks else cast(Autoreset, autoreset)
 
 
 def _by_agent(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -149,8 +149,8 @@ class KernelCache(FunctionCache):
     """numba's cache of one function, with files that are checked, and without errors.
 
     numba raises whatever unpickling a damaged file raises, also when it could compile, and after compiling it
-    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, besides
-    ``flush`` on request (numba.core.caching of 0.61 to 0.68).
+    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, and where a
+    kernel is recompiled, which none is, ``flush`` (numba.core.caching of 0.61 to 0.68).
     """
 
     _has_removed = False
@@ -192,7 +192,7 @@ class KernelCache(FunctionCache):
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Return whether there is code for these types, undamaged."""
-        return self._cache_file.has(self._index_key(sig, target_context.codegen()))
+        return self._cache_file.payload(self._index_key(sig, target_context.codegen())) is not None
 
 
 class NoCache(NullCache):
@@ -225,7 +225,7 @@ class KernelFiles:
 
     def load(self, key: Any) -> Any:
         """Return what was saved with ``key``; None if there is nothing, or nothing whole."""
-        payload = self._payload(key)
+        payload = self.payload(key)
         if payload is None:
             return None
         origin, found, data = pickle.loads(payload)
@@ -236,16 +236,8 @@ class KernelFiles:
         payload = dumps((self._origin, key, data))
         write_file(self._path(key), _digest(payload) + payload)
 
-    def has(self, key: Any) -> bool:
-        """Return whether there is something, undamaged."""
-        return self._payload(key) is not None
-
-    def flush(self) -> None:
-        """Remove all files of the function."""
-        for path in self._folder.glob(f"{self._name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
-    def _payload(self, key: Any) -> bytes | None:
+    def payload(self, key: Any) -> bytes | None:
+        """Return what was written with ``key``; None if there is nothing, or it is damaged."""
         try:
             content = self._path(key).read_bytes()
         except OSError:

@@ -56,7 +56,7 @@ def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
     for k, seed in enumerate((5, 6)):
         env = small_env(**options)
         env.vec.begin(seeds=[seed])
-        env.agents = env.possible_agents.copy()
+        env._set_agents(env.possible_agents.copy())
         parts = np.zeros((2, len(vec.reward_names), vec.num_agents), np.float32)
         expected, infos = env._look(parts[0], None)
         row = vec.clone()
