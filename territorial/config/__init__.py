@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config.fields import check_values, documents_fields, option
-from territorial.config.land_mask import LandMask
+from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
 from territorial.config.rewards import DEFAULT, NAMES, TEAM_NAMES, Weights, checked_rewards
@@ -211,11 +211,7 @@ class GameConfig:
     @classmethod
     def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
         """Return a config of the given map's size that plays on that map."""
-        if not isinstance(land, LandMask):
-            raise TypeError(
-                f"land is a {type(land).__name__}; it must be a LandMask, which "
-                "LandMask.from_array(...) makes from an array"
-            )
+        check_is_mask("land", land)
         return cls(height=land.height, width=land.width, map=land, **fields)
 
     def to_dict(self) -> dict[str, Any]:

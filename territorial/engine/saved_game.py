@@ -38,12 +38,6 @@ class SavedGame(NamedTuple):
     custom: tuple[CompiledBot, ...] = ()
 
 
-def check_is_saved(saved: object) -> None:
-    """Raise TypeError unless ``saved`` is a saved game."""
-    if not isinstance(saved, SavedGame):
-        raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
-
-
 def check_saved(
     saved: Any, config: GameConfig, config_digest: str, state: State, guests: tuple[str, ...]
 ) -> None:
@@ -51,7 +45,8 @@ def check_saved(
 
     ``config`` and ``guests``, the names of the bots in Python: those of that batch.
     """
-    check_is_saved(saved)
+    if not isinstance(saved, SavedGame):
+        raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
     if saved.config_digest != config_digest:
         raise ValueError(
             f"the saved game has the config {saved.config_digest}; this batch plays "

@@ -24,7 +24,7 @@ from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.observation.copies import Copies
-from territorial.observation.layout import Column, ObsLayout
+from territorial.observation.layout import Column
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
@@ -64,8 +64,6 @@ class Mode(ABC):
     ) -> None:
         self.game = game
         self.pair_rows = rows_shown(game.config) if pair_rows is None else pair_rows
-        self.layout: ObsLayout = game.layout
-        self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
         self.zero_copy = zero_copy
@@ -105,12 +103,12 @@ class PackedBoards(Mode):
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
-        nbytes = self.game.num_games * sum(self.layout.nbytes(name) for name in Copies._fields)
+        nbytes = self.game.num_games * sum(self.game.layout.nbytes(name) for name in Copies._fields)
         return not self.zero_copy and nbytes >= LARGE
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
-        layout, high = self.layout, limits(self.config)
+        layout, high = self.game.layout, limits(self.game.config)
         players = np.tile(_highest(layout.columns("players"), high), (layout.num_players, 1))
         of_pair = _highest(layout.columns("borders"), high)
         borders = np.broadcast_to(of_pair[:, None, None], layout.shape("borders"))
@@ -159,7 +157,7 @@ class Features(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {self.key: from_zero_to(FeatureDecoder(self.config).high)}
+        return {self.key: from_zero_to(FeatureDecoder(self.game.config).high)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
@@ -174,7 +172,7 @@ class Pooled(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {self.key: spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
+        return {self.key: spaces.Box(0, 1, pooled_shape(self.game.layout, self.pool_factor), np.float32)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
@@ -189,7 +187,7 @@ class OneHot(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {self.key: spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
+        return {self.key: spaces.Box(0, 1, onehot_shape(self.game.layout), np.int8)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
@@ -207,8 +205,8 @@ class Pairs(Mode):
 
     def keys(self) -> Keys:
         """Return the spaces of the numbers, and of what an action against each candidate is."""
-        count, most = self.pair_rows.total, num_targets(self.layout.num_players) - 1
-        columns = pair_columns(teams=self.layout.teams)
+        count, most = self.pair_rows.total, num_targets(self.game.layout.num_players) - 1
+        columns = pair_columns(teams=self.game.layout.teams)
         return {
             "own": _between(OWN, (len(OWN),)),
             "pairs": _between(columns, (count, len(columns))),

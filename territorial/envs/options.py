@@ -165,11 +165,6 @@ class EnvOptions:
                 )
 
     @property
-    def engine_frames(self) -> int:
-        """How many boards the engine has to keep in a stack."""
-        return self.frames if MODES[self.obs].shows_boards else 0
-
-    @property
     def mask_dtype(self) -> type[np.int8 | np.float32]:
         """The type of masks, which RLlib's example of masks has among its numbers."""
         is_of_rllib = self.obs_key != KEYS[0] and self.action_mask == "obs"

@@ -17,12 +17,13 @@ from territorial.config.validation import one_of, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.recording import Launches
-from territorial.engine.saved_game import SavedGame, check_is_saved
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import OwnRewards, reward_names
 from territorial.envs.infos import Played, agent_info, info_names, nothing_played, played_by
+from territorial.envs.observation_modes import MODES
 from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
@@ -157,7 +158,7 @@ class TerritorialVec(WritableArrays):
             autoreset=cast(Autoreset, "disabled" if looks else autoreset),
             end_when=cast(EndWhen, self.options.end_when),
             max_cycles=self.options.max_cycles,
-            frames=self.options.engine_frames,
+            frames=self.options.frames if MODES[self.options.obs].shows_boards else 0,
             maps=maps,
         )
         self.config = self.game.config
@@ -327,12 +328,12 @@ class TerritorialVec(WritableArrays):
         Who plays there from the next reset on is up to the slot. ValueError unless the saved game has as
         many agents as those of this environment.
         """
-        check_is_saved(saved)
-        codes = State(*saved.blocks).seating[SEATING["seats"], 1:]
-        if (codes == AGENT_CODE).sum() != self.num_agents:
+        agents = self.num_agents
+        if isinstance(saved, SavedGame):  # the engine refuses what is none
+            agents = (State(*saved.blocks).seating[SEATING["seats"], 1:] == AGENT_CODE).sum()
+        if agents != self.num_agents:
             raise ValueError(
-                f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "
-                f"{self.num_agents}"
+                f"the saved game has {agents} agents; those of this environment have {self.num_agents}"
             )
         self.game.restore(k, saved)
         self._take_over(np.array([k]))

@@ -149,8 +149,8 @@ class KernelCache(FunctionCache):
     """numba's cache of one function, with files that are checked, and without errors.
 
     numba raises whatever unpickling a damaged file raises, also when it could compile, and after compiling it
-    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, and where a
-    kernel is recompiled, which none is, ``flush`` (numba.core.caching of 0.61 to 0.68).
+    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, and
+    ``flush`` on ``recompile()``, which nobody calls (numba.core.caching of 0.61 to 0.68).
     """
 
     _has_removed = False

@@ -123,7 +123,7 @@ OF_GAME: Any = positions(GLOBALS)
 
 
 def restore_frames(buffers: Buffers, k: int, saved: npt.NDArray[np.uint64]) -> None:
-    """Put ``saved``, XORs of a stack (F-1, B, rows, S), below the board of game ``k``, if there are enough."""
+    """Put ``saved``, XORs of a stack (F-1, B, rows, S), below the board of game ``k`` if they are enough."""
     missing = max(0, buffers.boards.shape[1] - 1)
     if saved.shape[1:] != buffers.boards.shape[2:] or len(saved) < missing:
         return
