@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +40,9 @@ def write_position(
     players = config.num_players
     board = _checked_board(owner, config)
     now = whole_number("tick", tick, 0, config.max_ticks)
-    balances = _checked_per_seat("troops", troops, players, LARGEST_TROOPS)
-    peaks = _checked_per_seat("peak", peak, players, MAX_SIDE**2)
-    steps = _checked_per_seat("next_step", next_step, players, LARGEST_TICK)
+    balances = None if troops is None else whole_numbers("troops", troops, (players,), 0, LARGEST_TROOPS)
+    peaks = None if peak is None else whole_numbers("peak", peak, (players,), 0, MAX_SIDE**2)
+    steps = None if next_step is None else whole_numbers("next_step", next_step, (players,), 0, LARGEST_TICK)
     in_field = _checked_pools({} if pools is None else pools, view(state, "team")[k])
     get = {field.name: view(state, field.name)[k] for field in FIELDS}
     for name in AT_ZERO:
@@ -95,11 +94,6 @@ def _checked_board(owner: npt.ArrayLike, config: GameConfig) -> npt.NDArray[np.u
     if (board == BLOCKED).all():
         raise ValueError(f"owner holds only {BLOCKED}; a board must have land")
     return board.astype(np.uint8)
-
-
-def _checked_per_seat(name: str, values: Any, num_players: int, largest: int) -> Ints | None:
-    """Return one whole number per seat, or None where none are given."""
-    return None if values is None else whole_numbers(name, values, (num_players,), 0, largest)
 
 
 def _checked_pools(pools: Mapping[tuple[int, int], int], teams: Ints) -> dict[tuple[int, int], int]:

@@ -67,16 +67,6 @@ def check_saved(
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
 
 
-def saved_game(
-    arrays: BatchArrays, k: int, config_digest: str, guests: tuple[str, ...], custom: tuple[CompiledBot, ...]
-) -> SavedGame:
-    """Return a copy of game ``k``; see ``SavedGame`` for the others."""
-    blocks, boards = tuple([block[k].copy() for block in arrays.state]), arrays.buffers.boards
-    older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
-    cycles, stands = arrays.slots.num_cycles.item(k), arrays.slots.stands.item(k)
-    return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
-
-
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
     """Return the team of every seat in a saved game: what its seed deals."""
     return config.team_of(int(State(*saved.blocks).seed[0]))

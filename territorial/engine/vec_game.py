@@ -54,7 +54,6 @@ from territorial.engine.recording import (
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
-    saved_game,
     write_game,
 )
 from territorial.engine.seats import Seat
@@ -166,6 +165,10 @@ class VecGame(ShownInNotebooks):
 
     def _put_together(self, arrays: BatchArrays) -> None:
         """Make all that follows from the options, the players and the maps for ``arrays``."""
+        self.autoreset = cast(Autoreset, AUTORESETS[self._options.autoreset])
+        """What happens to a game that ended, see the class."""
+        self.observes = bool(self._options.is_observed)
+        """Whether observations are kept current."""
         self._arrays = arrays
         self.blocks, self.actions = arrays.state, arrays.actions
         self.observations: Observations = observations_of(arrays.buffers, self.layout)
@@ -412,11 +415,6 @@ class VecGame(ShownInNotebooks):
     # ---- looking ----------------------------------------------------------------------------------
 
     @property
-    def autoreset(self) -> Autoreset:
-        """What happens to a game that ended, see the class."""
-        return cast(Autoreset, AUTORESETS[self._options.autoreset])
-
-    @property
     @exclusive
     def max_cycles(self) -> int | None:
         """Decisions after which an episode is over, see the class; it can be set at any time."""
@@ -451,11 +449,6 @@ class VecGame(ShownInNotebooks):
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
         return self._arrays.launched
-
-    @property
-    def observes(self) -> bool:
-        """Whether observations are kept current."""
-        return bool(self._options.is_observed)
 
     @exclusive
     def pairs(
@@ -542,8 +535,18 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
-        k, players = self._begun(k), self._players
-        return saved_game(self._arrays, k, self._config_digest, players.guest_names, players.bots)
+        k, arrays = self._begun(k), self._arrays
+        boards = arrays.buffers.boards
+        older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
+        return SavedGame(
+            config_digest=self._config_digest,
+            blocks=tuple([block[k].copy() for block in arrays.state]),
+            older_frames=older,
+            guests=self._players.guest_names,
+            num_cycles=arrays.slots.num_cycles.item(k),
+            stands=arrays.slots.stands.item(k),
+            custom=self._players.bots,
+        )
 
     @exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
