@@ -157,7 +157,7 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
         ),
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another seat"),
+        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another bot"),
         ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
     ],
 )

@@ -407,7 +407,7 @@ BAD_CALLS = {
         TypeError,
         "launches has dtype float64",
     ),
-    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, "it must hold"),
+    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, r"it must be \(N, 4\)"),
     "a tick of a game that is not there": (
         lambda game: game.tick(3),
         IndexError,
