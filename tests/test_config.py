@@ -122,7 +122,7 @@ BAD = {
     "teams of three seats of four": (
         {"num_players": 4, "teams": (1, 2, 1)},
         ValueError,
-        r"teams has shape \(3,\); it must be \(4,\)",
+        "teams has 3 entries; it must have one for each of the 4 seats",
     ),
     "a seat in team 0": (
         {"num_players": 2, "teams": (0, 1)},

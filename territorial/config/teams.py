@@ -36,6 +36,10 @@ def checked_teams(teams: Any, num_players: int) -> Teams | None:
     if np.ndim(teams) != 1:
         wanted = f"None, {FEWEST}, or a list with the team of each seat"
         raise TypeError(f"teams is {shown(teams)}; it must be {wanted}")
+    if len(teams) != num_players:
+        raise ValueError(
+            f"teams has {len(teams)} entries; it must have one for each of the {num_players} seats"
+        )
     whole: tuple[int, ...] = tuple(whole_numbers("teams", teams, (num_players,), 1, num_players).tolist())
     if max(whole) < MIN_TEAMS:
         raise ValueError(f"teams has all seats in one team; it must have at least {MIN_TEAMS} teams")
