@@ -13,7 +13,7 @@ from territorial.engine.seats import LINEUPS, LineUp
 from territorial.engine.vec_game import VecGame
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
-from territorial.envs.vector import SavedVecGame, TerritorialVec, make_vec
+from territorial.envs.vector import TerritorialVec, make_vec
 from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.match import match
 from territorial.evaluation.ranking import Ranking
@@ -36,7 +36,6 @@ __all__ = [
     "Recorder",
     "Replay",
     "SavedGame",
-    "SavedVecGame",
     "SeatEnv",
     "SeatVectorEnv",
     "Setting",

@@ -14,7 +14,7 @@ from territorial.actions.encoding import (
     target_of_owner,
     unflatten,
 )
-from territorial.actions.formats import FORMATS
+from territorial.actions.formats import ActionFormat
 from territorial.actions.masks import pair_masks, target_masks, write_masks
 from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 
@@ -118,13 +118,13 @@ def test_the_mask_of_pairs_is_both_parts_end_to_end():
     assert (mask.shape, mask.dtype) == ((5, 5 + 12), np.int8)
     assert np.array_equal(mask[:, :7], target_masks(bits, *every_seat(5)))
     assert mask[:, 7:].all()
-    assert np.array_equal(FORMATS["multi_discrete"](5).masks(bits, *every_seat(5)), mask)
+    assert np.array_equal(ActionFormat("multi_discrete", 5).masks(bits, *every_seat(5)), mask)
 
 
 def test_the_mask_of_numbers_repeats_each_target_for_each_fraction():
     bits = bits_of(np.random.default_rng(0).random((5, 6)) < 0.5)
     targets = target_masks(bits, *every_seat(5))
-    mask = FORMATS["discrete"](5).masks(bits, *every_seat(5))
+    mask = ActionFormat("discrete", 5).masks(bits, *every_seat(5))
     assert (mask.shape, mask.dtype) == ((5, num_flat_actions(5)), np.int8)
     for number, (what, _) in enumerate(unflatten(np.arange(num_flat_actions(5))).tolist()):
         assert np.array_equal(mask[:, number], targets[:, what])

@@ -23,6 +23,7 @@ from territorial.config.validation import (
     true_or_false,
     whole_number,
     whole_number_in,
+    whole_numbers,
 )
 
 WHOLE = "it must be a whole number from 3 to 7"
@@ -59,6 +60,22 @@ def test_whole_numbers_of_all_kinds_become_ints(value):
     number = whole_number("size", value, 3, 7)
     assert (type(number), number) == (int, value)
     assert is_whole_number(value, 3, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ([[1, 2]], ValueError, r"^x has shape \(1, 2\); it must be \(N, 3\)"),
+        ([1, 2, 3], ValueError, r"^x has shape \(3,\); it must be \(N, 3\)"),
+        ([[1, 2, 3.0]], TypeError, "^x has dtype float64; it must hold whole numbers"),
+        ([[1, 2, True]] * 2 + [[0, 9, 9]], ValueError, r"^x\[2, 1\] is 9; it must be from 0 to 8"),
+        (np.full((1, 3), 2**64 - 1, np.uint64), ValueError, r"^x\[0, 0\] is 18446744073709551615"),
+    ],
+)
+def test_of_arrays_the_first_entry_that_cannot_be_is_named(given, error, message):
+    with pytest.raises(error, match=message):
+        whole_numbers("x", given, (None, 3), 0, (7, 8, 9))
+    assert whole_numbers("x", np.ones((2, 3), np.int8), (None, 3), 0, 9).dtype == np.int64
 
 
 def test_what_is_taken_is_a_whole_number_and_nothing_else_is():

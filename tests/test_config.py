@@ -79,10 +79,14 @@ BAD = {
     "two cadence borders": (
         {"cadence_land": (1, 2)},
         ValueError,
-        r"cadence_land is \(1, 2\); it must be three whole numbers from 1 to 1048576 that rise",
+        r"cadence_land has shape \(2,\); it must be \(3,\)",
     ),
-    "cadence borders that are no numbers": ({"cadence_land": (1, 2, 3.0)}, TypeError, "cadence_land is"),
-    "a cadence border alone": ({"cadence_land": 5}, TypeError, "cadence_land is 5"),
+    "cadence borders that are no numbers": (
+        {"cadence_land": (1, 2, 3.0)},
+        TypeError,
+        "cadence_land has dtype float64",
+    ),
+    "a cadence border alone": ({"cadence_land": 5}, ValueError, "cadence_land has shape"),
     "cadence borders that do not rise": ({"cadence_land": (1, 5, 5)}, ValueError, "that rise"),
     "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "from 1 to"),
     "a cadence border beyond all maps": ({"cadence_land": (1, 2, 1048577)}, ValueError, "to 1048576"),
@@ -123,12 +127,12 @@ BAD = {
     "a seat in team 0": (
         {"num_players": 2, "teams": (0, 1)},
         ValueError,
-        r"teams\[0\] is 0; it must be a whole number from 1 to 2",
+        r"teams\[0\] is 0; it must be from 1 to 2",
     ),
     "a seat in a team without a number": (
         {"num_players": 2, "teams": (1, "b")},
         TypeError,
-        r"teams\[1\] is 'b'; it must be a whole number from 1 to 2",
+        "teams has dtype <U",
     ),
     "all seats in one team": (
         {"num_players": 3, "teams": (1, 1, 1)},
@@ -217,7 +221,7 @@ def test_a_config_cannot_be_changed_and_takes_keywords_only():
 def test_for_map_takes_a_land_mask_and_its_size():
     config = GameConfig.for_map(LAND, num_players=3)
     assert (config.height, config.width, config.map, config.num_players) == (20, 24, LAND, 3)
-    with pytest.raises(TypeError, match="land is a ndarray; it must be a LandMask"):
+    with pytest.raises(TypeError, match="land is of type ndarray; it must be a LandMask"):
         GameConfig.for_map(np.ones((20, 24), bool))
 
 

@@ -48,7 +48,7 @@ def step_of_parallel():
 
 STEPS = {
     "engine": (step_of_engine, 8, 2_000),
-    "zero_copy": (lambda: step_of_vec(zero_copy=True), 60, 20_000),
+    "zero_copy": (lambda: step_of_vec(zero_copy=True), 60, 60_000),
     "packed": (step_of_vec, 100, 4_300_000),
     "features": (lambda: step_of_vec(obs="features"), 80, 2_400_000),
     "parallel": (step_of_parallel, 140, 200_000),

@@ -46,11 +46,11 @@ SIZES = {
 @njit
 def ask_networks(batch: Batch, work: Any) -> None:
     """Let the networks of all games decide."""
-    for k in range(len(batch.actions)):
-        game, seating = game_of(batch.state, k), seating_of(batch.state, k)
+    for k in range(len(batch.arrays.actions)):
+        game, seating = game_of(batch.arrays.state, k), seating_of(batch.arrays.state, k)
         if game.clock[OVER] == 0:
-            ask_game(game, batch.params, work, seating, batch.custom, batch.networks, batch.actions, k)
-    decide_all(batch.custom.networks, batch.networks, batch.actions)
+            ask_game(game, batch.params, work, seating, batch.custom, batch.networks, batch.arrays.actions, k)
+    decide_all(batch.custom.networks, batch.networks, batch.arrays.actions)
 
 
 @kernel
@@ -66,10 +66,10 @@ def run(batch: Batch, work: Any, launches: Any, counts: Any, steps: Any, mode: i
         if mode == ASK and len(batch.networks.waiting.last) > 0:
             ask_networks(batch, work)
         for k in range(len(steps)):
-            game = game_of(batch.state, k)
+            game = game_of(batch.arrays.state, k)
             if game.clock[OVER] == 0:
                 if mode == ASK:
-                    seating, actions = seating_of(batch.state, k), batch.actions[k]
+                    seating, actions = seating_of(batch.arrays.state, k), batch.arrays.actions[k]
                     decided = decide_launches(game, batch.params, work, seating, actions, batch.custom)
                     counts[i, k] = decided.end
                     for row in range(decided.end):

@@ -11,7 +11,6 @@ from gymnasium import spaces
 
 from rllib_adapters.envs.env_config import PACKED, PAIRS, EnvConfig
 from territorial.actions.encoding import unflatten
-from territorial.actions.formats import CandidateFormat, DiscreteFormat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.observation_modes import PackedBoards, Pairs
 from territorial.observation import pair_columns
@@ -57,7 +56,7 @@ class AgentInterface:
         if self._shows_pairs:
             seen = self._game.pair_observer.observe(games, seats, self._pair_rows).as_floats()
             own |= {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
-        if isinstance(self.format, CandidateFormat):  # the masks of candidates are what is seen of them
+        if self.format.num_candidates:  # the masks of candidates are what is seen of them
             masks = self.format.masks_of(own["pairs"][:, :, LEGAL] > 0)
         else:
             masks = self.format.masks(self._game.observations.masks, games, seats)
@@ -66,13 +65,13 @@ class AgentInterface:
     def engine_actions(self, actions: npt.NDArray[Any], games: Ints, seats: Ints) -> Ints:
         """Return the actions (N, ...) of ``seats`` of ``games`` as the engine's pairs, int64 (N, 2)."""
         numbers = np.asarray(actions, np.int64).reshape(len(seats), math.prod(self.format.shape))
-        if isinstance(self.format, CandidateFormat):
+        if self.format.num_candidates:
             bad = self.format.first_bad(numbers)
             if bad is not None:
                 raise ValueError(f"an action is {numbers[bad].tolist()}; it must be {self.format.wanted}")
             found = self._game.pair_observer.candidates(games, seats, self._pair_rows)
             return self.format.aimed(numbers, found.targets)
-        return unflatten(numbers[:, 0]) if isinstance(self.format, DiscreteFormat) else numbers
+        return numbers if self.format.shape else unflatten(numbers[:, 0])
 
 
 def shared_arrays(game: VecGame) -> Arrays:

@@ -157,7 +157,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
                         f"the action of {agent!r} is missing, but this agent is alive; {own[0, 0].tolist()} "
                         "is the action that holds"
                     )
-                if wanted.pair(action_dict[agent]) is None:
+                if not wanted.takes(action_dict[agent]):
                     raise ValueError(
                         f"the action of {agent!r} is {action_dict[agent]!r}; it must be {wanted.wanted}"
                     )

@@ -7,7 +7,7 @@ from typing import Any
 from territorial.actions.encoding import HOW_MUCH, WHAT, how_much_of, what_of
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.game.state import PLAYERS
-from territorial.jit.decorators import kernel, njit
+from territorial.jit.decorators import kernel
 
 _ALIVE = PLAYERS["alive"]
 
@@ -29,24 +29,17 @@ def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
             out[k, p, WHAT] = HOLD
             out[k, p, HOW_MUCH] = 0
         for i in range(num_agents):
-            what, how = actions[k, i, WHAT], actions[k, i, num_parts - 1]
+            first = actions[k, i, WHAT]
+            what, how = first, actions[k, i, num_parts - 1]
             if num_parts == 1:
-                what, how = parts_of(what)
-            if not (0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
+                what, how = what_of(first), how_much_of(first)
+            if not (first >= 0 and what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
                 bad: int = k * num_agents + i
                 return bad
             if players[k, _ALIVE, seats[k, i]] != 0:
                 out[k, seats[k, i] - 1, WHAT] = what
                 out[k, seats[k, i] - 1, HOW_MUCH] = how
     return ALL_GOOD
-
-
-@njit
-def parts_of(action: int) -> tuple[int, int]:
-    """Return what and how much an action names that is one number; what is below zero where it is."""
-    if action <= 0:
-        return action, 0
-    return 1 + (action - 1) // NUM_FRACTIONS, (action - 1) % NUM_FRACTIONS
 
 
 @kernel

@@ -6,15 +6,16 @@ import dataclasses
 import hashlib
 import json
 import math
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.config.fields import check_values, documents_fields, option
-from territorial.config.land_mask import LandMask
+from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_mix import MapMix, checked_map, entries_of, text_of
 from territorial.config.map_names import KINDS, check_symmetry
 from territorial.config.rewards import DEFAULT, NAMES, TEAM_NAMES, Weights, checked_rewards
@@ -34,6 +35,7 @@ from territorial.config.validation import (
     shown,
     suggests_keywords,
     whole_number,
+    whole_numbers,
 )
 from territorial.constants import (
     LARGEST_SEED,
@@ -209,11 +211,7 @@ class GameConfig:
     @classmethod
     def for_map(cls, land: LandMask, **fields: Any) -> GameConfig:
         """Return a config of the given map's size that plays on that map."""
-        if not isinstance(land, LandMask):
-            raise TypeError(
-                f"land is a {type(land).__name__}; it must be a LandMask, which "
-                "LandMask.from_array(...) makes from an array"
-            )
+        check_is_mask("land", land)
         return cls(height=land.height, width=land.width, map=land, **fields)
 
     def to_dict(self) -> dict[str, Any]:
@@ -352,61 +350,33 @@ def _check_maps(config: GameConfig) -> None:
 
 def _checked_cadence(steps: Any) -> tuple[int, ...]:
     """Return ``steps`` as a tuple of ints; an error says what they must be."""
-    wanted = f"three whole numbers from 1 to {MAX_SIDE**2} that rise"
-    try:
-        whole = tuple(whole_number("cadence_land", step, 1, MAX_SIDE**2) for step in steps)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"cadence_land is {shown(steps)}; it must be {wanted}") from None
-    if len(whole) != 3 or not whole[0] < whole[1] < whole[2]:
-        raise ValueError(f"cadence_land is {shown(steps)}; it must be {wanted}")
-    return whole
+    whole = whole_numbers("cadence_land", steps, (3,), 1, MAX_SIDE**2)
+    if (np.diff(whole) <= 0).any():
+        raise ValueError(f"cadence_land is {shown(steps)}; it must be three whole numbers that rise")
+    return tuple(whole.tolist())
 
 
-class Params(NamedTuple):
-    """The numbers of a GameConfig as the kernels take them."""
+_NUMBERS = [name for name, spec in FIELDS.items() if isinstance(spec.default, int) and name != "map_seed"]
 
-    height: int
-    width: int
-    num_players: int
-    decision_every: int
-    max_ticks: int
-    starting_troops: int
-    spawn_spacing_percent: int
-    launch_tax: int
-    launch_delay: int
-    layer_cost: int
-    layer_growth_divisor: int
-    need_divisor: int
-    interest_every: int
-    interest_base: int
-    interest_levels: int
-    interest_land_scale: int
-    interest_land_divisor: int
-    early_interest_ticks: int
-    early_interest_multiple: int
-    soft_cap: int
-    hard_cap: int
-    over_cap_slope: int
-    income_every: int
-    income_per_cell: int
-    cadence_land_small: int
-    cadence_land_medium: int
-    cadence_land_large: int
-    min_layers: int
-    neutral_cost: int
-    attack_cost: int
-    defence_tenths: int
-    attackers_per_defender: int
-    deaths: int
-    death_divisor: int
-    peak_decay_reciprocal: int
-    win_percent: int
-    num_teams: int
-    deals_at_random: int
-    starts_together: int
-    allied: tuple[int, ...]
-    """(1,) if any seat has an ally, else (): its length is part of the type. So kernels for games without
-    allies are compiled without a rule of teams, and lose no time with them; ``has_allies`` asks for it."""
+if TYPE_CHECKING:
+
+    class Params(GameConfig):
+        """The numbers of a GameConfig as the kernels take them: a named tuple of int64."""
+
+        cadence_land_small: int
+        cadence_land_medium: int
+        cadence_land_large: int
+        peak_decay_reciprocal: int
+        deals_at_random: int
+        starts_together: int
+        allied: tuple[int, ...]
+        """(1,) if any seat has an ally, else (): its length is part of the type. So kernels for games without
+        allies are compiled without a rule of teams, and lose no time; ``has_allies`` asks for it."""
+
+else:
+    _DERIVED = ["cadence_land_small", "cadence_land_medium", "cadence_land_large", "peak_decay_reciprocal"]
+    _DERIVED += ["num_teams", "deals_at_random", "starts_together", "allied"]
+    Params = namedtuple("Params", _NUMBERS + _DERIVED)
 
 
 RECIPROCAL_BITS = 40
@@ -420,17 +390,17 @@ def make_params(config: GameConfig) -> Params:
     2**40 by at most d < 2**20, so that x * (m * d - 2**40) < 2**40, less than one more whole.
     """
     small, medium, large = config.cadence_land
-    derived = {
+    values: dict[str, Any] = {name: int(getattr(config, name)) for name in _NUMBERS}
+    values |= {
         "cadence_land_small": small,
         "cadence_land_medium": medium,
         "cadence_land_large": large,
-        "deaths": int(config.deaths),
         "peak_decay_reciprocal": 2**RECIPROCAL_BITS // config.peak_decay_divisor + 1,
+        "num_teams": config.num_teams,
         "deals_at_random": int(config.team_deal == RANDOM),
         "starts_together": int(config.team_spawns == TOGETHER),
         "allied": (1,) if config.has_allies else (),
     }
-    values = {name: derived[name] if name in derived else getattr(config, name) for name in Params._fields}
     return Params(**values)
 
 

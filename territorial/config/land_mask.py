@@ -87,16 +87,15 @@ class LandMask:
             )
         if array.ndim != 2:
             raise ValueError(f"a map is a 2-D array (height, width); got shape {array.shape}")
-        height = whole_number("map height", array.shape[0], MIN_SIDE, MAX_SIDE)
-        width = whole_number("map width", array.shape[1], MIN_SIDE, MAX_SIDE)
         is_land = array == 1
         is_wrong = ~is_land & (array != 0)
         if is_wrong.any():
-            row, column = divmod(int(is_wrong.argmax()), width)
+            row, column = divmod(int(is_wrong.argmax()), array.shape[1])
             raise ValueError(
                 f"the land of a map is {array[row, column]} at row {row}, column {column}; a map array "
                 "holds bools, or only 0 (blocked) and 1 (land)"
             )
+        height, width = array.shape
         return cls(height, width, np.packbits(is_land, axis=1, bitorder="little").tobytes())
 
     @classmethod

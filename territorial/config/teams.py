@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 
-from territorial.config.validation import shown, whole_number, whole_or_none
-from territorial.constants import LARGEST_SEED, STREAM_TEAM_DEAL
+from territorial.config.draws import random_words
+from territorial.config.validation import shown, whole_numbers, whole_or_none
+from territorial.constants import STREAM_TEAM_DEAL
 
 RANDOM, TOGETHER = "random", "together"
 DEALS = ("blocks", "turn", RANDOM)
@@ -28,28 +28,19 @@ def checked_teams(teams: Any, num_players: int) -> Teams | None:
     if teams is None:
         return None
     number = whole_or_none(teams)
-    if number is None:
-        return _checked_seats(teams, num_players)
-    if not MIN_TEAMS <= number <= num_players:
+    if number is not None:
+        if not MIN_TEAMS <= number <= num_players:
+            ends = f"from {MIN_TEAMS} to num_players, which is {num_players}"
+            raise ValueError(f"teams is {shown(number)}; it must be {ends}")
+        return number
+    if np.ndim(teams) != 1:
+        wanted = f"None, {FEWEST}, or a list with the team of each seat"
+        raise TypeError(f"teams is {shown(teams)}; it must be {wanted}")
+    if len(teams) != num_players:
         raise ValueError(
-            f"teams is {shown(number)}; it must be from {MIN_TEAMS} to num_players, which is {num_players}"
+            f"teams has {len(teams)} entries; it must have one for each of the {num_players} seats"
         )
-    return number
-
-
-def _checked_seats(teams: Any, num_players: int) -> tuple[int, ...]:
-    """Return the teams of all seats; an error unless there are two or more, none without a seat."""
-    if isinstance(teams, (str, bytes, Mapping, Set)):
-        raise _no_teams(teams)
-    try:
-        entries = tuple(teams)
-    except TypeError:
-        raise _no_teams(teams) from None
-    if len(entries) != num_players:
-        raise ValueError(
-            f"teams has {len(entries)} entries; it must have one for each of the {num_players} seats"
-        )
-    whole = tuple(whole_number(f"teams[{i}]", team, 1, num_players) for i, team in enumerate(entries))
+    whole: tuple[int, ...] = tuple(whole_numbers("teams", teams, (num_players,), 1, num_players).tolist())
     if max(whole) < MIN_TEAMS:
         raise ValueError(f"teams has all seats in one team; it must have at least {MIN_TEAMS} teams")
     missing = set(range(1, max(whole))) - set(whole)
@@ -59,11 +50,6 @@ def _checked_seats(teams: Any, num_players: int) -> tuple[int, ...]:
             "and so on without gaps"
         )
     return whole
-
-
-def _no_teams(value: Any) -> TypeError:
-    wanted = f"None, {FEWEST}, or a list with the team of each seat"
-    return TypeError(f"teams is {shown(value)}; it must be {wanted}")
 
 
 def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, ...]:
@@ -86,18 +72,7 @@ def dealt_teams(teams: Teams | None, deal: str, num_players: int) -> tuple[int, 
 
 def drawn_teams(dealt: tuple[int, ...], seed: int) -> tuple[int, ...]:
     """Return the team of every seat 1..P; ``dealt`` has the teams in the order of the draws of seats."""
-    seats = sorted(range(len(dealt)), key=lambda seat: (_draw(seed, STREAM_TEAM_DEAL, seat + 1), seat))
-    team_of = dict(zip(seats, dealt, strict=True))
-    return tuple(team_of[seat] for seat in range(len(dealt)))
-
-
-def _draw(seed: int, stream: int, index: int) -> int:
-    """Return H(seed, stream, 0, index), as ``territorial.game.formulas.draw`` does for kernels."""
-    return _mixed(_mixed(_mixed(_mixed(seed) ^ stream)) ^ index)
-
-
-def _mixed(z: int) -> int:
-    z = (z + 0x9E3779B97F4A7C15) & LARGEST_SEED
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & LARGEST_SEED
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & LARGEST_SEED
-    return z ^ (z >> 31)
+    words = random_words(seed, STREAM_TEAM_DEAL, 0, np.arange(1, len(dealt) + 1, dtype=np.uint64))
+    teams = np.empty(len(dealt), np.int64)
+    teams[words.argsort(kind="stable")] = dealt
+    return tuple(teams.tolist())

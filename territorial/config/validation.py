@@ -14,6 +14,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from territorial.typing import Ints
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 CLOSE = 0.7
@@ -75,6 +77,27 @@ def whole_number_in(text: str, low: int, high: int) -> int | None:
 def holds_whole_numbers(array: np.ndarray[Any, Any]) -> bool:
     """Return whether the entries of an array are whole numbers; True and False are none."""
     return array.dtype.kind in "iu"
+
+
+def whole_numbers(name: str, given: Any, shape: tuple[int | None, ...], low: Any, high: Any) -> Ints:
+    """Return an array of whole numbers as a new int64 in C order; None in ``shape`` is any length.
+
+    ``low`` and ``high`` are numbers, or arrays of a bound for each column. TypeError for other numbers,
+    ValueError for another shape and for an entry out of range, which it names.
+    """
+    array = np.asarray(given)
+    lengths = zip(shape, array.shape, strict=False)
+    if array.ndim != len(shape) or any(wanted not in (None, length) for wanted, length in lengths):
+        wanted = str(shape).replace("None", "N")
+        raise ValueError(f"{name} has shape {array.shape}; it must be {wanted}")
+    if array.size and not holds_whole_numbers(array):
+        raise TypeError(f"{name} has dtype {array.dtype}; it must hold whole numbers")
+    places = np.argwhere((array < low) | (array > high)).tolist()
+    if places:
+        place = tuple(places[0])
+        least, most = (np.broadcast_to(end, array.shape)[place] for end in (low, high))
+        raise ValueError(f"{name}{places[0]} is {array[place]}; it must be from {least} to {most}")
+    return np.array(array, np.int64, order="C")
 
 
 def true_or_false(name: str, value: Any) -> bool:

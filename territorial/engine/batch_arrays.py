@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,11 @@ from territorial.config import GameConfig
 from territorial.config.rewards import Weights, part_names
 from territorial.constants import STREAM_EPISODE
 from territorial.engine import step
-from territorial.engine.recording import Launches, allocate_launches
+from territorial.engine.recording import allocate_launches
 from territorial.engine.step import (
-    Slots,
-    StepCall,
-    StepResults,
+    SAME_STEP,
+    BatchArrays,
+    Options,
     allocate_call,
     allocate_results,
     allocate_slots,
@@ -30,8 +30,8 @@ from territorial.files.arrays import writable as own
 from territorial.game.formulas import draw
 from territorial.game.state import FIELDS, PLAYERS, State, allocate, field_line, view
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import Buffers, Observations, allocate_buffers, observations_of
-from territorial.typing import Bools, Ints
+from territorial.observation.tables import Observations, allocate_buffers
+from territorial.typing import Ints
 
 FINAL = ("land", "illegal", "raised", "bounced")
 """Numbers of players that infos have of episodes that are over."""
@@ -39,34 +39,18 @@ COUNTS = ("illegal", "raised", "bounced")
 """Numbers of players that infos have of the games as they now stand."""
 
 
-class BatchArrays(NamedTuple):
-    """What steps of E games write to; all of it stays where it is as long as the batch lives."""
+def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, options: Options) -> BatchArrays:
+    """Return the arrays of ``num_games`` games, none of which has begun.
 
-    state: State
-    buffers: Buffers  # of no games where nothing is observed
-    final_buffers: Buffers  # the same ones where no game is replaced within a step
-    results: StepResults
-    slots: Slots
-    launched: Launches
-    actions: npt.NDArray[np.int64]  # (E, P, 2)
-    seed: npt.NDArray[np.uint64]  # (1,) the batch's
-    call: StepCall
-
-    @property
-    def stands(self) -> Bools:
-        """Which games take no step: new bool (E,)."""
-        stands: Bools = self.slots.stands | (view(self.state, "over") != 0) | self.call.waits
-        return stands
-
-
-def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, observes: bool) -> BatchArrays:
-    """Return the arrays of ``num_games`` games, none of which has begun; last observations have none yet."""
-    players = config.num_players
-    buffers = allocate_buffers(layout, num_games if observes else 0)
+    A game that is not replaced within a step has its last observation where all others are.
+    """
+    players, num_observed = config.num_players, num_games if options.is_observed else 0
+    buffers = allocate_buffers(layout, num_observed)
+    is_replaced = options.autoreset == SAME_STEP
     return BatchArrays(
         state=allocate(num_games, players, config.height, config.width),
         buffers=buffers,
-        final_buffers=buffers,
+        final_buffers=allocate_buffers(layout, num_observed) if is_replaced else buffers,
         results=allocate_results(num_games, players, len(config.rewards)),
         slots=allocate_slots(num_games),
         launched=allocate_launches(num_games, players),
@@ -74,18 +58,6 @@ def allocate_arrays(config: GameConfig, layout: ObsLayout, num_games: int, obser
         seed=np.zeros(1, np.uint64),
         call=allocate_call(num_games),
     )
-
-
-def with_last_observations(arrays: BatchArrays, layout: ObsLayout, *, is_replaced: bool) -> BatchArrays:
-    """Return ``arrays`` with buffers for last observations, if games are replaced within a step.
-
-    A game that is not has its last observation where all others are.
-    """
-    if not is_replaced or len(arrays.buffers.boards) == 0:
-        return arrays._replace(final_buffers=arrays.buffers)
-    if arrays.final_buffers is not arrays.buffers:
-        return arrays
-    return arrays._replace(final_buffers=allocate_buffers(layout, len(arrays.actions)))
 
 
 def copied(arrays: BatchArrays) -> BatchArrays:
@@ -99,7 +71,9 @@ def writable(arrays: BatchArrays) -> BatchArrays:
     parts: list[Any] = [
         type(part)(*all_writable(part)) if isinstance(part, tuple) else own(part) for part in given
     ]
-    return BatchArrays(*parts)
+    own_arrays = BatchArrays(*parts)
+    are_one = arrays.final_buffers is arrays.buffers
+    return own_arrays._replace(final_buffers=own_arrays.buffers) if are_one else own_arrays
 
 
 # ---- seeds -----------------------------------------------------------------------------------------
@@ -124,21 +98,7 @@ def next_seeds(arrays: BatchArrays, episodes: Ints | None = None) -> npt.NDArray
 # ---- what users see --------------------------------------------------------------------------------
 
 
-class Views(NamedTuple):
-    """What users see of the arrays of a batch: views, which every step overwrites."""
-
-    observations: Observations
-    final_observations: Observations
-    info: dict[str, Any]
-
-
-def views_of(arrays: BatchArrays, layout: ObsLayout, rewards: Weights) -> Views:
-    """Return what users see of ``arrays``; ``rewards`` has the parts that infos name."""
-    last = observations_of(arrays.final_buffers, layout)
-    return Views(observations_of(arrays.buffers, layout), last, _info_of(arrays, last, rewards))
-
-
-def _info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:
+def info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:
     """Return what ``VecGame.step`` says beside rewards."""
     results = arrays.results
     final = {f"final_{name}": results.final_players[:, PLAYERS[name], 1:] for name in FINAL}

@@ -21,7 +21,7 @@ from territorial.config import GameConfig, make_params
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
 from territorial.engine import step
-from territorial.engine.batch_arrays import BatchArrays, next_seeds
+from territorial.engine.batch_arrays import next_seeds
 from territorial.engine.map_bank import Atlas
 from territorial.engine.players import BatchPlayers, CustomTable, ask_python_bots, have_python_bots
 from territorial.engine.recording import (
@@ -42,15 +42,16 @@ from territorial.engine.step import (
     SHOWS,
     WHOLE,
     Batch,
+    BatchArrays,
     Options,
     StepResults,
 )
 from territorial.game.scratch import Work, make_work
 from territorial.game.state import view
 from territorial.jit.bound_arguments import Held, type_of
-from territorial.jit.decorators import ZERO, address_of, entry_for, is_ready, types_of
+from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready, types_of
 from territorial.jit.thread_pool import Crew
-from territorial.observation.copies import Copies, no_addresses, write_addresses
+from territorial.observation.copies import addresses_of
 from territorial.typing import Bools, Ints
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -148,6 +149,7 @@ class Calls:
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
         owners: the owner codes of all cells, or nothing before anybody has asked for them.
+        addresses: of the arrays that steps copy what is observed into; 0 where there are none.
         has_current_owners: False once a game has changed since its owner codes were made.
 
     """
@@ -174,7 +176,8 @@ class Calls:
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
         self.has_current_owners = self._is_behind = False
-        self._addresses, self._entries = no_addresses(), np.zeros(2, np.int64)
+        self.addresses = np.array(addresses_of(None), np.int64)
+        self._entries = np.zeros(2, np.int64)
         self._held: list[Held[Batch]] = []
         self._loaded: dict[Any, Callable[..., None]] = {}
         self.record(np.zeros(num_games, np.bool_))
@@ -204,7 +207,7 @@ class Calls:
         if listener is not None or players.guests or self._needs_maps:
             self._prepare(listener)
         self.has_current_owners = False
-        if self._table is not players.custom.table or step.step_games not in self._loaded:
+        if self._table is not players.table or step.step_games not in self._loaded:
             self._load(step.step_games)
         step_games = self._loaded[step.step_games]
         arrays.call.numbers[DECISIONS], self._is_behind = decisions, together is not None
@@ -293,10 +296,6 @@ class Calls:
             self.has_current_owners = True
         return self.owners
 
-    def copy_to(self, copies: Copies | None) -> None:
-        """Let steps copy what is observed into ``copies``, which the caller keeps; None: nowhere."""
-        write_addresses(copies, self._addresses)
-
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
         config = self._config
@@ -313,24 +312,15 @@ class Calls:
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
-        arrays = self._arrays
         return Batch(
-            state=arrays.state,
+            arrays=self._arrays,
             params=self._params,
             work=self.works[thread],
             bank=self._atlas.bank,
-            custom=self._players.custom.table,
+            custom=self._players.table,
             networks=self.network_works[thread],
-            seed=arrays.seed,
-            actions=arrays.actions,
-            buffers=arrays.buffers,
-            final_buffers=arrays.final_buffers,
-            results=arrays.results,
-            slots=arrays.slots,
             tape=self.launch_log,
-            call=arrays.call,
-            copies=self._addresses,
-            launched=arrays.launched,
+            copies=self.addresses,
             options=self._options,
             thread=thread,
             entries=self._entries,
@@ -343,10 +333,10 @@ class Calls:
 
         Arguments are held anew if the table of custom bots or the launch log is another than before.
         """
-        custom = self._players.custom
-        if self._table is not custom.table:
+        players = self._players
+        if self._table is not players.table:
             self.crew.retire()  # no thread is to watch for calls with what it was given before
-            self._table, self._has_networks = custom.table, custom.has_networks
+            self._table, self._has_networks = players.table, players.has_networks
             self.network_works = self._make_network_works()
             self._held = [Held(self.batch(thread), step.hold_batch) for thread in range(len(self.works))]
             self._loaded = {}
@@ -354,16 +344,16 @@ class Calls:
         if compiled not in self._loaded:
             for i, (called, types) in enumerate(self._called_by_address() if not arguments else ()):
                 self._entries[i] = address_of(called, *types)
-            self._loaded[compiled] = entry_for(compiled, self._held[0], *arguments)
+            self._loaded[compiled] = entry_of(compiled, *types_of(self._held[0], *arguments))
         return self._loaded[compiled]
 
     def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
         """Return the kernels that steps and resets call, with their types, as ``Batch.entries`` has them."""
-        held, has_networks = type_of(self.batch(0)), self._players.custom.has_networks
+        held, has_networks = type_of(self.batch(0)), self._players.has_networks
         called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
         return called + [(step.ask_networks, (held, *types_of(0)))] * has_networks
 
     def _make_network_works(self) -> list[NetworkWork]:
-        custom = self._players.custom
-        networks = len(custom.table.networks) if custom.has_networks else 0
+        players = self._players
+        networks = len(players.table.networks) if players.has_networks else 0
         return [make_network_work(self._config.num_players, networks) for _ in self.works]

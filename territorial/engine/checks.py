@@ -14,6 +14,7 @@ from territorial.config.validation import (
     one_of,
     true_or_false,
     whole_number,
+    whole_numbers,
     whole_or_none,
 )
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, NUM_FRACTIONS
@@ -109,21 +110,11 @@ def checked_launches(launches: Iterable[tuple[int, int, int]], num_players: int,
 
 
 def checked_launch_table(launches: npt.ArrayLike, num_players: int, now: int, until: int) -> Ints:
-    """Return ``launches`` as int64 (N, 4); ValueError names the first row that cannot be."""
-    table = np.asarray(launches)
-    if table.size == 0:
+    """Return ``launches`` as int64 (N, 4); an error names the first entry that cannot be."""
+    if len(np.atleast_1d(np.asarray(launches))) == 0:
         return np.zeros((0, 4), np.int64)
-    if not holds_whole_numbers(table) or table.ndim != 2 or table.shape[1] != 4:
-        raise ValueError(
-            f"launches is an array of {table.dtype}, shape {table.shape}; it must hold whole numbers "
-            "(N, 4): tick, seat, target owner code, 1024ths"
-        )
-    rows = np.array(table, np.int64, order="C")
     low, high = (now, 1, 0, 1), (until - 1, num_players, num_players, FRACTION_UNIT)
-    is_wrong = ((rows < low) | (rows > high)).any(axis=1)
-    if is_wrong.any():
-        i = int(is_wrong.argmax())
-        raise ValueError(f"launches[{i}] is {rows[i].tolist()}; it must be from {low} to {high}")
+    rows = whole_numbers("launches", launches, (None, 4), low, high)  # tick, seat, target owner code, 1024ths
     falls = np.diff(rows[:, LAUNCH_TICK]) < 0
     if falls.any():
         i = int(falls.argmax()) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +11,9 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
-from territorial.config.map_names import Terrain
 from territorial.files.arrays import all_writable
 from territorial.game.spawning import MapBank, allocate_bank, write_map
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
-
-
-class Page(NamedTuple):
-    """A map as it is looked at."""
-
-    land: LandMask
-    blocked: Terrain
-    """What its blocked cells are."""
-    terrain: npt.NDArray[np.uint8]
-    """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 
 class Atlas:
@@ -42,8 +31,8 @@ class Atlas:
     ) -> None:
         self._config = config
         self.has_own_maps = config.num_maps == 0
-        self._pages: list[Page] = []
-        self._own: dict[int, Page] = {}
+        self._grounds: list[Ground] = []
+        self._own: dict[int, Ground] = {}
         """Maps of games' own, by the seeds of the games."""
         self._provided: list[int | None] = [None] * num_games
         """The seed that the map in each row of the bank belongs to."""
@@ -53,9 +42,9 @@ class Atlas:
             return
         bank = make_bank(config)
         self.bank = allocate_bank(config.height, config.width, len(bank.grounds), bank.picks, assigned)
+        self._grounds = bank.grounds
         for row, ground in enumerate(bank.grounds):
             write_map(self.bank, row, ground.land)
-            self._pages.append(_page(ground))
 
     def provide(self, seeds: Sequence[int], current: Sequence[int]) -> None:
         """Make sure that the next game of every number is played on the map of its seed, ``seeds[k]``.
@@ -66,37 +55,37 @@ class Atlas:
         if not self.has_own_maps or seeds == self._provided:
             return
         in_use = {*seeds, *current}
-        self._own = {seed: page for seed, page in self._own.items() if seed in in_use}
+        self._own = {seed: ground for seed, ground in self._own.items() if seed in in_use}
         for k, seed in enumerate(seeds):
             if self._provided[k] != seed:
                 self._provided[k] = None  # if this is interrupted, the row holds no map that can be relied on
-                write_map(self.bank, k, self._own_page(seed).land)
+                write_map(self.bank, k, self._own_ground(seed).land)
                 self._provided[k] = seed
 
-    def page(self, map_id: int, seed: int) -> Page:
+    def ground(self, map_id: int, seed: int) -> Ground:
         """Return the map of a game that is being played: ``map_id`` is in its state, ``seed`` is its own."""
-        return self._own_page(seed) if self.has_own_maps else self._pages[map_id]
+        return self._own_ground(seed) if self.has_own_maps else self._grounds[map_id]
 
     def maps(self, seeds: Sequence[int]) -> tuple[LandMask, ...]:
         """Return the bank; or the maps of the games that are being played, whose ``seeds`` these are."""
-        pages = [self._own_page(seed) for seed in seeds] if self.has_own_maps else self._pages
-        return tuple(page.land for page in pages)
+        grounds = [self._own_ground(seed) for seed in seeds] if self.has_own_maps else self._grounds
+        return tuple(ground.land for ground in grounds)
 
     @property
     def arrays(self) -> list[npt.NDArray[Any]]:
         """All memory that is held."""
-        return [*self.bank, *(page.terrain for page in (*self._pages, *self._own.values()))]
+        return [*self.bank, *(ground.terrain for ground in (*self._grounds, *self._own.values()))]
 
-    def _own_page(self, seed: int) -> Page:
+    def _own_ground(self, seed: int) -> Ground:
         if seed not in self._own:
-            self._own[seed] = _page(ground_of(self._config, seed))
+            self._own[seed] = ground_of(self._config, seed)
         return self._own[seed]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.bank = MapBank(*all_writable(self.bank))
-        for page in (*self._pages, *self._own.values()):
-            page.terrain.flags.writeable = False
+        for ground in (*self._grounds, *self._own.values()):
+            ground.terrain.flags.writeable = False
 
 
 def assigned_maps(
@@ -121,13 +110,3 @@ def _one_map(given: object) -> str | LandMask:
     if isinstance(one, MapMix):
         raise ValueError(f"maps has the mix {str(one)!r}; it must have one map for each game")
     return one
-
-
-def _page(ground: Ground) -> Page:
-    mask = ground.land
-    blocked = ~np.frombuffer(mask.bits, np.uint8).reshape(mask.height, -1)
-    blocked[:, -1] &= 0xFF >> (-mask.width % 8)
-    water = blocked if ground.terrain == "water" else np.zeros_like(blocked)
-    terrain = np.stack([blocked, water])
-    terrain.flags.writeable = False
-    return Page(mask, ground.terrain, terrain)

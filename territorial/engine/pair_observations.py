@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
-from territorial.config.validation import holds_whole_numbers, whole_number
+from territorial.config.validation import whole_number, whole_numbers
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
 from territorial.game.formulas import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
 from territorial.jit.bound_arguments import Held, arguments_of, keep
-from territorial.jit.decorators import entry_for, kernel, njit
+from territorial.jit.decorators import entry_of, kernel, njit, types_of
 from territorial.jit.simd import fill
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 from territorial.observation.pairs import (
@@ -87,8 +87,8 @@ class PairObserver:
         rows = rows_shown(self._config, num_candidates, num_allies)
         if dtype not in DTYPES:
             raise ValueError(f"dtype is {dtype!r}; it must be {' or '.join(map(repr, DTYPES))}")
-        numbers = _checked("games", games, 0, len(self._state.seed) - 1)
-        own = _checked("seats", seats, 1, self._config.num_players)
+        numbers = whole_numbers("games", games, (None,), 0, len(self._state.seed) - 1)
+        own = whole_numbers("seats", seats, (None,), 1, self._config.num_players)
         if len(numbers) != len(own):
             raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
         seen = self.observe(numbers, own, rows)
@@ -123,7 +123,8 @@ class PairObserver:
         """Let a kernel fill the arrays ``written``; it is given scratch memory for as many ``rows``."""
         if compiled not in self._loaded:
             none = np.zeros(0, np.int64)
-            self._loaded[compiled] = entry_for(compiled, self._held, none, none, none, none, *written)
+            types = types_of(self._held, none, none, none, none, *written)
+            self._loaded[compiled] = entry_of(compiled, *types)
         # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
         numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
         room = [np.empty(count, np.int64) for count in rows]
@@ -228,15 +229,3 @@ def list_candidates(
             if d < count:
                 targets[i, row] = target_of_owner(allies[d], p, params.num_players)
                 legal[i, row] = may_give(game, params, p, allies[d])
-
-
-def _checked(name: str, given: Any, low: int, high: int) -> Ints:
-    """Return whole numbers from ``low`` to ``high`` as a new int64 (N,)."""
-    array = np.asarray(given)
-    if array.ndim != 1 or (array.size and not holds_whole_numbers(array)):
-        raise TypeError(f"{name} is {array.dtype} of shape {array.shape}; it must be whole numbers (N,)")
-    outside = (array < low) | (array > high)
-    if outside.any():
-        i = int(outside.argmax())
-        raise ValueError(f"{name}[{i}] is {array[i]}; it must be from {low} to {high}")
-    return array.astype(np.int64)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.bots.network_bot import Network
 from territorial.bots.network_layers import NUM_NUMBERS
 from territorial.bots.python import PythonBot, SeePairs, View
@@ -17,7 +15,7 @@ from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
-from territorial.config.validation import holds_whole_numbers
+from territorial.config.validation import whole_numbers
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import (
     AGENT,
@@ -41,52 +39,83 @@ ROOM = 16
 """Rows of the smallest table of custom bots; it doubles when it is full."""
 
 
+class CustomTable(NamedTuple):
+    """What kernels know of the custom bots of a batch: row i is the seat code FIRST_CUSTOM_CODE + i."""
+
+    lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
+    highs: npt.NDArray[np.int64]  # (N, S) the most
+    networks: npt.NDArray[np.int64]  # (N, K) of a network: territorial.bots.network; of a style zeros
+
+
 class BatchPlayers:
     """The players that the games of a batch of ``config`` have had, and may have.
 
+    Each custom bot that compiled code plays has a row of the table. It grows while the batch lives, and no
+    kernel is compiled again for that. Where it is full, networks that have no seat give up their rows first:
+    hundreds of them may come and go.
+
     Attributes:
         guests: the bots in Python; their codes follow those of all names, in the order they came.
-        custom: the custom bots that compiled code plays.
+        bots: the compiled custom bots, in the order of their codes.
+        table: what kernels read of these; another one when it has grown, and when the first network has come.
+            Compiled calls are for one table: those for another have scratch memory for networks, too.
 
     """
 
-    def __init__(self, config: GameConfig) -> None:
+    def __init__(
+        self, config: GameConfig, guests: Sequence[PythonBot] = (), bots: Sequence[CompiledBot] = ()
+    ) -> None:
         self._config = config
-        self.guests: list[PythonBot] = []
-        self.custom = CustomBots()
+        self.guests = [*guests]
+        self._rows: dict[str, int] = {}
+        self.bots: tuple[CompiledBot, ...] = ()
+        self.table = _table(ROOM)
+        self.welcome(bots)
+
+    def __reduce__(self) -> Any:
+        return BatchPlayers, (self._config, self.guests, self.bots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BatchPlayers:
         """Return the players of a copied batch: the same bots in Python, as their memory is in the games."""
-        copied = BatchPlayers(self._config)
-        copied.guests, copied.custom = self.guests.copy(), CustomBots(self.custom.bots)
-        return copied
+        return BatchPlayers(self._config, self.guests, self.bots)
 
     @property
     def guest_names(self) -> tuple[str, ...]:
         """What the bots in Python are called, in the order of their codes."""
         return tuple([bot.name for bot in self.guests])
 
+    @property
+    def bot_names(self) -> tuple[str, ...]:
+        """What the compiled custom bots are called, in the order of their codes."""
+        return tuple([bot.name for bot in self.bots])
+
+    @property
+    def has_networks(self) -> bool:
+        """Whether any of them is a network."""
+        return any(isinstance(bot, Network) for bot in self.bots)
+
     def codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
         """Return the codes of ``seats``, whose custom bots have one from now on; None: all are agents.
 
         ``state``: of the games, which say who has a seat; None: there are none yet.
         """
-        seats = self.custom.with_bots_of_files(seats)
-        in_use = None if state is None else partial(_codes_in_use, state)
-        self.custom.welcome(seats, self.guest_names, in_use)
+        seats = with_bots_of_files(seats, self._rows)
+        self.welcome(seats, state)
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, PythonBot) and not any(seat is bot for bot in self.guests):
-                check_custom(seat, (*self.guest_names, *self.custom.names))
+                check_custom(seat, (*self.guest_names, *self.bot_names))
                 self.guests.append(seat)
-        return seat_codes(seats, self._config.num_players, self.guest_names, self.custom.names)
+        return seat_codes(seats, self._config.num_players, self.guest_names, self.bot_names)
 
     def troops_of(self, seats: Sequence[Seat] | None) -> Ints:
         """Return what ``seats`` begin with; None: all are agents."""
         players = self._config.num_players
-        names: Sequence[Seat] = [AGENT] * players if seats is None else seats
-        if len(names) != players:
-            raise ValueError(f"troops_of has {len(names)} entries; this game has num_players = {players}")
-        return starting_troops(self.custom.named(names), self._config)
+        given: Sequence[Any] = [AGENT] * players if seats is None else seats
+        if len(given) != players:
+            raise ValueError(f"troops_of has {len(given)} entries; this game has num_players = {players}")
+        by_name = dict(zip(self.bot_names, self.bots, strict=True))
+        named = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in given]
+        return starting_troops(named, self._config)
 
     def write_next(self, state: State, games: Any, codes: Ints, troops: Ints) -> None:
         """Write who plays ``games``, and what they start with, from the next reset on."""
@@ -99,83 +128,35 @@ class BatchPlayers:
     def names_of(self, codes: Ints) -> tuple[str, ...]:
         """Return the names of players by their codes."""
         names = dict(enumerate(SEAT_NAMES + self.guest_names))
-        names |= dict(enumerate(self.custom.names, start=FIRST_CUSTOM_CODE))
+        names |= dict(enumerate(self.bot_names, start=FIRST_CUSTOM_CODE))
         return tuple(names[code] for code in codes.tolist())
 
+    def codes_here(self, codes: Ints, bots: Sequence[CompiledBot]) -> Ints:
+        """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
+        numbers = np.array([self._rows[bot.name] for bot in bots], np.int64)
+        is_custom = codes >= FIRST_CUSTOM_CODE
+        translated = codes.copy()
+        translated[is_custom] = FIRST_CUSTOM_CODE + numbers[codes[is_custom] - FIRST_CUSTOM_CODE]
+        return translated
 
-def _codes_in_use(state: State) -> Ints:
-    """Return the codes of all who play a game now or will play the next one."""
-    return np.unique([view(state, "seats")[:, 1:], view(state, "next_seats")[:, 1:]])
+    # ---- custom bots that compiled code plays -------------------------------------------------------
 
+    def welcome(self, seats: Any, state: State | None = None) -> None:
+        """Give every compiled custom bot among ``seats`` a code and a row.
 
-# ---- custom bots that compiled code plays ----------------------------------------------------------
-
-
-class CustomTable(NamedTuple):
-    """What kernels know of the custom bots of a batch: row i is the seat code FIRST_CUSTOM_CODE + i."""
-
-    lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
-    highs: npt.NDArray[np.int64]  # (N, S) the most
-    networks: npt.NDArray[np.int64]  # (N, K) of a network: territorial.bots.network; of a style zeros
-
-
-class CustomBots:
-    """The compiled custom bots of one batch, each with a row of the table.
-
-    The table grows while the batch lives, and no kernel is compiled again for that. Where it is full,
-    networks that have no seat give up their rows first: hundreds of them may come and go.
-    """
-
-    def __init__(self, bots: Iterable[CompiledBot] = ()) -> None:
-        self._rows: dict[str, int] = {}
-        self.bots: tuple[CompiledBot, ...] = ()
-        """All of them, in the order of their codes."""
-        self.table = _table(ROOM)
-        """What kernels read; another one when it has grown, and when the first network has come.
-
-        Compiled calls are for one table: those for another have scratch memory for networks, too.
-        """
-        self.welcome(tuple(bots))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What they are called, in the order of their codes."""
-        return tuple(bot.name for bot in self.bots)
-
-    @property
-    def has_networks(self) -> bool:
-        """Whether any of them is a network."""
-        return any(isinstance(bot, Network) for bot in self.bots)
-
-    def __reduce__(self) -> Any:
-        return CustomBots, (self.bots,)
-
-    def named(self, seats: Sequence[Any]) -> list[Any]:
-        """Return ``seats`` with the bots themselves instead of their names."""
-        rows, bots = self._rows, self.bots
-        return [bots[rows[seat]] if isinstance(seat, str) and seat in rows else seat for seat in seats]
-
-    def with_bots_of_files(self, seats: Any) -> Any:
-        """Return ``seats`` with bots instead of texts that name files; names of bots here are left."""
-        return with_bots_of_files(seats, self._rows)
-
-    def welcome(
-        self, seats: Any, others: Collection[str] = (), in_use: Callable[[], Ints] | None = None
-    ) -> None:
-        """Give every custom bot among ``seats`` a code and a row.
-
-        Equal ones are one. ``others``: names that other bots of the batch have. ``in_use`` returns the codes
-        of all seats: in a full table, networks with other codes are forgotten; None: none is. ValueError for
-        a name that another bot has; then nothing has changed.
+        Equal ones are one. ``state``: of the games; in a full table, networks that have no seat there, and
+        will have none in the next game, are forgotten. None: none is. ValueError for a name that another bot
+        has; then nothing has changed.
         """
         newcomers: dict[str, CompiledBot] = {}
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, CompiledBot) and not self._knows(seat) and newcomers.get(seat.name) != seat:
-                check_custom(seat, (*self.names, *newcomers, *others))
+                check_custom(seat, (*self.bot_names, *newcomers, *self.guest_names))
                 newcomers[seat.name] = seat
-        if in_use is not None and len(self.bots) + len(newcomers) > len(self.table.lows):
+        if state is not None and len(self.bots) + len(newcomers) > len(self.table.lows):
+            codes = np.unique([view(state, "seats")[:, 1:], view(state, "next_seats")[:, 1:]])
             names = {seat.name if isinstance(seat, CompiledBot) else seat for seat in seats}
-            self._replace(newcomers, names, {int(code) - FIRST_CUSTOM_CODE for code in in_use()})
+            self._replace(newcomers, names, {int(code) - FIRST_CUSTOM_CODE for code in codes})
         self._append(newcomers)
 
     def _knows(self, bot: CompiledBot) -> bool:
@@ -220,15 +201,6 @@ class CustomBots:
         self.table.highs[row] = [setting.high for setting in settings]
         self.table.networks[row] = bot.row() if isinstance(bot, Network) else 0
 
-    def codes_here(self, codes: npt.NDArray[np.int64], bots: Sequence[CompiledBot]) -> npt.NDArray[np.int64]:
-        """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
-        names = self.names
-        numbers = np.array([names.index(bot.name) for bot in bots], np.int64)
-        is_custom = codes >= FIRST_CUSTOM_CODE
-        translated = codes.copy()
-        translated[is_custom] = FIRST_CUSTOM_CODE + numbers[codes[is_custom] - FIRST_CUSTOM_CODE]
-        return translated
-
 
 def _table(rows: int) -> CustomTable:
     columns = NUM_SETTINGS, NUM_SETTINGS, NUM_NUMBERS
@@ -268,27 +240,14 @@ def ask_python_bots(
 
 
 def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
-    """Return (N, 2) targets and 1024ths; ValueError names the bot and the seat for what cannot be."""
+    """Return (N, 2) targets and 1024ths; an error names the bot for what cannot be."""
     what = f"decide() of {bot.name} returned"
     if not isinstance(decision, tuple) or len(decision) != 2:
         raise ValueError(f"{what} {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
-    table = np.zeros((len(seen.rows), 2), np.int64)
-    for column, (name, values) in enumerate(zip(("targets", "1024ths"), decision, strict=True)):
-        array = np.asarray(values)
-        if not holds_whole_numbers(array) or array.shape not in ((), (len(table),)):
-            raise ValueError(
-                f"{what} {name} of {array.dtype}, shape {array.shape}; they must be whole numbers "
-                f"({len(table)},)"
-            )
-        table[:, column] = array
-    targets, fractions = table[:, WHAT], table[:, HOW_MUCH]
-    players = seen.config.num_players
-    is_wrong = (targets < HOLD_ALL) | (targets > players)
-    is_wrong |= (targets != HOLD_ALL) & ((fractions < 1) | (fractions > FRACTION_UNIT))
-    if is_wrong.any():
-        i = int(is_wrong.argmax())
-        raise ValueError(
-            f"{what} {table[i].tolist()} for seat {seen.seats[i]} of game {seen.games[i]}; targets must be "
-            f"from {HOLD_ALL} to {players}, 1024ths from 1 to {FRACTION_UNIT}"
-        )
-    return table
+    count = len(seen.rows)
+    targets, parts = (np.full(count, part) if np.ndim(part) == 0 else np.asarray(part) for part in decision)
+    targets = whole_numbers(f"what {what} as targets", targets, (count,), HOLD_ALL, seen.config.num_players)
+    if parts.shape == targets.shape:  # those that are not sent mean nothing
+        parts = np.where(targets == HOLD_ALL, 1, parts)
+    parts = whole_numbers(f"what {what} as 1024ths", parts, (count,), 1, FRACTION_UNIT)
+    return np.stack([targets, parts], axis=1)

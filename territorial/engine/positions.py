@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.config.validation import holds_whole_numbers, whole_number
+from territorial.config.validation import whole_number, whole_numbers
 from territorial.constants import BLOCKED, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine import step
 from territorial.game.formulas import are_allies, is_legal, largest_need, may_donate, need_for
@@ -41,9 +40,9 @@ def write_position(
     players = config.num_players
     board = _checked_board(owner, config)
     now = whole_number("tick", tick, 0, config.max_ticks)
-    balances = _checked_per_seat("troops", troops, players, LARGEST_TROOPS)
-    peaks = _checked_per_seat("peak", peak, players, MAX_SIDE**2)
-    steps = _checked_per_seat("next_step", next_step, players, LARGEST_TICK)
+    balances = None if troops is None else whole_numbers("troops", troops, (players,), 0, LARGEST_TROOPS)
+    peaks = None if peak is None else whole_numbers("peak", peak, (players,), 0, MAX_SIDE**2)
+    steps = None if next_step is None else whole_numbers("next_step", next_step, (players,), 0, LARGEST_TICK)
     in_field = _checked_pools({} if pools is None else pools, view(state, "team")[k])
     get = {field.name: view(state, field.name)[k] for field in FIELDS}
     for name in AT_ZERO:
@@ -87,34 +86,14 @@ def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Boo
 
 def _checked_board(owner: npt.ArrayLike, config: GameConfig) -> npt.NDArray[np.uint8]:
     """Return a copy of owner codes, uint8 (H, W)."""
-    board = np.asarray(owner)
-    if not holds_whole_numbers(board):
-        raise TypeError(f"owner has dtype {board.dtype}; it must hold whole numbers, the owner codes")
-    if board.shape != (config.height, config.width):
-        raise ValueError(f"owner has shape {board.shape}; it must be {(config.height, config.width)}")
-    is_code = (board == BLOCKED) | ((board >= 0) & (board <= config.num_players))
-    if not is_code.all():
-        row, column = np.argwhere(~is_code)[0].tolist()
-        raise ValueError(
-            f"owner[{row}, {column}] is {board[row, column]}; it must be 0 to "
-            f"{config.num_players}, or {BLOCKED}"
-        )
+    board = whole_numbers("owner", owner, (config.height, config.width), 0, BLOCKED)
+    places = np.argwhere((board != BLOCKED) & (board > config.num_players)).tolist()
+    if places:
+        found = board[tuple(places[0])]
+        raise ValueError(f"owner{places[0]} is {found}; it must be 0 to {config.num_players}, or {BLOCKED}")
     if (board == BLOCKED).all():
         raise ValueError(f"owner holds only {BLOCKED}; a board must have land")
-    return np.array(board, np.uint8, order="C")  # a copy: a read-only array would compile anew
-
-
-def _checked_per_seat(name: str, values: Any, num_players: int, largest: int) -> list[int] | None:
-    """Return one whole number per seat, or None where none are given."""
-    if values is None:
-        return None
-    try:
-        listed = list(values)
-    except TypeError:
-        raise TypeError(f"{name} is {values!r}; it must be one whole number per seat") from None
-    if len(listed) != num_players:
-        raise ValueError(f"{name} has {len(listed)} entries; it needs {num_players}")
-    return [whole_number(f"{name} of seat {seat}", value, 0, largest) for seat, value in enumerate(listed, 1)]
+    return board.astype(np.uint8)
 
 
 def _checked_pools(pools: Mapping[tuple[int, int], int], teams: Ints) -> dict[tuple[int, int], int]:

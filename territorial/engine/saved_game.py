@@ -9,11 +9,10 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
-from territorial.engine.batch_arrays import BatchArrays
-from territorial.engine.players import NEXT_ONES, CustomBots
+from territorial.engine.players import NEXT_ONES, BatchPlayers
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
+from territorial.engine.step import BatchArrays
 from territorial.game.state import PAIRS, SEATING, State, check_blocks, view
-from territorial.observation.tables import Buffers, restore_frames
 
 
 class SavedGame(NamedTuple):
@@ -68,23 +67,15 @@ def check_saved(
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
 
 
-def saved_game(
-    arrays: BatchArrays, k: int, config_digest: str, guests: tuple[str, ...], custom: tuple[CompiledBot, ...]
-) -> SavedGame:
-    """Return a copy of game ``k``; see ``SavedGame`` for the others."""
-    blocks, boards = tuple([block[k].copy() for block in arrays.state]), arrays.buffers.boards
-    older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
-    cycles, stands = arrays.slots.num_cycles.item(k), arrays.slots.stands.item(k)
-    return SavedGame(config_digest, blocks, older, guests, cycles, stands, custom)
-
-
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
     """Return the team of every seat in a saved game: what its seed deals."""
     return config.team_of(int(State(*saved.blocks).seed[0]))
 
 
-def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, custom: CustomBots) -> None:
-    """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``custom`` has its custom bots among others.
+def write_game(
+    saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int, players: BatchPlayers
+) -> None:
+    """Put a saved game into slot ``k``, all but ``NEXT_ONES``; ``players`` have its custom bots among others.
 
     What is observed is not yet.
     """
@@ -98,16 +89,8 @@ def write_game(saved: SavedGame, config: GameConfig, arrays: BatchArrays, k: int
     view(state, "team")[k] = (0, *teams_of_saved(saved, config))
     if saved.custom:
         codes = view(state, "seats")
-        codes[k] = custom.codes_here(codes[k], saved.custom)
+        codes[k] = players.codes_here(codes[k], saved.custom)
     slots.num_cycles[k], slots.stands[k] = saved.num_cycles, saved.stands
-
-
-def restore_older_frames(saved: SavedGame, buffers: Buffers, k: int) -> None:
-    """Show the frames before the saved game's, if there are as many; else all equal the present one."""
-    missing = max(0, buffers.boards.shape[1] - 1)
-    older = saved.older_frames
-    if older.shape[1:] == buffers.boards.shape[2:] and len(older) >= missing:
-        restore_frames(buffers, k, older[:missing])
 
 
 def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:

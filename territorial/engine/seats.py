@@ -222,30 +222,19 @@ def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
 
 def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
     """Raise ValueError for a custom bot whose name or interval cannot be; ``others``: names in use."""
-    if isinstance(bot, Style):
-        _check_style(bot, others)
-        return
-    if isinstance(bot, Network):
-        if bot.name in others:
-            raise ValueError(
-                f"a network has the name {bot.name!r}, which another bot of this batch has already"
-            )
-        return
-    what, name = f"the bot {type(bot).__name__}", getattr(bot, "name", None)
-    check_name(what, name)
-    if is_seat_name(str(name)) or is_library_bot(name) or name in others:
-        raise ValueError(f"{what} has the name {name!r}, which another seat of this batch has already")
-    whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
-
-
-def _check_style(style: Style, others: Collection[str]) -> None:
-    """Raise ValueError for a style that differs from a bot of its name; its fields have been checked."""
-    if is_built_in(style) or (is_library_bot(style.name) and style == library_bot(style.name)):
-        return
-    is_taken = is_seat_name(style.name) or is_library_bot(style.name)
-    whose = "the library" if is_taken else "another bot of this batch"
-    if is_taken or style.name in others:
+    what = f"the bot {type(bot).__name__}"
+    if isinstance(bot, CompiledBot):  # whose fields have been checked
+        what = "a style" if isinstance(bot, Style) else "a network"
+    else:
+        check_name(what, getattr(bot, "name", None))
+        whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
+    is_taken = not isinstance(bot, Network) and (is_seat_name(bot.name) or is_library_bot(bot.name))
+    if isinstance(bot, Style) and is_taken:
+        is_taken = not (is_built_in(bot) or (is_library_bot(bot.name) and bot == library_bot(bot.name)))
+    elif bot.name in others:
+        is_taken = True
+    if is_taken:
         raise ValueError(
-            f"a style has the name {style.name!r}, which {whose} has already; bots that differ "
-            "need names that differ"
+            f"{what} has the name {bot.name!r}, which another bot, or the library, has already; bots that "
+            "differ need names that differ"
         )

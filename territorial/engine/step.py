@@ -62,6 +62,7 @@ from territorial.game.state import (
     cells_of,
     game_of,
     seating_of,
+    view,
     write_position,
 )
 from territorial.game.teams import is_in
@@ -78,6 +79,7 @@ from territorial.observation.tables import (
     observe_anew,
     observe_step,
 )
+from territorial.typing import Bools
 
 FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 AUTORESETS = ("same_step", "next_step", "disabled")
@@ -141,25 +143,37 @@ class StepCall(NamedTuple):
     episodes: npt.NDArray[np.int64]  # (E,) and the numbers of these episodes
 
 
+class BatchArrays(NamedTuple):
+    """What steps of E games write to; all of it stays where it is as long as the batch lives."""
+
+    state: State
+    buffers: Buffers  # of no games where nothing is observed
+    final_buffers: Buffers  # the same ones where no game is replaced within a step
+    results: StepResults
+    slots: Slots
+    launched: Launches
+    actions: npt.NDArray[np.int64]  # (E, P, 2)
+    seed: npt.NDArray[np.uint64]  # (1,) the batch's
+    call: StepCall
+
+    @property
+    def stands(self) -> Bools:
+        """Which games take no step: new bool (E,)."""
+        stands: Bools = self.slots.stands | (view(self.state, "over") != 0) | self.call.waits
+        return stands
+
+
 class Batch(NamedTuple):
     """All that a thread has to know to step the games of a batch; it stays where it is from step to step."""
 
-    state: State
+    arrays: BatchArrays
     params: Params
     work: Work
     bank: MapBank
     custom: CustomTable
     networks: NetworkWork
-    seed: npt.NDArray[np.uint64]  # (1,) the batch's
-    actions: npt.NDArray[np.int64]  # (E, P, 2)
-    buffers: Buffers
-    final_buffers: Buffers
-    results: StepResults
-    slots: Slots
     tape: Tape
-    call: StepCall
-    copies: npt.NDArray[np.int64]  # (5,) where what is observed is copied to, see observation.copies
-    launched: Launches
+    copies: npt.NDArray[np.int64]  # (4,) where what is observed is copied to, see observation.copies
     options: Options
     thread: int  # which one it is
     entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
@@ -221,13 +235,13 @@ def step_games(held: Held[Batch]) -> None:
     """Play the decisions of a call in all games, or in those that other threads leave."""
     batch = arguments_of(held)
     while begins(batch.post):
-        if batch.call.asks[0]:
+        if batch.arrays.call.asks[0]:
             call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (EVERY,))
             continue
         k = take(batch.queues, batch.thread)
         while k >= 0:
             step_game(held, batch, k)
-            copy_out(batch.buffers, batch.copies, k)
+            copy_out(batch.arrays.buffers, batch.copies, k)
             k = take(batch.queues, batch.thread)
 
 
@@ -239,19 +253,20 @@ def ask_networks(held: Held[Batch], only: int) -> None:
     that has a network.
     """
     batch = arguments_of(held)
+    arrays = batch.arrays
     k = take(batch.queues, batch.thread) if only == EVERY else only
     while k >= 0:
-        game, seating = game_of(batch.state, k), seating_of(batch.state, k)
+        game, seating = game_of(arrays.state, k), seating_of(arrays.state, k)
         if takes_step(batch, game, k):
-            ask_game(game, batch.params, batch.work, seating, batch.custom, batch.networks, batch.actions, k)
+            ask_game(game, batch.params, batch.work, seating, batch.custom, batch.networks, arrays.actions, k)
         k = take(batch.queues, batch.thread) if only == EVERY else -1
-    decide_all(batch.custom.networks, batch.networks, batch.actions)
+    decide_all(batch.custom.networks, batch.networks, arrays.actions)
 
 
 @njit
 def takes_step(batch: Batch, game: Game, k: int) -> bool:
     """Return whether a call plays game ``k``: it goes on, and its episode is not over."""
-    return not (batch.call.waits[k] or game.clock[OVER] != 0 or batch.slots.stands[k])
+    return not (batch.arrays.call.waits[k] or game.clock[OVER] != 0 or batch.arrays.slots.stands[k])
 
 
 @njit
@@ -260,9 +275,10 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
     """
-    game, seating, results = game_of(batch.state, k), seating_of(batch.state, k), batch.results
-    decisions, shows = batch.call.numbers[DECISIONS], batch.call.numbers[SHOWS]
-    clear_launches(batch.launched, k)
+    arrays, results = batch.arrays, batch.arrays.results
+    game, seating = game_of(arrays.state, k), seating_of(arrays.state, k)
+    decisions, shows = arrays.call.numbers[DECISIONS], arrays.call.numbers[SHOWS]
+    clear_launches(arrays.launched, k)
     if takes_step(batch, game, k):
         results.was_reset[k] = False
     elif stands_on(held, batch, game, k):
@@ -271,7 +287,7 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
         return
     for i in range(decisions):
         if i == 1:
-            fill(batch.actions[k], 0)
+            fill(arrays.actions[k], 0)
         if i > 0 and len(batch.networks.waiting.last) > 0:
             call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (k,))
         play_decision(batch, game, seating, k, i == 0)
@@ -285,10 +301,10 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
 @njit
 def stands_on(held: Held[Batch], batch: Batch, game: Game, k: int) -> bool:
     """Return whether game ``k``, which takes no step, is observed as it stands; the next one may begin."""
-    clear_results(batch.results, k)
-    if batch.call.waits[k]:
+    clear_results(batch.arrays.results, k)
+    if batch.arrays.call.waits[k]:
         return False
-    batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
+    batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == NEXT_STEP:
         begin_next(held, batch, game, k)
         return False
@@ -308,12 +324,12 @@ def clear_results(results: StepResults, k: int) -> None:
 @njit
 def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: bool) -> None:
     """Play game ``k`` up to the next decision; what it gives is added to what the call gave before."""
-    params, work, results = batch.params, batch.work, batch.results
+    params, work, results = batch.params, batch.work, batch.arrays.results
     remember(game, params, work)
-    actions = batch.actions[k]
+    actions = batch.arrays.actions[k]
     launches = decide_launches(game, params, work, seating, actions, batch.custom)
     log_launches(batch.tape, k, launches)
-    note_launches(batch.launched, k, game, params, launches)
+    note_launches(batch.arrays.launched, k, game, params, launches)
     play(game, params, work, launches)
     report(game, params, work, results, k, is_first)
     end_episode(batch, game, seating, k)
@@ -324,12 +340,12 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
     """Observe game ``k`` after the decisions of a call, where it is to be seen by now."""
     if batch.options.is_observed == 0:
         return
-    if shows == ONLY_ENDS and not batch.results.is_over[k]:
+    if shows == ONLY_ENDS and not batch.arrays.results.is_over[k]:
         forget_changes(batch.work)
         return
     if shows != WHOLE:
-        note_all_changes(game, batch.work, batch.buffers, k)
-    observe_step(game, batch.params, batch.work, batch.buffers, k)
+        note_all_changes(game, batch.work, batch.arrays.buffers, k)
+    observe_step(game, batch.params, batch.work, batch.arrays.buffers, k)
 
 
 @njit
@@ -337,11 +353,11 @@ def finish(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
     keep_final(batch, game, k)
     keep_position(batch.tape, k, game)
-    batch.slots.stands[k] = True
-    batch.call.waits[k] = batch.call.numbers[SHOWS] != WHOLE
+    batch.arrays.slots.stands[k] = True
+    batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == SAME_STEP:
         if batch.options.is_observed != 0:
-            copy_observation(batch.buffers, batch.final_buffers, k)
+            copy_observation(batch.arrays.buffers, batch.arrays.final_buffers, k)
         begin_next(held, batch, game, k)
 
 
@@ -351,7 +367,7 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
     Players who live when their time is up are truncated; with teams, those whose team has a living member.
     """
-    results, slots, options = batch.results, batch.slots, batch.options
+    results, slots, options = batch.arrays.results, batch.arrays.slots, batch.options
     slots.num_cycles[k] += 1
     is_over = results.ended[k] or (
         options.ends_without_agents != 0 and not has_agent_in(game, batch.params, seating)
@@ -367,9 +383,9 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 def begin_next(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
     """Let the next game take the place of game ``k``, and observe it."""
     episode = game.clock[EPISODE] + 1
-    seed = next_seed(batch.slots, batch.seed[0], k, episode)
+    seed = next_seed(batch.arrays.slots, batch.arrays.seed[0], k, episode)
     call_at(batch.entries[RESET_GAME], reset_game, held, (seed, episode, k))
-    batch.results.was_reset[k] = True
+    batch.arrays.results.was_reset[k] = True
 
 
 @njit
@@ -392,13 +408,13 @@ def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None
 def reset_game(held: Held[Batch], seed: Any, episode: int, k: int) -> None:
     """Begin a game in slot ``k`` with ``seed``, and observe it."""
     batch = arguments_of(held)
-    game = game_of(batch.state, k)
+    game = game_of(batch.arrays.state, k)
     game.clock[EPISODE] = episode
-    start(game, batch, seating_of(batch.state, k), seed, k)
-    batch.slots.num_cycles[k] = 0
-    batch.slots.stands[k] = batch.slots.has_next_seed[k] = False
+    start(game, batch, seating_of(batch.arrays.state, k), seed, k)
+    batch.arrays.slots.num_cycles[k] = 0
+    batch.arrays.slots.stands[k] = batch.arrays.slots.has_next_seed[k] = False
     if batch.options.is_observed != 0:
-        observe_anew(game, batch.params, batch.work, batch.buffers, k)
+        observe_anew(game, batch.params, batch.work, batch.arrays.buffers, k)
 
 
 @kernel
@@ -408,7 +424,7 @@ def reset_games(held: Held[Batch]) -> None:
     while begins(batch.post):
         k = take(batch.queues, batch.thread)
         while k >= 0:
-            numbers = batch.call.seeds[k], batch.call.episodes[k], k
+            numbers = batch.arrays.call.seeds[k], batch.arrays.call.episodes[k], k
             call_at(batch.entries[RESET_GAME], reset_game, held, numbers)
             k = take(batch.queues, batch.thread)
 
@@ -422,7 +438,7 @@ def play_launches(held: Held[Batch], launches: Any, until: int, k: int) -> None:
     derived again, so that a caller may have written to the arrays.
     """
     batch = arguments_of(held)
-    game = game_of(batch.state, k)
+    game = game_of(batch.arrays.state, k)
     derive(game)
     first = 0
     while game.clock[TICK] < until and game.clock[OVER] == 0:
@@ -443,7 +459,7 @@ def position_of(state: State, k: int, position: Position) -> None:
 def observe_game(held: Held[Batch], k: int) -> None:
     """Observe game ``k`` as it stands."""
     batch = arguments_of(held)
-    observe_anew(game_of(batch.state, k), batch.params, batch.work, batch.buffers, k)
+    observe_anew(game_of(batch.arrays.state, k), batch.params, batch.work, batch.arrays.buffers, k)
 
 
 @kernel
@@ -468,8 +484,8 @@ def find_bad_action(actions: Any) -> int:
 def place_position(held: Held[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     batch = arguments_of(held)
-    game, params = game_of(batch.state, k), batch.params
-    prepare_bots(game, seating_of(batch.state, k), batch.custom)
+    game, params = game_of(batch.arrays.state, k), batch.params
+    prepare_bots(game, seating_of(batch.arrays.state, k), batch.custom)
     for code in range(game.planes.shape[0]):
         clear_cells(cells_of(game, code))
         game.land[code] = 0
@@ -628,7 +644,7 @@ def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
 @njit
 def keep_final(batch: Batch, game: Game, k: int) -> None:
     """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
-    results, players = batch.results, batch.state.players
+    results, players = batch.arrays.results, batch.arrays.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.place2[p] / 2
     for column in range(players.shape[1]):

@@ -21,18 +21,15 @@ from territorial.config.validation import suggests_keywords, whole_number
 from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine import step
 from territorial.engine.batch_arrays import (
-    BatchArrays,
     GameArrays,
     allocate_arrays,
     copied,
+    info_of,
     next_seeds,
-    views_of,
-    with_last_observations,
     writable,
 )
 from territorial.engine.calls import ONE_DECISION, Calls, exclusive
 from territorial.engine.checks import (
-    END_WHEN,
     check_may_play,
     check_on_grid,
     checked_game,
@@ -42,7 +39,7 @@ from territorial.engine.checks import (
     checked_seeds,
     copy_actions,
 )
-from territorial.engine.map_bank import Atlas, Page, assigned_maps
+from territorial.engine.map_bank import Atlas, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.players import BatchPlayers
 from territorial.engine.positions import digest_of, fronts_of, write_position
@@ -57,24 +54,26 @@ from territorial.engine.recording import (
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
-    restore_older_frames,
-    saved_game,
     write_game,
 )
 from territorial.engine.seats import Seat
-from territorial.engine.step import AUTORESETS, NO_LIMIT, SAME_STEP, StepResults
+from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
-from territorial.observation.copies import Copies, allocate_copies
+from territorial.maps.bank import Ground
+from territorial.observation.copies import Copies, addresses_of, allocate_copies
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
-from territorial.observation.tables import Observations
+from territorial.observation.tables import Observations, observations_of, restore_frames
 from territorial.typing import Ints
 
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
-MADE_AGAIN = frozenset(("_calls", "_views", "_watcher", "actions", "blocks", "pair_observer", "state"))
-"""Attributes that no copy has: they follow from others, or belong to a process."""
+COPIED = (
+    *("config", "num_games", "num_threads", "layout", "has_begun"),
+    *("_config_digest", "_options", "_players", "_may_be_off_grid"),
+)
+"""Attributes that a copy has, beside arrays and maps; others follow from these, or belong to a process."""
 MAX_GAMES = 1_000_000
 
 
@@ -151,7 +150,7 @@ class VecGame(ShownInNotebooks):
         self._atlas = Atlas(self.config, self.num_games, assigned)
         self.layout = ObsLayout.of(self.config, whole_number("frames", frames, 0, MAX_FRAMES))
         try:
-            self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self.observes))
+            self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self._options))
         except MemoryError:
             raise MemoryError(
                 f"num_games is {self.num_games}; there is not enough memory for so many games"
@@ -159,16 +158,28 @@ class VecGame(ShownInNotebooks):
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
         self._players.write_next(self.blocks, slice(None), codes, self._players.troops_of(seats))
-        self._has_begun, self._may_be_off_grid = False, True
+        self.has_begun = False
+        """Whether there are games: not before the first ``reset``."""
+        self._may_be_off_grid = True
         warmup.listen()
 
     def _put_together(self, arrays: BatchArrays) -> None:
         """Make all that follows from the options, the players and the maps for ``arrays``."""
-        self._arrays = arrays = with_last_observations(
-            arrays, self.layout, is_replaced=self._options.autoreset == SAME_STEP
-        )
+        self.autoreset = cast(Autoreset, AUTORESETS[self._options.autoreset])
+        """What happens to a game that ended, see the class."""
+        self.observes = bool(self._options.is_observed)
+        """Whether observations are kept current."""
+        self._arrays = arrays
         self.blocks, self.actions = arrays.state, arrays.actions
-        self._views = views_of(arrays, self.layout, self.config.rewards)
+        self.observations: Observations = observations_of(arrays.buffers, self.layout)
+        """The observations of all games as they stand: the buffers that ``step`` returns."""
+        self.final_observations: Observations = observations_of(arrays.final_buffers, self.layout)
+        """The last observations of the games whose episode was over in the last step."""
+        self.results: StepResults = arrays.results
+        """What the last step gave back: arrays that the next step overwrites."""
+        self.num_cycles: Ints = arrays.slots.num_cycles
+        """Decisions that each game has taken, int64 (E,): a view."""
+        self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         self._watcher = NO_WATCHER
@@ -199,19 +210,19 @@ class VecGame(ShownInNotebooks):
         if seed is not None:  # it says more than what was said of next games
             arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
             arrays.slots.has_next_seed[:] = False
-        elif given is None and self._has_begun:
+        elif given is None and self.has_begun:
             episodes = view(self.blocks, "episode") + 1
         chosen = next_seeds(arrays, episodes) if given is None else given
         games = range(self.num_games)
-        if self._has_begun:
+        if self.has_begun:
             self._watcher.before_reset(games)
         self._may_be_off_grid = False
         self._atlas.provide(chosen.tolist(), current=())
         forget_launches(arrays.launched, slice(None))
         self._calls.reset_games(chosen, episodes)
-        self._has_begun = True
+        self.has_begun = True
         self._watcher.after_reset(games)
-        return self._views.observations
+        return self.observations
 
     @exclusive
     def reset_game(self, k: int, seed: int | None = None) -> None:
@@ -271,14 +282,8 @@ class VecGame(ShownInNotebooks):
             self.actions.fill(0)
         self._calls.step(repeat, self._watcher)
         self._may_be_off_grid = False
-        results, views = self._arrays.results, self._views
-        return (
-            views.observations,
-            results.rewards,
-            results.terminated,
-            results.truncated,
-            views.info.copy(),
-        )
+        results = self.results
+        return self.observations, results.rewards, results.terminated, results.truncated, self._info.copy()
 
     @exclusive
     def step_unchecked(
@@ -294,14 +299,13 @@ class VecGame(ShownInNotebooks):
         if self._may_be_off_grid:
             self._check_may_step(takes_actions=True)
         if copies is not None:
-            self._calls.copy_to(copies)
+            self._calls.addresses[:] = addresses_of(copies)
         try:
             self._calls.step(repeat, self._watcher, listener)
         finally:
-            if copies is not None:
-                self._calls.copy_to(None)
+            self._calls.addresses[:] = 0
         self._may_be_off_grid = False
-        return self._arrays.results
+        return self.results
 
     def new_copies(self) -> Copies:
         """Return arrays for ``step_unchecked``, in which nothing is defined so far.
@@ -411,16 +415,6 @@ class VecGame(ShownInNotebooks):
     # ---- looking ----------------------------------------------------------------------------------
 
     @property
-    def autoreset(self) -> Autoreset:
-        """What happens to a game that ended, see the class."""
-        return cast(Autoreset, AUTORESETS[self._options.autoreset])
-
-    @property
-    def end_when(self) -> EndWhen:
-        """When a game is replaced, see the class."""
-        return cast(EndWhen, END_WHEN[self._options.ends_without_agents])
-
-    @property
     @exclusive
     def max_cycles(self) -> int | None:
         """Decisions after which an episode is over, see the class; it can be set at any time."""
@@ -434,11 +428,6 @@ class VecGame(ShownInNotebooks):
         self._arrays.slots.max_cycles[:] = checked
 
     @property
-    def num_cycles(self) -> Ints:
-        """Decisions that each game has taken, int64 (E,): a view."""
-        return self._arrays.slots.num_cycles
-
-    @property
     def stands(self) -> npt.NDArray[np.bool_]:
         """Which games take no step, as they or their episodes are over: new bool (E,).
 
@@ -449,12 +438,7 @@ class VecGame(ShownInNotebooks):
     @property
     def info(self) -> dict[str, Any]:
         """What ``step`` returns as info, a new dict of arrays that the next step overwrites."""
-        return self._views.info.copy()
-
-    @property
-    def results(self) -> StepResults:
-        """What the last step gave back: arrays that the next step overwrites."""
-        return self._arrays.results
+        return self._info.copy()
 
     def launches(self) -> Launches:
         """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
@@ -465,21 +449,6 @@ class VecGame(ShownInNotebooks):
         ``reset``, ``tick``, ``play``, ``set_position`` and ``restore``.
         """
         return self._arrays.launched
-
-    @property
-    def final_observations(self) -> Observations:
-        """The last observations of the games whose episode was over in the last step."""
-        return self._views.final_observations
-
-    @property
-    def observes(self) -> bool:
-        """Whether observations are kept current."""
-        return bool(self._options.is_observed)
-
-    @property
-    def observations(self) -> Observations:
-        """The observations of all games as they stand: the buffers that ``step`` returns."""
-        return self._views.observations
 
     @exclusive
     def pairs(
@@ -499,7 +468,7 @@ class VecGame(ShownInNotebooks):
         4096. With teams there are D rows more, for allies, and a column; ``num_allies`` is D, 0 to 250; None:
         4 with teams.
         """
-        self._need_reset()
+        self.need_reset()
         return self.pair_observer.observe_checked(games, seats, num_candidates, num_allies, dtype)
 
     @exclusive
@@ -517,11 +486,6 @@ class VecGame(ShownInNotebooks):
         return fronts_of(self.config, self.blocks, self._begun(k))
 
     @property
-    def has_begun(self) -> bool:
-        """Whether there are games: False until the first ``reset``."""
-        return self._has_begun
-
-    @property
     @exclusive
     def maps(self) -> tuple[LandMask, ...]:
         """The bank of maps; ``state.map_id`` tells which one a game is played on.
@@ -529,13 +493,13 @@ class VecGame(ShownInNotebooks):
         With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
         """
         if self._atlas.has_own_maps:
-            self._need_reset()
+            self.need_reset()
         return self._atlas.maps(self._current_seeds())
 
     @exclusive
     def land(self, k: int) -> LandMask:
         """Return the map that game ``k`` is being played on."""
-        return self._page(k).land
+        return self._ground(k).land
 
     @exclusive
     def terrain(self, k: int) -> npt.NDArray[np.uint8]:
@@ -543,19 +507,19 @@ class VecGame(ShownInNotebooks):
 
         Bit planes of the blocked cells and of those of them that are water: ``observation.layout.ARRAYS``.
         """
-        return self._page(k).terrain
+        return self._ground(k).terrain
 
     @exclusive
     def write_terrain(self, games: Ints, terrain: npt.NDArray[np.uint8]) -> None:
         """Write the terrain of ``games``, which are in range, into their rows of ``terrain``, (E, ...)."""
         map_ids, seeds = view(self.blocks, "map_id"), view(self.blocks, "seed")
         for k in games.tolist():
-            terrain[k] = self._atlas.page(int(map_ids[k]), int(seeds[k])).terrain
+            terrain[k] = self._atlas.ground(int(map_ids[k]), int(seeds[k])).terrain
 
     @exclusive
     def terrain_name(self, k: int) -> Terrain:
         """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
-        return self._page(k).blocked
+        return self._ground(k).blocked
 
     @property
     def bytes_per_game(self) -> float:
@@ -571,8 +535,18 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
-        k, players = self._begun(k), self._players
-        return saved_game(self._arrays, k, self._config_digest, players.guest_names, players.custom.bots)
+        k, arrays = self._begun(k), self._arrays
+        boards = arrays.buffers.boards
+        older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
+        return SavedGame(
+            config_digest=self._config_digest,
+            blocks=tuple([block[k].copy() for block in arrays.state]),
+            older_frames=older,
+            guests=self._players.guest_names,
+            num_cycles=arrays.slots.num_cycles.item(k),
+            stands=arrays.slots.stands.item(k),
+            custom=self._players.bots,
+        )
 
     @exclusive
     def restore(self, k: int, saved: SavedGame) -> None:
@@ -585,14 +559,14 @@ class VecGame(ShownInNotebooks):
         """
         k, players = checked_game(k, self.num_games), self._players
         check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
-        self._need_reset()
-        players.custom.welcome(saved.custom, players.guest_names)
-        write_game(saved, self.config, self._arrays, k, players.custom)
+        self.need_reset()
+        players.welcome(saved.custom)
+        write_game(saved, self.config, self._arrays, k, players)
         if self._atlas.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
         if self.observes:
-            restore_older_frames(saved, self._arrays.buffers, k)
+            restore_frames(self._arrays.buffers, k, saved.older_frames)
         self._watcher.after_placing(k)
 
     @exclusive
@@ -608,7 +582,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
-        state = {name: value for name, value in self.__dict__.items() if name not in MADE_AGAIN}
+        state = {name: getattr(self, name) for name in COPIED}
         return state | {"_arrays": copied(self._arrays), "_atlas": copy.deepcopy(self._atlas)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -618,9 +592,7 @@ class VecGame(ShownInNotebooks):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> VecGame:
         other = memo[id(self)] = object.__new__(type(self))
-        state = self.__getstate__()
-        own = {name: state.pop(name) for name in ("_arrays", "_atlas")}  # these are copies already
-        other.__setstate__(copy.deepcopy(state, memo) | own)
+        other.__setstate__(self.__getstate__() | {"_players": copy.deepcopy(self._players)})
         return other
 
     def __copy__(self) -> VecGame:
@@ -645,7 +617,7 @@ class VecGame(ShownInNotebooks):
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._calls.record(recorded)
         self._watcher = watcher
-        return self._arrays.results, self._calls.launch_log
+        return self.results, self._calls.launch_log
 
     @exclusive
     def unwatch(self) -> None:
@@ -655,19 +627,20 @@ class VecGame(ShownInNotebooks):
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _need_reset(self) -> None:
-        if not self._has_begun:
+    def need_reset(self) -> None:
+        """Raise RuntimeError if no game has begun."""
+        if not self.has_begun:
             raise RuntimeError("no game has begun yet; call reset() first")
 
     def _check_may_step(self, *, takes_actions: bool) -> None:
         """Raise an error before the first reset, and for actions where a game is between two decisions."""
-        self._need_reset()
+        self.need_reset()
         if takes_actions:
             check_on_grid(self.blocks, self.config.decision_every)
 
     def _begun(self, k: Any) -> int:
         """Return ``k``, a game that has begun."""
-        self._need_reset()
+        self.need_reset()
         return checked_game(k, self.num_games)
 
     def _refresh(self, k: int) -> None:
@@ -677,9 +650,9 @@ class VecGame(ShownInNotebooks):
         if self.observes:
             self._calls.one_game(step.observe_game, k)
 
-    def _page(self, k: int) -> Page:
+    def _ground(self, k: int) -> Ground:
         k = self._begun(k)
-        return self._atlas.page(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+        return self._atlas.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _current_seeds(self) -> list[int]:
         seeds: list[int] = view(self.blocks, "seed").tolist()

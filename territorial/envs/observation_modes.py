@@ -23,9 +23,8 @@ from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
-from territorial.jit.lines import copy_of
 from territorial.observation.copies import Copies
-from territorial.observation.layout import Column, ObsLayout
+from territorial.observation.layout import Column
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
@@ -65,8 +64,6 @@ class Mode(ABC):
     ) -> None:
         self.game = game
         self.pair_rows = rows_shown(game.config) if pair_rows is None else pair_rows
-        self.layout: ObsLayout = game.layout
-        self.config = game.config
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
         self.zero_copy = zero_copy
@@ -106,12 +103,12 @@ class PackedBoards(Mode):
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
-        nbytes = self.game.num_games * sum(self.layout.nbytes(name) for name in Copies._fields)
+        nbytes = self.game.num_games * sum(self.game.layout.nbytes(name) for name in Copies._fields)
         return not self.zero_copy and nbytes >= LARGE
 
     def keys(self) -> Keys:
         """Return the spaces of boards, terrain, tables and the seat."""
-        layout, high = self.layout, limits(self.config)
+        layout, high = self.game.layout, limits(self.game.config)
         players = np.tile(_highest(layout.columns("players"), high), (layout.num_players, 1))
         of_pair = _highest(layout.columns("borders"), high)
         borders = np.broadcast_to(of_pair[:, None, None], layout.shape("borders"))
@@ -132,9 +129,11 @@ class PackedBoards(Mode):
         copies: Copies | None = None,
     ) -> Arrays:
         """Return boards and tables."""
+        shown = seen if copies is None else copies
+        arrays: Arrays = {"observation": shown.planes, "terrain": terrain}
+        arrays |= {"players": shown.players, "borders": shown.borders, "globals": shown.globals}
         if copies is not None:  # rows that the engine pads are copied once more
-            return _shared(copies._replace(planes=np.ascontiguousarray(copies.planes)), copy_of(terrain))
-        arrays = _shared(seen, terrain)
+            return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": terrain.copy()}
         if games is not None:
             return {key: array[games] for key, array in arrays.items()}
         if self.zero_copy:
@@ -150,16 +149,6 @@ class PackedBoards(Mode):
         return {"seat": seats[:, None].astype(np.int32)}
 
 
-def _shared(seen: Observations | Copies, terrain: npt.NDArray[np.uint8]) -> Arrays:
-    return {
-        "observation": seen.planes,
-        "terrain": terrain,
-        "players": seen.players,
-        "borders": seen.borders,
-        "globals": seen.globals,
-    }
-
-
 class Features(Mode):
     """One vector of numbers of about 0..1, see ``decode.FeatureDecoder``."""
 
@@ -168,7 +157,7 @@ class Features(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {self.key: from_zero_to(FeatureDecoder(self.config).high)}
+        return {self.key: from_zero_to(FeatureDecoder(self.game.config).high)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
@@ -183,7 +172,7 @@ class Pooled(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {self.key: spaces.Box(0, 1, pooled_shape(self.layout, self.pool_factor), np.float32)}
+        return {self.key: spaces.Box(0, 1, pooled_shape(self.game.layout, self.pool_factor), np.float32)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
@@ -198,7 +187,7 @@ class OneHot(Mode):
 
     def keys(self) -> Keys:
         """Return the space of the planes."""
-        return {self.key: spaces.Box(0, 1, onehot_shape(self.layout), np.int8)}
+        return {self.key: spaces.Box(0, 1, onehot_shape(self.game.layout), np.int8)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the planes."""
@@ -216,8 +205,8 @@ class Pairs(Mode):
 
     def keys(self) -> Keys:
         """Return the spaces of the numbers, and of what an action against each candidate is."""
-        count, most = self.pair_rows.total, num_targets(self.layout.num_players) - 1
-        columns = pair_columns(teams=self.layout.teams)
+        count, most = self.pair_rows.total, num_targets(self.game.layout.num_players) - 1
+        columns = pair_columns(teams=self.game.layout.teams)
         return {
             "own": _between(OWN, (len(OWN),)),
             "pairs": _between(columns, (count, len(columns))),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.formats import FORMATS, ActionFormat, CandidateFormat
+from territorial.actions.formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.config import FIELDS, ConfigKeywords, GameConfig
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
@@ -120,7 +120,7 @@ class EnvOptions:
         "discrete",
         '"discrete": one number for target and amount; "multi_discrete": one number for each; "pairs" and '
         '"pairs_multi_discrete": the same, with a candidate of the form "pairs" for the target',
-        choices=tuple(FORMATS),
+        choices=FORMATS,
     )
     max_cycles: int | None = option(None, "decisions after which agents are truncated", low=1, none="never")
     end_when: str = option(
@@ -153,23 +153,16 @@ class EnvOptions:
                 "or None"
             )
         check_values(self)
-        if self.obs_key != KEYS[0]:
-            self._check_goes_with_obs("obs_key")
-        if self.pool_factor is not None:
-            self._check_goes_with_obs("pool_factor")
-        for name in ("num_candidates", "num_allies"):
-            if getattr(self, name) is not None and not self.reads_games:
+        for name in ("obs_key", "pool_factor", "zero_copy", "num_candidates", "num_allies"):
+            heeded = [form for form, mode in MODES.items() if name in mode.options]
+            is_heeded = self.obs in heeded or (name.startswith("num_") and self.reads_games)
+            if getattr(self, name) != OPTIONS[name].default and not is_heeded:
+                wanted = " or ".join(map(repr, heeded))
+                wanted += " or an action_format of pairs" if name.startswith("num_") else ""
                 raise ValueError(
-                    f"{name} is {getattr(self, name)} and obs is {self.obs!r}; this option works only with "
-                    'obs = "pairs" or an action_format of pairs'
+                    f"{name} is {getattr(self, name)!r} and obs is {self.obs!r}; this option works only with "
+                    f"obs = {wanted}"
                 )
-        if self.zero_copy:
-            self._check_goes_with_obs("zero_copy")
-
-    @property
-    def engine_frames(self) -> int:
-        """How many boards the engine has to keep in a stack."""
-        return self.frames if MODES[self.obs].shows_boards else 0
 
     @property
     def mask_dtype(self) -> type[np.int8 | np.float32]:
@@ -190,7 +183,7 @@ class EnvOptions:
 
     def format(self, config: GameConfig) -> ActionFormat:
         """Return the format of actions in games of ``config``."""
-        return FORMATS[self.action_format](config.num_players, self.pair_rows(config).total)
+        return ActionFormat(self.action_format, config.num_players, self.pair_rows(config).total)
 
     def pair_rows(self, config: GameConfig) -> ShownRows:
         """Return the rows of the form "pairs", which are what actions of that name can name."""
@@ -199,17 +192,7 @@ class EnvOptions:
     @property
     def reads_games(self) -> bool:
         """Whether observations or masks are made of the games as they stand, not of what the engine shows."""
-        return self.obs == "pairs" or issubclass(FORMATS[self.action_format], CandidateFormat)
-
-    def _check_goes_with_obs(self, option: str) -> None:
-        """Raise ValueError where the form ``obs`` would not heed an option that was given."""
-        forms = [name for name, mode in MODES.items() if option in mode.options]
-        if self.obs not in forms:
-            wanted = " or ".join(map(repr, forms))
-            raise ValueError(
-                f"{option} is {getattr(self, option)!r} and obs is {self.obs!r}; this "
-                f"option works only with obs = {wanted}"
-            )
+        return self.obs == "pairs" or self.action_format in OF_CANDIDATES
 
 
 OPTIONS = {spec.name: spec for spec in fields(EnvOptions)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from territorial.decode import FeatureDecoder
 from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
-from territorial.envs.infos import info_names, listed_info
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import TerritorialVec
@@ -30,8 +29,6 @@ from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints
 
 AgentID = str
-NOBODY = None, None
-"""What is kept of the list of agents before there is one."""
 Info = dict[str, Any]
 Steps = tuple[
     dict[AgentID, Observation],
@@ -200,7 +197,6 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self.agents: list[AgentID] = []
         self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
-        self._cached: tuple[list[AgentID] | None, Listed | None] = NOBODY
         masks = options.mask_spaces(self.vec.format.sample_space)
         self._observation_space = space_of(self.vec.spaces | masks)
         self._decoder = FeatureDecoder(self.config)
@@ -218,7 +214,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     @property
     def info_names(self) -> tuple[str, ...]:
         """The names of all numbers in infos."""
-        return (*info_names(self.config), *self.vec.reward_names)
+        return (*self.vec.number_names, *self.vec.reward_names)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -245,8 +241,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         ``seed``: 0 to 2**64 - 1, or None for the next game of the seed given last.
         """
         self.vec.begin(seed)
-        self.agents = self.possible_agents.copy()
-        self._show()
+        self._set_agents(self.possible_agents.copy())
+        if self.render_mode == "human":
+            self.render()
         parts = np.zeros((len(self.vec.reward_names), len(self.agents)), np.float32)
         return self._look(parts, self.vec.launches())
 
@@ -260,29 +257,30 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()
-        listed, rows = self.agents, self._listed().rows
+        listed, rows = self.agents, self._rows
         observations, infos = self._look(played.parts[0], played.launches)
         ends, cuts = played.terminated[0, rows].tolist(), played.truncated[0, rows].tolist()
         rewards = played.rewards[0, rows].tolist()
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
-            self.agents = [agent for agent, is_over in zip(listed, over, strict=True) if not is_over]
-        self._show()
+            self._set_agents([agent for agent, is_over in zip(listed, over, strict=True) if not is_over])
+        if self.render_mode == "human":
+            self.render()
         return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos
 
     def check_action(self, agent: AgentID, action: Any) -> None:
         """Raise ValueError unless ``step`` would take this action; from eliminated agents it takes any."""
         if self.game.state.alive[0, self._seat[agent]]:
-            self._pair_of(agent, action)
+            self._check(agent, action)
 
     def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
-        self.vec.need_reset()
+        self.game.need_reset()
         return _dict(self.agents, self._masks())
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
-        self.vec.need_reset()
+        self.game.need_reset()
         tables = self.game.observations
         return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
 
@@ -294,15 +292,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         """Stop what runs beside Python, and close the window if there is one; reset still works."""
         self.vec.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all but what is kept of the list of agents."""
-        return self.__dict__ | {"_cached": NOBODY}
-
     # ---- within -----------------------------------------------------------------------------------
-
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self.render()
 
     def _look(
         self, parts: npt.NDArray[np.float32], launches: Launches | None
@@ -311,11 +301,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
         ``parts``: those of the rewards of all agents, (K, A). ``launches``: if they are part of infos.
         """
-        listed = self._listed()
-        shared, own = self.vec.see(listed.games, listed.seats)
+        games, seats = self._places()
+        shared, own = self.vec.see(games, seats)
         seen: dict[str, Any] = dict(own)
-        told: dict[str, Any] = listed_info(self.game, listed.seats)
-        told |= zip(self.vec.reward_names, parts[:, listed.rows].tolist(), strict=True)
+        numbers = self.vec.numbers(seats[None])
+        told: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
+        told |= zip(self.vec.reward_names, parts[:, self._rows].tolist(), strict=True)
         if launches is not None:
             told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
         place = {"obs": seen, "info": told}.get(self.options.action_mask)
@@ -332,21 +323,20 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _masks(self) -> npt.NDArray[np.int8]:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
-        listed = self._listed()
-        return self.vec.masks_of(self.game.observations, listed.games, listed.seats)
+        return self.vec.masks_of(self.game.observations, *self._places())
 
-    def _listed(self) -> Listed:
-        """Return which agents are in ``agents``: the same arrays until these are others."""
-        agents, listed = self._cached
-        if agents is not self.agents or listed is None:
-            rows = np.array([self._row[agent] for agent in self.agents], np.int64)
-            listed = Listed(rows, self.vec.agent_seats[0, rows], np.zeros(len(rows), np.int64))
-            self._cached = self.agents, listed
-        return listed
+    def _set_agents(self, agents: list[AgentID]) -> None:
+        """Let ``agents`` be those who are still in the episode."""
+        self.agents = agents
+        self._rows = np.array([self._row[agent] for agent in agents], np.int64)
+
+    def _places(self) -> tuple[Ints, Ints]:
+        """Return the games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
+        return np.zeros_like(self._rows), self.vec.agent_seats[0, self._rows]
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
-        self.vec.need_reset()
+        self.game.need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
         if not isinstance(actions, Mapping):
@@ -365,29 +355,23 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                 raise ValueError(
                     f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
                 )
-        given = [actions[agent] for agent in living]
-        numbers = self.vec.format.numbers(given)
-        if numbers is None or self.vec.write([self._row[agent] for agent in living], numbers) != ALL_GOOD:
-            for agent, action in zip(living, given, strict=True):
-                self._pair_of(agent, action)
+        numbers = self.vec.format.numbers([actions[agent] for agent in living])
+        is_good = numbers is not None
+        if numbers is not None:
+            of_all = np.zeros((1, len(self._row), numbers.shape[1]), np.int64)
+            of_all[0, [self._row[agent] for agent in living]] = numbers
+            is_good = self.vec.write_choices(of_all) == ALL_GOOD
+        if not is_good:
+            for agent in living:
+                self._check(agent, actions[agent])
 
-    def _pair_of(self, agent: AgentID, action: Any) -> tuple[int, int]:
-        pair = self.vec.format.pair(action)
-        if pair is None:
+    def _check(self, agent: AgentID, action: Any) -> None:
+        if not self.vec.format.takes(action):
             raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self.vec.format.wanted}")
-        return pair
 
     def _check_agent(self, agent: AgentID) -> None:
         if agent not in self._seat:
             raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
-
-
-class Listed(NamedTuple):
-    """Those of the A agents of the game who are still in the episode, N of them; int64 (N,) each."""
-
-    rows: Ints  # 0..A-1
-    seats: Ints  # 1..P
-    games: Ints  # 0
 
 
 def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any]:

@@ -24,12 +24,6 @@ def space_of(keys: Mapping[str, spaces.Space[Any]]) -> spaces.Space[Any]:
     return spaces.Dict(dict(keys)) if key is None else keys[key]
 
 
-def observation_of(arrays: Arrays) -> Observation:
-    """Return an observation of that space: ``arrays``, or the array itself where there is one only."""
-    key = only_key(arrays)
-    return arrays if key is None else arrays[key]
-
-
 def only_key(keys: Mapping[str, Any]) -> str | None:
     """Return the key of an observation that is one array; None for others."""
     return next((key for key in KEYS if keys.keys() == {key}), None)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.batch import ALL_GOOD, write_choices
-from territorial.actions.formats import CandidateFormat
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import holds_whole_numbers, one_of, suggests_keywords
+from territorial.config.validation import one_of, suggests_keywords
 from territorial.constants import AGENT_CODE
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.recording import Launches
@@ -23,7 +22,8 @@ from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import OwnRewards, reward_names
-from territorial.envs.infos import EngineViews, Played, agent_info, final_info, info_names, played_by
+from territorial.envs.infos import Played, agent_info, info_names, nothing_played, played_by
+from territorial.envs.observation_modes import MODES
 from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
@@ -31,31 +31,18 @@ from territorial.envs.options import (
     config_of,
     options_in,
 )
-from territorial.envs.spaces import Observation, observation_of, space_of
+from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
-from territorial.game.state import SEATING, State
+from territorial.game.state import SEATING, State, view
 from territorial.observation.copies import Copies, copy_games
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, Drawers
-from territorial.typing import Arrays, Bools, Ints
+from territorial.typing import Arrays, Ints
 
 Info = dict[str, Any]
 Steps = tuple[
     Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
 ]
-
-
-class SavedVecGame(NamedTuple):
-    """A copy of one game of a vector environment; any environment of the same config can resume it.
-
-    Args:
-        game: the copy that the engine made.
-        num_cycles: environment steps since the game began.
-
-    """
-
-    game: SavedGame
-    num_cycles: int
 
 
 class TerritorialVec(WritableArrays):
@@ -103,10 +90,9 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``. Then the arrays of "packed" are read-only views
-    of the engine's memory. So is the info of agents, ``place`` apart, where all seats are agents. Masks in
-    observations have memory of their own that stays where it is. All of these show what is new after the next
-    step.
+    All arrays are new in every step, but with ``zero_copy``. Then boards, terrain and tables of "packed" are
+    read-only views of the engine's memory, and masks in observations have memory of their own that stays
+    where it is. All of these show what is new after the next step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
@@ -161,16 +147,18 @@ class TerritorialVec(WritableArrays):
         self.render_mode = render_mode
         self._drawers = Drawers(render_mode)
         self.autoreset = autoreset
+        # Some things are read from games that end, before they go.
+        looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
             GameConfig() if config is None else config,
             num_envs,
             entropy,
             num_threads,
-            autoreset=engine_autoreset(autoreset, self.options),
+            autoreset=cast(Autoreset, "disabled" if looks else autoreset),
             end_when=cast(EndWhen, self.options.end_when),
             max_cycles=self.options.max_cycles,
-            frames=self.options.engine_frames,
+            frames=self.options.frames if MODES[self.options.obs].shows_boards else 0,
             maps=maps,
         )
         self.config = self.game.config
@@ -189,18 +177,23 @@ class TerritorialVec(WritableArrays):
         """The spaces of all that one agent sees, without masks."""
         self.single_observation_space = space_of(self.spaces | masks)
         """Of what one agent sees, the shared arrays included."""
+        self._only_key = only_key(self.spaces | masks)
+        self._mask_dtype = self.options.mask_dtype
         self.single_action_space = self.format.space
         self.shared_keys = self._mode.shared
         """The keys of observations that are there once a game."""
         self.reward_names = reward_names(self.config.rewards, self.options.reward_fn)
         """The names of the parts of rewards, in the order of ``Played.parts``."""
+        self.number_names = info_names(self.config)
         masks_told = ("action_mask",) if self.options.action_mask == "info" else ()
-        self.info_names = (*info_names(self.config), *self.reward_names, *masks_told)
+        self.info_names = (*self.number_names, *self.reward_names, *masks_told)
         """The keys of infos with an entry for every agent."""
-        self._games = np.arange(self.num_envs)
-        num_rows = self.num_envs * self.num_agents if self.options.zero_copy else 0
-        self._mask_memory = np.empty((num_rows, self.format.width), np.int8)
-        self._views: EngineViews | None = None
+        self._of = np.arange(self.num_envs).repeat(self.num_agents)
+        """int64 (E * A,): the game of each agent."""
+        num_rows = self.num_envs * self.num_agents
+        self._mask_memory = (
+            np.empty((num_rows, self.format.width), np.int8) if self.options.zero_copy else None
+        )
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -213,10 +206,10 @@ class TerritorialVec(WritableArrays):
         ``seed``, for the batch, and ``seeds``, one a game, are those of ``VecGame.reset``.
         """
         self.begin(seed, seeds=seeds)
-        parts = np.zeros((self.num_envs, len(self.reward_names), self.num_agents), np.float32)
-        nowhere, everywhere = np.zeros(self.num_envs, np.bool_), np.ones(self.num_envs, np.bool_)
-        self._show()
-        return self.observe(), self._info(parts, nowhere, everywhere, None, None, self.launches())
+        if self.render_mode == "human":
+            self.render()
+        begun = nothing_played(self.num_envs, len(self.reward_names), self.num_agents, self.launches())
+        return self.observe(), self._info(begun)
 
     def step(self, actions: npt.ArrayLike) -> Steps:
         """Play the actions of all agents up to their next decision; see the class for what is returned.
@@ -226,30 +219,15 @@ class TerritorialVec(WritableArrays):
         self._write_actions(actions)
         copies = self._mode.new_copies()
         played = self.play(copies)
-        self._show()
-        info = self._info(
-            played.parts,
-            played.ended,
-            played.was_reset,
-            played.final_obs,
-            played.final_info,
-            played.launches,
-        )
-        return self._observe(copies), played.rewards, played.terminated, played.truncated, info
+        if self.render_mode == "human":
+            self.render()
+        seen = self._look(self.game.observations, None, copies)
+        return seen, played.rewards, played.terminated, played.truncated, self._info(played)
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
         """Do what ``reset`` does, and observe nothing."""
         self.game.reset(seed, seeds=seeds)
-        self._take_over(self._games)
-
-    def write(self, rows: list[int], numbers: Ints) -> int:
-        """Write actions of the agents ``rows`` of the first game, int64 (N, parts); all others hold.
-
-        For an environment of one game. Returns ALL_GOOD, or something else if a number is out of range.
-        """
-        given = np.zeros((1, self.num_agents, numbers.shape[1]), np.int64)
-        given[0, rows] = numbers
-        return self._write_choices(given)
+        self._take_over(np.arange(self.num_envs))
 
     def play(self, copies: Copies | None = None) -> Played:
         """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range.
@@ -261,10 +239,11 @@ class TerritorialVec(WritableArrays):
         results = self.game.step_unchecked(self.options.repeat, listener, copies)
         rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
         is_kept = self.options.agent_death == "keep"
-        played = played_by(results, rewards, parts, self.agent_seats, is_kept, self.launches())
-        if self.autoreset == "same_step" and played.num_ended:
+        given = played_by(results, rewards, parts, self.agent_seats, is_kept)
+        played = Played(*given, self.launches())
+        if self.autoreset == "same_step" and played.ended.any():
             played = self._replace_ended(played, copies)
-        elif played.num_reset:
+        elif played.was_reset.any():
             self._take_over(np.flatnonzero(played.was_reset))
         return played
 
@@ -289,16 +268,7 @@ class TerritorialVec(WritableArrays):
 
     def observe(self) -> Observation:
         """Return what all agents see as the games stand."""
-        return self._observe(None)
-
-    def _observe(self, copies: Copies | None) -> Observation:
-        """Return what all agents see; ``copies``: what they share, if a step has copied it."""
-        seen = self.game.observations
-        if not self.options.zero_copy:
-            return self._look(self._games, self._mode.per_game(seen, self._terrain, copies=copies), seen)
-        if self.options.action_mask != "obs":
-            return self._engine_views().observation.copy()
-        return self._engine_views().observation | {"action_mask": self._masks_in_place(seen)}
+        return self._look(self.game.observations)
 
     def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
         """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
@@ -308,16 +278,24 @@ class TerritorialVec(WritableArrays):
         seen = self.game.observations
         return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
 
-    def masks_of(self, seen: Observations, games: Ints, seats: Ints) -> npt.NDArray[np.int8]:
-        """Return new int8 (N, M): what is legal for ``seats`` of ``games``, of which ``seen`` is observed."""
-        if isinstance(self.format, CandidateFormat):
+    def numbers(self, seats: Ints) -> Info:
+        """Return new arrays (E, N) by ``number_names``: those of infos, for ``seats``, 1..P (E, N)."""
+        blocks = self.game.blocks
+        return agent_info(self.number_names, blocks.players, view(blocks, "tick"), seats)
+
+    def masks_of(
+        self, seen: Observations, games: Ints, seats: Ints, out: npt.NDArray[np.int8] | None = None
+    ) -> npt.NDArray[np.int8]:
+        """Return int8 (N, M), ``out`` or new: what is legal for ``seats`` of ``games``, seen in ``seen``."""
+        if self.format.num_candidates:
             return self.format.masks_of(self._candidates(games, seats).legal)
-        return self.format.masks(seen.masks, games, seats)
+        return self.format.masks(seen.masks, games, seats, out)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E, A, M): 1 where an action of an agent is legal."""
-        self.need_reset()
-        return self._masks(self._games, self.game.observations)
+        self.game.need_reset()
+        masks = self.masks_of(self.game.observations, self._of, self.agent_seats.ravel())
+        return masks.reshape(self.num_envs, self.num_agents, -1)
 
     def launches(self) -> Launches | None:
         """Return new arrays of what all seats launched in the last step; None without that option."""
@@ -340,33 +318,31 @@ class TerritorialVec(WritableArrays):
 
     # ---- saving -----------------------------------------------------------------------------------
 
-    def save(self, k: int) -> SavedVecGame:
-        """Return a copy of game ``k``."""
-        game = self.game.save(k)
-        return SavedVecGame(game, game.num_cycles)
+    def save(self, k: int) -> SavedGame:
+        """Return a copy of game ``k``; any environment of the same config can resume it."""
+        return self.game.save(k)
 
-    def restore(self, k: int, saved: SavedVecGame) -> None:
+    def restore(self, k: int, saved: SavedGame) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have, and ``observe`` shows it.
 
         Who plays there from the next reset on is up to the slot. ValueError unless the saved game has as
         many agents as those of this environment.
         """
-        if not isinstance(saved, SavedVecGame):
-            raise TypeError(f"saved is a {type(saved).__name__}; it must come from save()")
-        codes = State(*saved.game.blocks).seating[SEATING["seats"], 1:]
-        if (codes == AGENT_CODE).sum() != self.num_agents:
+        agents = self.num_agents
+        if isinstance(saved, SavedGame):  # the engine refuses what is none
+            agents = (State(*saved.blocks).seating[SEATING["seats"], 1:] == AGENT_CODE).sum()
+        if agents != self.num_agents:
             raise ValueError(
-                f"the saved game has {(codes == AGENT_CODE).sum()} agents; those of this environment have "
-                f"{self.num_agents}"
+                f"the saved game has {agents} agents; those of this environment have {self.num_agents}"
             )
-        self.game.restore(k, saved.game._replace(num_cycles=saved.num_cycles))
+        self.game.restore(k, saved)
         self._take_over(np.array([k]))
 
-    def save_all(self) -> list[SavedVecGame]:
+    def save_all(self) -> list[SavedGame]:
         """Return copies of all games, in their order."""
         return [self.save(k) for k in range(self.num_envs)]
 
-    def restore_all(self, saved: Sequence[SavedVecGame]) -> None:
+    def restore_all(self, saved: Sequence[SavedGame]) -> None:
         """Put one saved game into every slot, as ``restore`` does; if one cannot be, nothing has changed."""
         if len(saved) != self.num_envs:
             raise ValueError(f"saved has {len(saved)} games; this environment has {self.num_envs}")
@@ -392,149 +368,101 @@ class TerritorialVec(WritableArrays):
         self.game.close()
         self._drawers.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return all but views: those of a copy would be views of nothing."""
-        return self.__dict__ | {"_views": None}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._terrain.flags.writeable = False
-        if self.game.has_begun:
-            self._all_agents = self._list_agents()
 
     def __repr__(self) -> str:
         return f"TerritorialVec({self.num_envs} x {self.num_agents} agents, {self.game!r})"
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _show(self) -> None:
-        if self.render_mode == "human":
-            self.render()
-
     def _replace_ended(self, played: Played, copies: Copies | None) -> Played:
         """Return ``played`` with what there was last in the ended games, whose places have new ones.
 
         These are in ``copies``, too.
         """
-        games = np.flatnonzero(played.ended)
-        last = self.game.final_observations
-        shown = self._look(games, self._mode.per_game(last, self._terrain, games), last)
-        info = final_info(self.config, self.game.results, self.agent_seats)
+        games, results = np.flatnonzero(played.ended), self.game.results
+        shown = self._look(self.game.final_observations, games)
+        ended = results.final_players[games], results.final_length[games]
+        info = agent_info(self.number_names, *ended, self.agent_seats[games])
         if self.game.autoreset == "disabled":  # the games have been read as they ended
             for k in games.tolist():
                 self.game.reset_game(k)
             if copies is not None:
                 copy_games(self.game.observations, copies, games)
         self._take_over(games)
-        return played._replace(
-            was_reset=played.ended,
-            final_obs=shown,
-            final_info={key: array[games] for key, array in info.items()},
-        )
+        return played._replace(was_reset=played.ended, final_obs=shown, final_info=info)
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note what stays the same all through the games that now stand at ``games``."""
-        self._views = None
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
-        self._all_agents = self._list_agents()
         terrain = self._terrain.copy()
         self.game.write_terrain(games, terrain)
         terrain.flags.writeable = False  # with zero_copy it is shown itself, until the next game begins
         self._terrain = terrain
 
-    def _look(self, games: npt.NDArray[np.intp], shared: Arrays, seen: Observations) -> Observation:
-        """Return ``shared`` with what each agent of ``games`` has to itself; ``seen``: of all games."""
-        own = self._mode.per_agent(seen, *self._agents_of(games))
-        shown = shared | {key: self._by_game(array) for key, array in own.items()}
+    def _look(
+        self, seen: Observations, games: Ints | None = None, copies: Copies | None = None
+    ) -> Observation:
+        """Return what all agents of ``games`` see, or those of all games; ``seen``: of all games.
+
+        ``copies``: what agents share, if a step has copied it.
+        """
+        if games is None:
+            of, seats = self._of, self.agent_seats.ravel()
+        else:
+            of, seats = games.repeat(self.num_agents), self.agent_seats[games].ravel()
+        own = self._mode.per_agent(seen, of, seats)
         if self.options.action_mask == "obs":
-            shown["action_mask"] = self._masks(games, seen).astype(self.options.mask_dtype, copy=False)
-        return observation_of(shown)
+            masks = self.masks_of(seen, of, seats, None if games is not None else self._mask_memory)
+            own["action_mask"] = masks.astype(self._mask_dtype, copy=False)
+        by_game = {key: array.reshape(-1, self.num_agents, *array.shape[1:]) for key, array in own.items()}
+        shown = self._mode.per_game(seen, self._terrain, games, copies) | by_game
+        return shown if self._only_key is None else shown[self._only_key]
 
-    def _engine_views(self) -> EngineViews:
-        """Return the arrays that stay as long as all agents keep their seats."""
-        if self._views is None:
-            shared = self._mode.per_game(self.game.observations, self._terrain)
-            own = self._mode.per_agent(self.game.observations, *self._all_agents)
-            own = {key: self._by_game(array) for key, array in own.items()}
-            self._views = EngineViews(self.game, shared | own, self.agent_seats)
-        return self._views
-
-    def _masks_in_place(self, seen: Observations) -> npt.NDArray[np.int8]:
-        """Return the masks of all agents in memory that the next call overwrites."""
-        if isinstance(self.format, CandidateFormat):
-            return self._masks(self._games, seen)
-        return self._by_game(self.format.masks(seen.masks, *self._all_agents, self._mask_memory))
-
-    def _masks(self, games: npt.NDArray[np.intp], seen: Observations) -> npt.NDArray[np.int8]:
-        return self._by_game(self.masks_of(seen, *self._agents_of(games)))
-
-    def _info(
-        self,
-        parts: npt.NDArray[np.float32],
-        ended: Bools,
-        was_reset: Bools,
-        final_obs: Observation | None,
-        final_info: Info | None,
-        launches: Launches | None,
-    ) -> Info:
-        zero_copy = self.options.zero_copy
-        told = self._engine_views().info() if zero_copy else agent_info(self.game, self.agent_seats)
-        info: Info = told | {name: parts[:, i] for i, name in enumerate(self.reward_names)}
-        info |= {"ended": ended, "was_reset": was_reset, "final_obs": final_obs, "final_info": final_info}
-        info |= {} if launches is None else {"launches": launches}
-        return info | ({"action_mask": self.action_masks()} if self.options.action_mask == "info" else {})
-
-    def _list_agents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        return self._games.repeat(self.num_agents), self.agent_seats.ravel()
-
-    def _agents_of(self, games: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return games and seats, int64 (N * A,), of all agents of ``games``."""
-        if games is self._games:
-            return self._all_agents
-        return games.repeat(self.num_agents), self.agent_seats[games].ravel()
-
-    def _by_game(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return array.reshape(-1, self.num_agents, *array.shape[1:])
+    def _info(self, played: Played) -> Info:
+        """Return what is told of all games beside rewards and ends."""
+        info = self.numbers(self.agent_seats)
+        for i, name in enumerate(self.reward_names):
+            info[name] = played.parts[:, i]
+        for name in ("ended", "was_reset", "final_obs", "final_info"):
+            info[name] = getattr(played, name)
+        if played.launches is not None:
+            info["launches"] = played.launches
+        if self.options.action_mask == "info":
+            info["action_mask"] = self.action_masks()
+        return info
 
     def _write_actions(self, actions: npt.ArrayLike) -> None:
         """Write what all agents do into ``game.actions``; eliminated agents and all other seats hold."""
-        self.need_reset()
-        shape = (self.num_envs, self.num_agents, *self.format.shape)
-        array = self.format.whole(np.asarray(actions), 2)
-        if array.shape != shape:
-            raise ValueError(f"actions has shape {array.shape}; it must be {shape}")
-        if not holds_whole_numbers(array):
-            raise TypeError(f"actions has dtype {array.dtype}; it must hold whole numbers")
-        numbers = np.ascontiguousarray(array, np.int64).reshape(self.num_envs, self.num_agents, -1)
-        bad = self._write_choices(numbers)
+        self.game.need_reset()
+        numbers = self.format.read(actions, self.num_envs, self.num_agents)
+        bad = self.write_choices(numbers)
         if bad != ALL_GOOD:
             k, i = divmod(bad, self.num_agents)
-            raise ValueError(f"actions[{k}, {i}] is {array[k, i].tolist()}; it must be {self.format.wanted}")
+            given = np.asarray(actions)[k, i].tolist()
+            raise ValueError(f"actions[{k}, {i}] is {given}; it must be {self.format.wanted}")
 
-    def _write_choices(self, numbers: Ints) -> int:
+    def write_choices(self, numbers: Ints) -> int:
         """Write actions of all agents, int64 (E, A, parts); return ALL_GOOD or the first out of range.
 
-        PairCandidates are those of the games as they stand, in which the next step begins.
+        Candidates are those of the games as they stand, in which the next step begins.
         """
-        if isinstance(self.format, CandidateFormat):
+        if self.format.num_candidates:
             flat = numbers.reshape(-1, numbers.shape[-1])
             bad = self.format.first_bad(flat)
             if bad is not None:
                 return bad
-            numbers = self.format.aimed(flat, self._candidates(*self._all_agents).targets)
+            numbers = self.format.aimed(flat, self._candidates(self._of, self.agent_seats.ravel()).targets)
             numbers = numbers.reshape(self.num_envs, self.num_agents, -1)
         found: int = write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
         return found
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
         return self.game.pair_observer.candidates(games, seats, self.options.pair_rows(self.config))
-
-    def need_reset(self) -> None:
-        """Raise RuntimeError if no game has begun."""
-        if not self.game.has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
 
 
 @takes_keywords_of(EnvOptions, GameConfig)
@@ -594,12 +522,6 @@ def make_vec(
         options=EnvOptions(**options_in(keywords)),
         render_mode=render_mode,
     )
-
-
-def engine_autoreset(autoreset: str, options: EnvOptions) -> Autoreset:
-    """Return what the engine does with games that end: some things are read from them before they go."""
-    looks = autoreset == "same_step" and (options.reward_fn is not None or options.reads_games)
-    return "disabled" if looks else cast(Autoreset, autoreset)
 
 
 def _by_agent(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

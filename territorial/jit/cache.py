@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import inspect
 import os
@@ -58,7 +57,7 @@ def _usable_cache() -> Path:
 
 
 def _temporary_cache() -> Path:
-    """Return the folder that all processes of this user share, else one of this process; else NOWHERE.
+    """Return the folder among temporary files that all processes of this user share; else NOWHERE.
 
     What lies in it is unpickled, so it must be one that no other user can have made, or can write to.
     """
@@ -69,12 +68,7 @@ def _temporary_cache() -> Path:
             folder.mkdir(mode=0o700)
         if _is_private(folder):
             return folder / FOLDER
-    try:
-        private = Path(tempfile.mkdtemp(prefix="territorial-env-"))
-    except OSError:
-        return NOWHERE
-    atexit.register(shutil.rmtree, private, ignore_errors=True)
-    return private / FOLDER
+    return NOWHERE
 
 
 def _is_private(folder: Path) -> bool:
@@ -105,14 +99,12 @@ _sources = Sources()
 def folder_of(file: str) -> Path | None:
     """Return the folder of the kernels in ``file``; None if they must not be kept.
 
-    Numba notices a change only in the file of the kernel itself, and keeps apart what lies in different
-    places. This name changes with every file that code or constants can come from, and with nothing else:
-    another checkout or environment with the same sources and versions finds what was compiled here.
+    Those of other packages are not, as what they import is not known. Numba notices a change only in the file
+    of the kernel itself, and keeps apart what lies in different places. This name changes with every file
+    that code or constants can come from, and with nothing else: another checkout or environment with the same
+    sources and versions finds what was compiled here.
     """
-    try:
-        digest = _sources.digest(file)
-    except OSError:  # there is no file: the kernel was made at a prompt
-        return None
+    digest = _sources.digest(file)
     if digest is None or CACHE_DIR == NOWHERE:
         return None
     name = hashlib.blake2b(f"{digest}\0{VERSIONS}".encode(), digest_size=8).hexdigest()
@@ -157,8 +149,8 @@ class KernelCache(FunctionCache):
     """numba's cache of one function, with files that are checked, and without errors.
 
     numba raises whatever unpickling a damaged file raises, also when it could compile, and after compiling it
-    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, besides
-    ``flush`` on request (numba.core.caching of 0.61 to 0.68).
+    raises if there is no room on the disk. It calls ``load`` and ``save`` of ``_cache_file`` alone, and
+    ``flush`` on ``recompile()``, which nobody calls (numba.core.caching of 0.61 to 0.68).
     """
 
     _has_removed = False
@@ -200,7 +192,7 @@ class KernelCache(FunctionCache):
 
     def has(self, sig: Any, target_context: Any) -> bool:
         """Return whether there is code for these types, undamaged."""
-        return self._cache_file.has(self._index_key(sig, target_context.codegen()))
+        return self._cache_file.payload(self._index_key(sig, target_context.codegen())) is not None
 
 
 class NoCache(NullCache):
@@ -233,7 +225,7 @@ class KernelFiles:
 
     def load(self, key: Any) -> Any:
         """Return what was saved with ``key``; None if there is nothing, or nothing whole."""
-        payload = self._payload(key)
+        payload = self.payload(key)
         if payload is None:
             return None
         origin, found, data = pickle.loads(payload)
@@ -244,16 +236,8 @@ class KernelFiles:
         payload = dumps((self._origin, key, data))
         write_file(self._path(key), _digest(payload) + payload)
 
-    def has(self, key: Any) -> bool:
-        """Return whether there is something, undamaged."""
-        return self._payload(key) is not None
-
-    def flush(self) -> None:
-        """Remove all files of the function."""
-        for path in self._folder.glob(f"{self._name}.*.nbc"):
-            path.unlink(missing_ok=True)
-
-    def _payload(self, key: Any) -> bytes | None:
+    def payload(self, key: Any) -> bytes | None:
+        """Return what was written with ``key``; None if there is nothing, or it is damaged."""
         try:
             content = self._path(key).read_bytes()
         except OSError:

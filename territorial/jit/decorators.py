@@ -262,11 +262,6 @@ def entry_of(compiled: Any, *types: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], compiled.overloads[types].entry_point)
 
 
-def entry_for(compiled: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return ``entry_of`` for arguments of the types that these have."""
-    return entry_of(compiled, *types_of(*arguments))
-
-
 def types_of(*arguments: Any) -> tuple[Any, ...]:
     """Return the types that kernels know ``arguments`` by."""
     return tuple(map(numba.typeof, arguments)) if JIT_ENABLED else ()

@@ -19,13 +19,11 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils
 
-from territorial.jit.decorators import Memory, kernel, machine_code, njit
+from territorial.jit.decorators import Memory, machine_code, njit
 from territorial.jit.simd import EIGHT_WORDS, VECTOR, place_in
 
 LINE = 64
 """Bytes of a line: eight words, and one register of AVX-512."""
-LARGE = 2**18
-"""Bytes of an array that ``copy_of`` writes past the caches."""
 
 BYTES = ir.IntType(8).as_pointer()
 NUMBER = ir.IntType(64)
@@ -101,24 +99,6 @@ def aligned_zeros(
     memory = allocate(count * width + LINE, np.uint8)
     start = -(memory.__array_interface__["data"][0] + starts_at * width) % LINE
     return memory[start : start + count * width].view(dtype).reshape(shape)
-
-
-def copy_of(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy of an array in C order; a large one is written past the caches."""
-    if array.nbytes < LARGE:
-        return array.copy()
-    copy = np.empty_like(array)
-    flat = array.reshape(-1).view(np.uint8)
-    flat.flags.writeable = False  # always: a kernel is compiled for arrays of one kind
-    stream_bytes(flat, copy.__array_interface__["data"][0])
-    return copy
-
-
-@kernel
-def stream_bytes(array: Any, address: int) -> None:
-    """Copy bytes, uint8 (N,), to ``address``, past the caches."""
-    _stream(array, 0, len(array), address)
-    all_is_written()
 
 
 @njit

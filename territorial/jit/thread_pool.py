@@ -223,7 +223,10 @@ class Crew:
             queues[0, NEXT], posts[0, STATE] = queues[0, FIRST], CALLED
             call(arguments[0])
             return
-        self._begin()
+        if self.is_interrupted:
+            self.retire()
+        self.is_interrupted = True
+        refill(queues)
         asleep = np.empty(len(posts), np.int64)
         try:
             threads = self._started()
@@ -232,7 +235,8 @@ class Crew:
             call(arguments[0])
             while are_working(posts, posts[1, TURNS]):
                 time.sleep(1e-5)
-            self._raise_error()
+            if self._errors:
+                raise self._errors[0]
         except BaseException:
             self.retire()
             raise
@@ -253,13 +257,6 @@ class Crew:
         self._errors = []
         self.is_interrupted = False
 
-    def _begin(self) -> None:
-        """Note that a call has begun, with full queues."""
-        if self.is_interrupted:
-            self.retire()
-        self.is_interrupted = True
-        refill(self.queues)
-
     def _started(self) -> Threads:
         """Return the threads, each of which waits for jobs or watches its post."""
         threads = self._threads
@@ -274,10 +271,6 @@ class Crew:
         except BaseException as error:  # a kernel raises nothing, but it may not compile
             self._errors.append(error)
             post[STATE] = ASLEEP
-
-    def _raise_error(self) -> None:
-        if self._errors:
-            raise self._errors[0]
 
 
 class Threads:

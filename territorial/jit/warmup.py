@@ -15,18 +15,14 @@ from numba.core import event
 from territorial.jit.decorators import JIT_ENABLED, WAIT
 
 _KERNELS = "territorial.engine.step"
-_FIRST_STEP = ("reset_game", "step_games")
-"""What a game cannot begin without; other kernels take a tenth of a second, or are called later."""
-ESTIMATES = {
-    "step_games": 26,
-    "reset_game": 9,
-    "ask_networks": 8,
-    "play_launches": 2,
-    "observe_game": 1,
-    "place_position": 1,
-    "play_pairs": 4,
+_FIRST_STEP = ("the engine, for steps and resets", 35)
+ANNOUNCED = {
+    "step_games": _FIRST_STEP,
+    "reset_game": _FIRST_STEP,
+    "ask_networks": ("the kernel ask_networks", 8),
+    "play_launches": ("the kernel play_launches", 2),
 }
-"""Seconds for a kernel on a two-core Intel Xeon (model 167), 2026-11-25; all others take less than one."""
+"""What is said of kernels that take longer than a second, and the seconds on two cores of an Intel Xeon."""
 SAID_FOR_S = 600.0
 """What a first step needs follows within this time, and is not announced again."""
 _listens = False
@@ -44,32 +40,23 @@ class _Announcer(event.Listener):
     """Says what is compiled, and how long that takes: once for all that a first step waits for."""
 
     def __init__(self) -> None:
-        self._said_at = -math.inf
+        self._said_at: dict[str, float] = {}
 
     def on_start(self, event: Any) -> None:
-        name, now = _kernel_of(event), time.perf_counter()
-        if name not in _FIRST_STEP:
-            if ESTIMATES.get(name or "", 0) > 1:
-                _say(f"the kernel {name}", ESTIMATES[str(name)])
-        elif now - self._said_at > SAID_FOR_S:
-            _say("the engine, for steps and resets", sum(ESTIMATES[kernel] for kernel in _FIRST_STEP))
-            self._said_at = now
+        function, now = event.data["dispatcher"].py_func, time.perf_counter()
+        if function.__module__ != _KERNELS or function.__name__ not in ANNOUNCED:
+            return
+        what, seconds = ANNOUNCED[function.__name__]
+        if now - self._said_at.get(what, -math.inf) > SAID_FOR_S:
+            self._said_at[what] = now
+            sys.stderr.write(
+                f"territorial: compiling {what}: once on this machine, about {seconds} s, minutes if it is "
+                "busy ...\n"
+            )
+            sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:
         pass
-
-
-def _say(what: str, seconds: int) -> None:
-    sys.stderr.write(
-        f"territorial: compiling {what}: once on this machine, about {seconds} s, minutes if it is busy ...\n"
-    )
-    sys.stderr.flush()
-
-
-def _kernel_of(event: Any) -> str | None:
-    function = event.data["dispatcher"].py_func
-    is_kernel = event.data["dispatcher"].targetoptions.get("nogil", False)
-    return function.__name__ if is_kernel and function.__module__ == _KERNELS else None
 
 
 # ---- waiting -------------------------------------------------------------------------------------

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.config import GameConfig
+from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import entries_of
-from territorial.config.map_names import MapName, Terrain
+from territorial.config.map_names import KINDS, MapName, Terrain
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
-from territorial.maps.noise import random_words
 from territorial.maps.regions import check_connected
 from territorial.maps.starts import capacity
 from territorial.typing import Ints
@@ -31,10 +32,13 @@ _WHICH, _OWN_SEED = 0, 1
 
 
 class Ground(NamedTuple):
-    """A map, and what its blocked cells are."""
+    """A map as it is looked at."""
 
     land: LandMask
-    terrain: Terrain
+    blocked: Terrain
+    """What its blocked cells are."""
+    terrain: npt.NDArray[np.uint8]
+    """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 
 class Bank(NamedTuple):
@@ -133,10 +137,16 @@ def _checked_ground(config: GameConfig, one: MapName | LandMask, seed: int) -> G
 
 def _ground(config: GameConfig, one: MapName | LandMask, seed: int) -> Ground:
     if isinstance(one, LandMask):
-        return Ground(one, "water")
-    if one.kind.is_generated:
-        return Ground(generate(str(one), config.height, config.width, seed), one.kind.terrain)
-    return Ground(land(str(one), config.height, config.width), one.kind.terrain)
+        mask, kind = one, KINDS["open"]
+    elif one.kind.is_generated:
+        mask, kind = generate(str(one), config.height, config.width, seed), one.kind
+    else:
+        mask, kind = land(str(one), config.height, config.width), one.kind
+    blocked = ~np.frombuffer(mask.bits, np.uint8).reshape(mask.height, -1)
+    blocked[:, -1] &= 0xFF >> (-mask.width % 8)
+    terrain = np.stack([blocked, blocked if kind.terrain == "water" else np.zeros_like(blocked)])
+    terrain.flags.writeable = False
+    return Ground(mask, kind.terrain, terrain)
 
 
 def _has_room(config: GameConfig, mask: LandMask) -> bool:

@@ -58,7 +58,11 @@ def load(
         data = file.read(MAX_FILE_BYTES + 1)
     try:
         mask = _checked_regions(LandMask.from_array(_parse(data, threshold)), unreachable)
-        _check_room(mask, num_players)
+        if num_players is not None and capacity(mask, enough=num_players) < num_players:
+            raise ValueError(
+                f"num_players is {num_players}, but only {capacity(mask)} spawns fit on its "
+                f"{mask.num_land:,} cells of land"
+            )
     except ValueError as error:
         raise ValueError(f"the map {os.fspath(path)!r} cannot be used: {error}") from None
     return mask
@@ -183,11 +187,3 @@ def _checked_regions(mask: LandMask, unreachable: Unreachable) -> LandMask:
         f"{column} is not in the largest. Cells that touch only at a corner are not neighbours; "
         'unreachable="block" blocks all other regions'
     )
-
-
-def _check_room(mask: LandMask, num_players: int | None) -> None:
-    if num_players is not None and capacity(mask, enough=num_players) < num_players:
-        raise ValueError(
-            f"num_players is {num_players}, but only {capacity(mask)} spawns fit on its {mask.num_land:,} "
-            "cells of land"
-        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.draws import Words, random_words
 from territorial.constants import STREAM_MAP_GENERATOR
 
 NOISE_UNIT = 1 << 16
@@ -17,28 +18,7 @@ NOISE_UNIT = 1 << 16
 _BLEND_BITS = 12
 _PHASE_INDEX = 2**64 - 1  # lattice points use row * 2**32 + column, which never gets there
 
-_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
-_FACTOR_1 = np.uint64(0xBF58476D1CE4E5B9)
-_FACTOR_2 = np.uint64(0x94D049BB133111EB)
-
-Words = npt.NDArray[np.uint64]
 Heights = npt.NDArray[np.int64]
-
-
-def mix(z: Words) -> Words:
-    """Return the mixed words of an array with at least one dimension (numpy warns on scalars)."""
-    z = z + _INCREMENT
-    z = (z ^ (z >> np.uint64(30))) * _FACTOR_1
-    z = (z ^ (z >> np.uint64(27))) * _FACTOR_2
-    return z ^ (z >> np.uint64(31))
-
-
-def random_words(seed: int, stream: int, tick: int, index: Words) -> Words:
-    """Return H(seed, stream, tick, index) of the rules for every entry of ``index``."""
-    word = mix(np.array([seed], np.uint64))
-    for part in (stream, tick):
-        word = mix(word ^ np.uint64(part))
-    return mix(word ^ index)
 
 
 def layer_words(seed: int, layer: int, index: Words) -> Words:

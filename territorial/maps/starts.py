@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.validation import whole_number
 from territorial.constants import (
@@ -22,7 +23,6 @@ from territorial.constants import (
     SPAWN_TRIES,
     STREAM_SPAWN,
 )
-from territorial.maps.noise import random_words
 from territorial.maps.regions import Land
 from territorial.maps.symmetry import images, is_symmetric
 from territorial.typing import Ints

@@ -43,17 +43,14 @@ def copy_games(seen: Observations, copies: Copies, games: npt.NDArray[np.intp]) 
         array[games] = getattr(seen, name)[games]
 
 
-def no_addresses() -> npt.NDArray[np.int64]:
-    """Return what ``copy_out`` takes where nothing is to be copied."""
-    return np.zeros(len(Copies._fields), np.int64)
+def addresses_of(copies: Copies | None) -> list[int]:
+    """Return where ``copy_out`` finds the arrays of ``copies``, which must live until it has run.
 
-
-def write_addresses(copies: Copies | None, addresses: npt.NDArray[np.int64]) -> None:
-    """Write where ``copy_out`` finds the arrays of ``copies``, which must live until it has run."""
+    None: nothing is to be copied.
+    """
     if copies is None:
-        addresses[:] = 0
-        return
-    addresses[:] = [array.__array_interface__["data"][0] for array in copies]
+        return [0] * len(Copies._fields)
+    return [array.__array_interface__["data"][0] for array in copies]
 
 
 @njit

@@ -122,8 +122,12 @@ OF_GAME: Any = positions(GLOBALS)
 """Where the columns of the tables are, by their names."""
 
 
-def restore_frames(buffers: Buffers, k: int, older: npt.NDArray[np.uint64]) -> None:
-    """Put ``older``, the XORs of a stack (F-1, B, rows, S), below the board of game ``k``."""
+def restore_frames(buffers: Buffers, k: int, saved: npt.NDArray[np.uint64]) -> None:
+    """Put ``saved``, XORs of a stack (F-1, B, rows, S), below the board of game ``k`` if they are enough."""
+    missing = max(0, buffers.boards.shape[1] - 1)
+    if saved.shape[1:] != buffers.boards.shape[2:] or len(saved) < missing:
+        return
+    older = saved[:missing]
     buffers.boards[k, 1:] = older
     entries, num_planes, rows, strips = older.shape
     words = older.reshape(entries, num_planes, rows * strips)

@@ -74,7 +74,7 @@ def test_equal_styles_are_one_and_have_one_row():
     game.reset(seed=0)
     assert game.state.seats[0, 1:].tolist()[:2] == [FIRST_CUSTOM_CODE] * 2
     assert game.seats_of(0)[3] == "mine-1"
-    assert game._players.custom.names == ("mine-1",)
+    assert game._players.bot_names == ("mine-1",)
 
 
 def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on():
@@ -135,7 +135,7 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
     saved = played([MINE, "banker", "turtle", "novice"], 5, SMALL).save(0)
     other = played([dataclasses.replace(MINE, interval=60), "banker", "turtle", "novice"], 5, SMALL)
     before = other.digest(0)
-    with pytest.raises(ValueError, match="'mine-1', which another bot of this batch has already; bots that"):
+    with pytest.raises(ValueError, match="'mine-1', which another bot, or the library, has already"):
         other.restore(0, saved)
     assert other.digest(0) == before
     with pytest.raises(ValueError, match="hold the code 65536; it has 0 custom bots"):
@@ -153,11 +153,11 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
         ([MINE, dataclasses.replace(MINE, interval=51)], "a style has the name 'mine-1', which another bot"),
         (
             [renamed(MINE, "banker-1")],
-            "a style has the name 'banker-1', which the library has already",
+            "a style has the name 'banker-1', which another bot",
         ),
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another seat"),
+        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another bot"),
         ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
     ],
 )

@@ -258,7 +258,7 @@ def test_a_batch_holds_the_networks_that_have_a_seat_however_many_come_and_go(pa
             game.step()
         assert game.seats_of(0)[0] == first
     del network
-    assert len(game._players.custom.bots) == len(game._players.custom.table.networks) == ROOM
+    assert len(game._players.bots) == len(game._players.table.networks) == ROOM
     assert len(held) < ROOM
     game.set_seats(1, ["mine-1", "banker", "novice", "novice"])  # what has no file keeps its name
 

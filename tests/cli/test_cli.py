@@ -234,10 +234,9 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
         announcer.on_start(event.Event(_jit.WAIT, event.EventStatus.START, {"dispatcher": kernel}))
         return capsys.readouterr().err
 
-    both = warmup.ESTIMATES["reset_game"] + warmup.ESTIMATES["step_games"]
     assert said(stepping.position_of) == ""
     assert said(stepping.reset_game) == (
-        f"territorial: compiling the engine, for steps and resets: once on this machine, about {both} s, "
+        "territorial: compiling the engine, for steps and resets: once on this machine, about 35 s, "
         "minutes if it is busy ...\n"
     )
     now[0] += 20

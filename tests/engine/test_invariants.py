@@ -5,6 +5,7 @@ import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
 from tests.engine.support import game_on, random_actions, rows_of
+from tests.twin.differential import setting_of
 from tests.twin.invariants import check_games
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
@@ -32,6 +33,21 @@ def test_every_promise_is_kept_after_every_step_of_a_small_game(config, by_bots)
     for _ in range(60):
         game.step(random_actions(game, rng))
         check_games(game)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_promise_is_kept_in_a_game_of_random_rules(seed):
+    """Every second game is without teams: there, each seat is a team."""
+    config = setting_of(seed, with_teams=seed % 2 == 1).config
+    game, rng = VecGame(config, 1, seed=seed, autoreset="disabled"), np.random.default_rng(seed)
+    game.reset()
+    for _ in range(300):
+        if game.state.over[0]:
+            break
+        game.step(random_actions(game, rng))
+        check_games(game)
+    of_team = dict(zip(game.state.team[0, 1:].tolist(), game.state.place2[0, 1:].tolist(), strict=True))
+    assert not game.state.over[0] or sum(of_team.values()) == len(of_team) * (len(of_team) + 1)
 
 
 def test_fronts_and_borders_are_counted_anew_whatever_was_kept_of_them():

@@ -380,22 +380,22 @@ BAD_CALLS = {
     "a launch of seat 0": (
         lambda game: game.tick(0, [(0, 1, 5)]),
         ValueError,
-        r"launches\[0\] is \[20, 0, 1, 5\]; it must be from \(20, 1, 0, 1\) to \(20, 4, 4, 1024\)",
+        r"launches\[0, 1\] is 0; it must be from 1 to 4",
     ),
     "a launch of a seat too large": (
         lambda game: game.tick(0, [(1, 0, 5), (5, 1, 5)]),
         ValueError,
-        r"launches\[1\] is \[20, 5, 1, 5\]",
+        r"launches\[1, 1\] is 5",
     ),
     "a launch at a code too large": (
         lambda game: game.tick(0, [(1, 5, 5)]),
         ValueError,
-        r"launches\[0\] is \[20, 1, 5, 5\]",
+        r"launches\[0, 2\] is 5",
     ),
     "a launch of nothing": (
         lambda game: game.tick(0, [(1, 0, 0)]),
         ValueError,
-        r"launches\[0\] is \[20, 1, 0, 0\]",
+        r"launches\[0, 3\] is 0",
     ),
     "a launch of more than everything": (
         lambda game: game.tick(0, [(1, 0, 1025)]),
@@ -404,10 +404,10 @@ BAD_CALLS = {
     ),
     "a launch that is no whole number": (
         lambda game: game.tick(0, [(1, 0, 0.5)]),
-        ValueError,
-        "launches is an array of float64, shape",
+        TypeError,
+        "launches has dtype float64",
     ),
-    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, "it must hold"),
+    "a launch of two numbers": (lambda game: game.tick(0, [(1, 0)]), ValueError, r"it must be \(N, 4\)"),
     "a tick of a game that is not there": (
         lambda game: game.tick(3),
         IndexError,
@@ -547,12 +547,12 @@ BAD_CALLS = {
     "a position with too few balances": (
         lambda game: game.set_position(0, SPACIOUS, troops=[1, 2]),
         ValueError,
-        "troops has 2 entries; it needs 4",
+        r"troops has shape \(2,\); it must be \(4,\)",
     ),
     "a position with too many peaks": (
         lambda game: game.set_position(0, SPACIOUS, peak=[1] * 5),
         ValueError,
-        "peak has 5 entries",
+        r"peak has shape \(5,\)",
     ),
     "a position with a pool against oneself": (
         lambda game: game.set_position(0, SPACIOUS, pools={(2, 2): 5}),

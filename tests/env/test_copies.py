@@ -8,7 +8,6 @@ import pytest
 
 import territorial
 from territorial.envs import observation_modes
-from territorial.jit import lines
 from territorial.observation import copies
 from tests.env.support import Sleeper
 
@@ -89,7 +88,7 @@ def test_a_step_that_fails_leaves_no_address_behind():
     vec.step(hold)
     with pytest.raises(ZeroDivisionError):
         vec.step(hold)
-    assert not vec.game._calls._addresses.any()
+    assert not vec.game._calls.addresses.any()
 
 
 def test_nothing_is_kept_of_copies_that_nobody_holds():
@@ -101,16 +100,6 @@ def test_nothing_is_kept_of_copies_that_nobody_holds():
     before = count()
     vec.step(np.zeros((3, 4), int))
     assert count() == before
-
-
-@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200, 4097])
-@pytest.mark.parametrize("starts_at", [0, 1, 40])
-def test_a_copy_past_the_caches_is_the_array(monkeypatch, size, starts_at):
-    monkeypatch.setattr(lines, "LARGE", 0)
-    array = np.arange(size + starts_at, dtype=np.int64).astype(np.int8)[starts_at:]
-    copy = lines.copy_of(array)
-    assert np.array_equal(copy, array)
-    assert not np.shares_memory(copy, array)
 
 
 def test_large_batches_alone_are_copied_within_steps(monkeypatch):

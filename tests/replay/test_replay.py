@@ -273,10 +273,10 @@ BAD_PLAYS = {
     "a launch gone by": (
         [(10, 1, 0, 5)],
         40,
-        r"launches\[0\] is \[10, 1, 0, 5\]; it must be from \(20, 1, 0, 1\)",
+        r"launches\[0, 0\] is 10; it must be from 20 to 39",
     ),
-    "a launch too late": ([(20, 1, 0, 5), (40, 1, 0, 5)], 40, r"launches\[1\] is \[40, 1, 0, 5\]"),
-    "a seat that is not": ([(20, 5, 0, 5)], 40, r"to \(39, 4, 4, 1024\)"),
+    "a launch too late": ([(20, 1, 0, 5), (40, 1, 0, 5)], 40, r"launches\[1, 0\] is 40"),
+    "a seat that is not": ([(20, 5, 0, 5)], 40, r"launches\[0, 1\] is 5; it must be from 1 to 4"),
     "more than all": ([(20, 1, 0, 1025)], 40, "1025"),
     "ticks that fall": ([(30, 1, 0, 5), (20, 1, 0, 5)], 40, r"launches\[1\] is at tick 20, before"),
     "between two decisions": (
@@ -284,8 +284,8 @@ BAD_PLAYS = {
         40,
         "launches are at tick 25 of game 0; they must be at a decision, a multiple of 10",
     ),
-    "three numbers": ([(1, 0, 5)], 40, r"shape \(1, 3\); it must hold whole numbers \(N, 4\)"),
-    "halves": ([(20.0, 1, 0, 5)], 40, "array of float64"),
+    "three numbers": ([(1, 0, 5)], 40, r"launches has shape \(1, 3\); it must be \(N, 4\)"),
+    "halves": ([(20.0, 1, 0, 5)], 40, "launches has dtype float64"),
 }
 
 
@@ -297,6 +297,6 @@ def test_launches_that_cannot_be_played_are_named_and_nothing_happens(name):
     game.step()
     game.step()
     before = game.digest(0)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         game.play(0, launches, until)
     assert game.digest(0) == before

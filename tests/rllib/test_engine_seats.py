@@ -134,7 +134,7 @@ def test_nothing_grows_as_many_come_and_go(store):
             env.step(hold(env))
         assert len(env._house._networks) <= 2
     gc.collect()
-    assert 2 < len(env.game._players.custom.bots) <= ROOM
+    assert 2 < len(env.game._players.bots) <= ROOM
     assert len(seating._open) <= ROOM
 
 

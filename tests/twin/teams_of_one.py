@@ -13,7 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from territorial.config import GameConfig, Params, make_params
+from territorial.config import GameConfig, make_params
 from territorial.engine import calls
 from territorial.engine.vec_game import VecGame
 from tests.episodes import random_actions
@@ -48,8 +48,9 @@ def code_of_teams() -> Iterator[None]:
     Spawns alone are found as without: that teams of one do not start together is decided before that code.
     """
 
-    def with_teams(config: GameConfig) -> Params:
-        return make_params(config)._replace(allied=(1,), starts_together=0)
+    def with_teams(config: GameConfig) -> Any:
+        params: Any = make_params(config)
+        return params._replace(allied=(1,), starts_together=0)
 
     with mock.patch.object(calls, "make_params", with_teams):
         yield
