@@ -8,7 +8,6 @@ import pytest
 import territorial
 from territorial.bots import targets
 from territorial.bots.style import MEASURES
-from territorial.cli import options
 from territorial.config import make_params
 from territorial.game import rewards
 from territorial.league import League, LeagueConfig, Learner, Player
@@ -54,11 +53,6 @@ FORGOTTEN = [
     (lambda: territorial.maps.save(territorial.maps.generate("open", 16, 16, 0), "map.gif"), KeyError, "gif"),
     (lambda: LEAGUE.pool("bot"), KeyError, "bot"),
     (lambda: Player("bots", "novice").seat, KeyError, "bots"),
-    (
-        lambda: options._value(SimpleNamespace(name="speed", default=0.5, metadata={}), "0.7"),
-        AssertionError,
-        "speed",
-    ),
 ]
 
 

@@ -254,13 +254,14 @@ def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None
         raise ValueError(f"last of {names[wrong[0]]} is {last[wrong[0]]}; it must be from 0 to {total:,}")
     (met, above, won, places), (games, pairs) = sums, counts
     others = ~np.eye(len(names), dtype=np.bool_)
+    farthest = MAX_PLAYERS * np.minimum(met, games)  # no more is valid, and more could overflow
     for what, values, low, high, wanted in (
         ("games", games, 0, total * others, f"from 0 to {total:,}, 0 of oneself"),
         ("pairs", pairs, games, games * MAX_PLAYERS**2, "so many as games have"),
         ("met", met, np.minimum(games, 1), games, "from 1 to the number of games"),
         ("above", above, 0, met, "from 0 to met"),
         ("won", won, 0, met, "from 0 to met"),
-        ("places", places, -MAX_PLAYERS * met, MAX_PLAYERS * met, f"at most {MAX_PLAYERS} a game"),
+        ("places", places, -farthest, farthest, f"at most {MAX_PLAYERS} a game"),
     ):
         is_right = (values >= low) & (values <= high)
         if not is_right.all():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from territorial.evaluation.charts import check_matplotlib, draw_shares
-from territorial.league import League, LeagueConfig, Learner, Opponents
+from territorial.league import League, LeagueConfig, Learner, Opponents, charts
 from territorial.snapshots.checkpoints import Checkpoints
 
 NEEDS_MATPLOTLIB = pytest.mark.skipif(
@@ -68,6 +68,15 @@ def test_plots_are_pictures(league, shown, tmp_path):
     for name in ("ratings", "above", "payoff"):
         assert (tmp_path / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert f"{name}.png" in text
+
+
+def test_where_there_is_no_room_for_all_snapshots_the_best_and_the_worst_are_plotted(league, monkeypatch):
+    monkeypatch.setattr(charts, "MOST_ROWS", 5)
+    shown, rated = (
+        [name for name in names if name.startswith("snapshot:")]
+        for names in (charts._rows(league), charts.order_of(league))
+    )
+    assert (len(rated), shown) == (3, [rated[0], rated[-1]])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.constants import LARGEST_TROOPS, NEUTRAL
 from territorial.decode.features import scale_of
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, columns, index
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, columns, index
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
 from tests.twin import formulas
 
@@ -279,3 +279,9 @@ def test_games_with_teams_have_a_column_for_teams_and_one_for_allies():
             fronts_of_allies += (column(game.observations, "borders", "front")[k][allied] > 0).sum()
     assert len(other) > 3, "each new game shows its own teams"
     assert fronts_of_allies > 0
+
+
+@pytest.mark.parametrize("num_players", [2, 6, 7, 30, 31, 250])
+def test_boards_have_as_many_planes_as_the_largest_code_has_bits(num_players):
+    layout = ObsLayout(height=16, width=16, num_players=num_players, frames=1)
+    assert 2 ** (layout.num_planes - 1) <= layout.blocked_code < 2**layout.num_planes

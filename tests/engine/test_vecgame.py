@@ -760,6 +760,8 @@ def test_a_game_between_two_decisions_takes_no_actions_and_no_launches():
     before = digests(game)
     with pytest.raises(ValueError, match=r"game 0 is at tick 1, between two decisions"):
         game.step(np.zeros((3, 4, 2), int))
+    with pytest.raises(ValueError, match=r"game 0 is at tick 1, between two decisions"):
+        game.step_unchecked()
     with pytest.raises(ValueError, match=r"launches are at tick 1 of game 0; .* a multiple of 10"):
         game.tick(0, [(1, 0, 100)])
     assert digests(game) == before

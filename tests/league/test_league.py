@@ -103,6 +103,15 @@ def test_those_who_win_are_met_more_often():
     }
 
 
+def test_a_learner_is_an_even_opponent_of_itself():
+    league = league_of(main(2, Opponents(seats=6, among=("mains", "bots"))), bots=("banker",))
+    for _ in range(50):
+        league.record(["trainable:main", "bot:banker"], [1, 2])
+    names, candidates = league.candidates("main", ("mains", "bots"))
+    above = dict(zip(names, candidates.above.tolist(), strict=True))
+    assert above["trainable:main"] == 0.5 < above["bot:banker"]
+
+
 def test_own_games_are_one_learners_and_shared_ones_are_everybodys():
     exploiter = Learner(
         name="breaker",

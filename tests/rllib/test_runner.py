@@ -55,6 +55,14 @@ def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
         assert_same_episodes(stock.sample(**asked), batched.sample(**asked))
 
 
+def test_a_sample_may_be_asked_for_by_steps_of_agents(tmp_path):
+    runners = runners_of("several learn", tmp_path, max_cycles=17)
+    for runner in runners:
+        runner.config = runner.config.copy(copy_frozen=False).multi_agent(count_steps_by="agent_steps")
+    for asked in (1, 100, 37):
+        assert_same_episodes(*(runner.sample(num_timesteps=asked) for runner in runners))
+
+
 def test_stacks_of_frames_are_the_same_over_samples_and_games(tmp_path):
     stock, batched = runners_of("boards", tmp_path, max_cycles=14, frames=4)
     for kwargs in ({}, {}, {"num_timesteps": 3}, {}, {"num_episodes": 3}, {}):
