@@ -254,7 +254,7 @@ def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None
         raise ValueError(f"last of {names[wrong[0]]} is {last[wrong[0]]}; it must be from 0 to {total:,}")
     (met, above, won, places), (games, pairs) = sums, counts
     others = ~np.eye(len(names), dtype=np.bool_)
-    farthest = MAX_PLAYERS * np.minimum(met, games)  # no more is valid, and more could overflow
+    farthest = MAX_PLAYERS * np.clip(met, 0, games)  # what met may be; more could overflow
     for what, values, low, high, wanted in (
         ("games", games, 0, total * others, f"from 0 to {total:,}, 0 of oneself"),
         ("pairs", pairs, games, games * MAX_PLAYERS**2, "so many as games have"),
