@@ -86,7 +86,8 @@ def write_game(
         block[k] = kept
     for name, values in next_ones.items():
         view(state, name)[k] = values
-    view(state, "team")[k] = (0, *teams_of_saved(saved, config))
+    team = view(state, "team")
+    team[k] = np.arange(team.shape[1]) if config.teams is None else (0, *teams_of_saved(saved, config))
     if saved.custom:
         codes = view(state, "seats")
         codes[k] = players.codes_here(codes[k], saved.custom)
@@ -107,15 +108,15 @@ def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
 
 def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
     """Raise ValueError unless the seat codes of a saved game mean the same here."""
-    seats = State(*saved.blocks).seating[SEATING["seats"], 1:]
-    largest = int(seats.max())
+    seats = State(*saved.blocks).seating[SEATING["seats"], 1:].tolist()
+    largest = max(seats)
     if largest >= FIRST_CUSTOM_CODE + len(saved.custom):
         raise ValueError(
             f"the seats of the saved game hold the code {largest}; "
             f"it has {len(saved.custom)} custom bots, from {FIRST_CUSTOM_CODE} on"
         )
-    others = seats if largest < FIRST_CUSTOM_CODE else seats[seats < FIRST_CUSTOM_CODE]
-    lowest, highest = int(others.min(initial=0)), int(others.max(initial=0))
+    others = [code for code in seats if code < FIRST_CUSTOM_CODE]
+    lowest, highest = min(others, default=0), max(others, default=0)
     if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"
