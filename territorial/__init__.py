@@ -4,10 +4,9 @@ import territorial._interrupts  # noqa: F401  # first of all: the rest takes tim
 
 # isort: split
 from territorial import bots, maps
-from territorial._version import __version__
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.constants import RULES_VERSION
+from territorial.constants import RULES_VERSION, __version__
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import LINEUPS, LineUp
 from territorial.engine.vec_game import VecGame

@@ -4,6 +4,9 @@ Numbers that a user may change live in :class:`territorial.GameConfig`; what sta
 because files, digests and trained policies depend on it.
 """
 
+__version__ = "0.1.0"
+"""The release; the build reads it from here."""
+
 RULES_VERSION = 1
 """Moves when, and only when, a game plays out differently from the same seed, map and actions."""
 

@@ -27,7 +27,6 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from territorial._interrupts import INTERRUPTED, give_back
-from territorial._version import __version__
 from territorial.cli import (
     bench,
     clone,
@@ -43,6 +42,7 @@ from territorial.cli import (
 )
 from territorial.cli.options import Parser, UsageError
 from territorial.cli.root import SHELLS, PrintCompletion, RootParser, add_unavailable
+from territorial.constants import __version__
 
 FAILED = 1
 WRONG = 2

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from territorial._version import __version__
+from territorial.constants import __version__
 from territorial.files.cores import usable_cores
 
 ROOT = Path(__file__).resolve().parents[2]

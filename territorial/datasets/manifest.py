@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial._version import __version__
 from territorial.config.validation import is_whole_number, shown
-from territorial.constants import FRACTIONS, RULES_VERSION
+from territorial.constants import FRACTIONS, RULES_VERSION, __version__
 from territorial.files.atomic import own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns

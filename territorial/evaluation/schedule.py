@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from territorial._version import __version__
 from territorial.config import NOT_OF_THE_GAME, GameConfig
 from territorial.config.teams import RANDOM
 from territorial.config.validation import one_of, true_or_false, whole_number
-from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.constants import LARGEST_SEED, RULES_VERSION, __version__
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
 from territorial.evaluation.outcome import Teams, teams_by_seat
 from territorial.evaluation.players import Player

@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
-from territorial._version import __version__
 from territorial.config import FIELDS, NOT_OF_THE_GAME, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
-from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION
+from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION, __version__
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
