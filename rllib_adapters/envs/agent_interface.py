@@ -111,8 +111,11 @@ class ByteBox(spaces.Box):
 
 
 def encode_name(name: str) -> npt.NDArray[np.uint8]:
-    """Return the name of a snapshot, which stores keep to so many bytes, as uint8 (128,)."""
-    return np.frombuffer(name.encode().ljust(NAME_BYTES, b"\0"), np.uint8)
+    """Return the name of a snapshot as uint8 (128,); ValueError if it is longer."""
+    text = name.encode()
+    if len(text) > NAME_BYTES:
+        raise ValueError(f"the name of the snapshot {name!r} has {len(text)} bytes; it may have {NAME_BYTES}")
+    return np.frombuffer(text.ljust(NAME_BYTES, b"\0"), np.uint8)
 
 
 def decode_name(data: npt.NDArray[np.uint8]) -> str:

@@ -216,6 +216,16 @@ UNITS = ("episodes", "timesteps")
 
 def check_evaluation(config: Any) -> None:
     """Raise ValueError for a setting of evaluations that RLlib would pass over or misread."""
+    for setting, wanted in (("offline_evaluation_interval", None), ("num_offline_eval_runners", 0)):
+        value = getattr(config, setting)
+        if value:
+            raise ValueError(
+                f"{setting} is {value!r}; it must be {wanted}: offline evaluations read records, and these "
+                "algorithms play games. Use config.evaluation(evaluation_interval=...)"
+            )
+    function = config.custom_evaluation_function
+    if function is not None and not callable(function):
+        raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
     one_of("evaluation_duration_unit", config.evaluation_duration_unit, UNITS)
     own = config.evaluation_config
     if not isinstance(own, Mapping):

@@ -33,7 +33,7 @@ def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
             what, how = first, actions[k, i, num_parts - 1]
             if num_parts == 1:
                 what, how = what_of(first), how_much_of(first)
-            if not (first >= 0 and what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
+            if not (first >= 0 and 0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
                 bad: int = k * num_agents + i
                 return bad
             if players[k, _ALIVE, seats[k, i]] != 0:

@@ -213,7 +213,7 @@ def _steps(game: VecGame) -> Iterator[float]:
 
 
 def told(played: Iterable[T], game: VecGame) -> Iterator[T]:
-    """Pass ``played`` on and tell on stderr, after each, how far ``game`` is; the line on its end stays."""
+    """Yield what ``played`` does, and show on stderr how far ``game`` is; the line on its end stays."""
     names, line, last = shown_names(game.seats_of(0)), ProgressLine(sys.stderr), game.config.max_ticks
     for one in played:
         yield one

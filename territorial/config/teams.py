@@ -33,7 +33,7 @@ def checked_teams(teams: Any, num_players: int) -> Teams | None:
             ends = f"from {MIN_TEAMS} to num_players, which is {num_players}"
             raise ValueError(f"teams is {shown(number)}; it must be {ends}")
         return number
-    if np.ndim(teams) != 1:
+    if not isinstance(teams, (list, tuple, np.ndarray)) or any(map(np.ndim, teams)):
         wanted = f"None, {FEWEST}, or a list with the team of each seat"
         raise TypeError(f"teams is {shown(teams)}; it must be {wanted}")
     if len(teams) != num_players:

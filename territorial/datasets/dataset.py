@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,9 @@ class Dataset(Sequence[Decisions]):
     def __len__(self) -> int:
         return len(self.manifest.shards)
 
-    def __getitem__(self, index: int) -> Decisions:  # type: ignore[override]  # one shard, and no slices
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [read_shard(self.folder, shard) for shard in self.manifest.shards[index]]
         return read_shard(self.folder, self.manifest.shards[index])
 
     def verify(self) -> None:

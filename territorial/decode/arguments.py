@@ -149,7 +149,7 @@ def check_entries(name: str, numbers: Any, wanted: int | None) -> None:
 
 def check_range(name: str, numbers: Array, low: int, high: int) -> None:
     """Raise ValueError unless all ``numbers`` lie in low..high."""
-    for value in (numbers.min(initial=low), numbers.max(initial=low)):
+    for value in (numbers.min(), numbers.max()) if len(numbers) else ():
         if not low <= value <= high:
             raise ValueError(f"{name} has {value}; it must have numbers from {low} to {high}")
 

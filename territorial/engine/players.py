@@ -15,7 +15,7 @@ from territorial.bots.settings import NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
-from territorial.config.validation import whole_numbers
+from territorial.config.validation import holds_whole_numbers, whole_numbers
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import (
     AGENT,
@@ -241,13 +241,13 @@ def ask_python_bots(
 
 def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
     """Return (N, 2) targets and 1024ths; an error names the bot for what cannot be."""
-    what = f"decide() of {bot.name} returned"
+    what = f"decide() of {bot.name}"
     if not isinstance(decision, tuple) or len(decision) != 2:
-        raise ValueError(f"{what} {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
+        raise ValueError(f"{what} returned {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")
     count = len(seen.rows)
     targets, parts = (np.full(count, part) if np.ndim(part) == 0 else np.asarray(part) for part in decision)
-    targets = whole_numbers(f"what {what} as targets", targets, (count,), HOLD_ALL, seen.config.num_players)
-    if parts.shape == targets.shape:  # those that are not sent mean nothing
+    targets = whole_numbers(f"targets of {what}", targets, (count,), HOLD_ALL, seen.config.num_players)
+    if parts.shape == targets.shape and holds_whole_numbers(parts):  # those that are not sent mean nothing
         parts = np.where(targets == HOLD_ALL, 1, parts)
-    parts = whole_numbers(f"what {what} as 1024ths", parts, (count,), 1, FRACTION_UNIT)
+    parts = whole_numbers(f"1024ths of {what}", parts, (count,), 1, FRACTION_UNIT)
     return np.stack([targets, parts], axis=1)

@@ -164,7 +164,7 @@ def evaluate(
     }
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
     schedule = Schedule(
-        players=entrants.players,
+        players=entrants.sent,
         settings=settings,
         pairs=wanted,
         games=whole_number("episodes", episodes, 1, LARGEST_SEED - seed),
@@ -190,6 +190,9 @@ def _entered(entrants: Entrants, given: Mapping[str, Player] | Sequence[Player])
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
     if isinstance(given, Mapping):
+        for name in given:
+            if not isinstance(name, str):
+                raise TypeError(f"policies has the name {name!r}; names must be strings")
         names = [entrants.enter(f"policies[{name!r}]", policy, name) for name, policy in given.items()]
     else:
         names = [
@@ -223,4 +226,9 @@ def _pairs(
 def _seat_name(entrants: Entrants, what: str, seat: Seat) -> str:
     """Return the name of who plays a seat; a bot that is neither a policy nor the engine's is taken up."""
     known = (AGENT, *entrants.players, *bots.NAMES, *bots.ALIASES)
-    return seat if isinstance(seat, str) and seat in known else entrants.enter(what, seat)
+    if isinstance(seat, str) and seat in known:
+        return seat
+    try:
+        return entrants.enter(what, seat)
+    except ValueError as error:
+        raise ValueError(f"{error}; the policies are {', '.join(entrants.players)}") from error

@@ -103,7 +103,7 @@ def match(
     for policy in acting:  # errors of one that cannot play these games are raised here
         policy.start(config, layout, contest.seed)
         policy.stop()
-    schedule, chosen = contest.schedule(entrants.players), play or Processes(processes)
+    schedule, chosen = contest.schedule(entrants.sent), play or Processes(processes)
     return played(schedule, partial(Ranking, contest), out, chosen, progress=progress)
 
 

@@ -19,7 +19,7 @@ from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Act, Acting, Player, is_acting
+from territorial.evaluation.players import Act, Acting, Player, is_acting, named_bot
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
@@ -115,7 +115,8 @@ class GamePlayer:
     ) -> None:
         self._settings, self._apart = settings, apart
         self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
-        self._seats: dict[str, Any] = {**players, **dict.fromkeys(self._policies, AGENT)}
+        made = {name: named_bot(one) for name, one in players.items() if isinstance(one, str)}
+        self._seats: dict[str, Any] = {**players, **made, **dict.fromkeys(self._policies, AGENT)}
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 

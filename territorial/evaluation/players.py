@@ -101,6 +101,13 @@ class Entrants:
         }
         return {name: code for name, code in told.items() if code != name}
 
+    @property
+    def sent(self) -> dict[str, Player]:
+        """The players as processes get them: bots of modules by their texts, as not every bot can be sent."""
+        made = {text: bot for text, bot in self._found.items() if not text.startswith("__main__:")}
+        texts = {id(bot): text for text, bot in made.items() if isinstance(bot, PythonBot)}
+        return {name: texts.get(id(player), player) for name, player in self.players.items()}
+
     def _welcome(self, i: int, asked: Player) -> str:
         if isinstance(asked, str) and asked in self._policies:
             return self.enter(f"the policy {asked!r}", self._policies[asked], asked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
 import multiprocessing
 import os
@@ -14,7 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -71,9 +73,11 @@ class Processes:
         if count < 2:
             yield from map(make(), portions)
             return
-        context, waiting = NewProcesses(), map(cloudpickle.dumps, portions)
+        pickled, with_main = _pickled(make)
+        context = NewProcesses(with_main=with_main)
+        waiting = map(context.dumps, portions)
         try:
-            with ProcessPoolExecutor(count, context, _begin, (_pickled(make),)) as pool:
+            with ProcessPoolExecutor(count, context, _begin, (pickled,)) as pool:
                 try:
                     busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
                     while busy:  # as many as there are processes, and no more, wait in them
@@ -91,14 +95,20 @@ class Processes:
 
 
 class NewProcesses(SpawnContext):
-    """Starts processes that import what they need but the main module, and knows those it has started."""
+    """Starts processes that import what they need, and knows those that it has started.
 
-    def __init__(self) -> None:
-        self._started = list[SpawnProcess]()
+    ``with_main``: they import the main module, too, as ``multiprocessing`` would have it.
+    """
+
+    def __init__(self, *, with_main: bool = False) -> None:
+        self._with_main, self._started = with_main, list[SpawnProcess]()
+        self.dumps = pickle.dumps if with_main else cloudpickle.dumps
+        """Pickles what its processes unpickle: all that is the main module's by value, if they lack it."""
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802  # what a pool calls
         """Return a process that can be started."""
         process = _Process(*args, **options)
+        process.with_main = self._with_main
         self._started.append(process)
         return process
 
@@ -114,15 +124,18 @@ class NewProcesses(SpawnContext):
         code = next((code for code in codes if code not in (0, -signal.SIGTERM)), codes[0])
         name = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
         why = ", which the system sends when memory runs out" if name == "SIGKILL" else ""
-        return f"a worker process ended with {name}{why}"
+        how = "ended with" if code >= 0 else "was ended by"
+        return f"a worker process {how} {name}{why}"
 
 
 class _Process(SpawnProcess):
-    """A process that does not import the main module, and in which PyTorch starts no threads of its own."""
+    """A process in which libraries such as PyTorch start no threads of their own."""
+
+    with_main: bool
 
     def start(self) -> None:
         main = vars(sys.modules["__main__"])
-        hidden = {"__spec__": None, "__file__": None}  # say what is to be imported
+        hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
         # Libraries read their number of threads when they are imported.
         with _STARTING, _changed(os.environ, {"OMP_NUM_THREADS": "1"}), _changed(main, hidden):
             super().start()
@@ -148,8 +161,14 @@ def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Ite
 # ---- what is sent to processes -------------------------------------------------------------------
 
 
-def _pickled(make: Any) -> bytes:
-    """Return what plays as bytes, with all that it has of the main module; PlayingError if that cannot be."""
+def _pickled(make: Any) -> tuple[bytes, bool]:
+    """Return what plays as bytes, and whether processes have to import the main module for them.
+
+    Else all that it has of the main module is pickled by value. PlayingError if that cannot be.
+    """
+    if _is_guarded():
+        with suppress(Exception):  # such as of a class within a function
+            return pickle.dumps(make), True
     pickler = _Pickler(file := io.BytesIO())
     try:
         pickler.dump(make)
@@ -157,7 +176,25 @@ def _pickled(make: Any) -> bytes:
         because = f" because of the global {name!r}" if (name := _global_with(pickler.at)) else ""
         why = f"players cannot be sent to other processes{because}: {type(error).__name__}: {error}"
         raise PlayingError(why) from error
-    return file.getvalue()
+    return file.getvalue(), False
+
+
+def _is_guarded() -> bool:
+    """Return whether the main module is a script that is in an ``if __name__ == "__main__":``.
+
+    Then a process can import it. So a script may have globals that cannot be pickled: each process makes its
+    own.
+    """
+    main, frame = sys.modules["__main__"], inspect.currentframe()
+    while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_globals is vars(main)):
+        frame = frame.f_back
+    try:
+        parts = ast.parse(Path(main.__file__ or "").read_bytes()).body
+    except (AttributeError, OSError, SyntaxError):  # a notebook, or what is typed
+        return False
+    guards = [part for part in parts if isinstance(part, ast.If) and "__name__" in ast.unparse(part.test)]
+    lines = {line for part in guards for line in range(part.lineno, (part.end_lineno or 0) + 1)}
+    return bool(lines) if frame is None else frame.f_lineno in lines  # None: in a thread
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types

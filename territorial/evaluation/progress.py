@@ -68,4 +68,5 @@ def time_left(done: int, missing: int, seconds: float) -> str:
         return ""
     left = seconds / done * missing
     size, name = next(((size, name) for size, name in _UNITS if left >= _FROM * size), (1, "s"))
-    return f"{min(round(left / size), 999)} {name} left"
+    number = round(left / size)
+    return f"{number} {name} left" if number < 1000 else f"more than 999 {name} left"

@@ -104,7 +104,10 @@ def folder_of(file: str) -> Path | None:
     that code or constants can come from, and with nothing else: another checkout or environment with the same
     sources and versions finds what was compiled here.
     """
-    digest = _sources.digest(file)
+    try:
+        digest = _sources.digest(file)
+    except OSError:  # there is no source to tell when the code has changed
+        return None
     if digest is None or CACHE_DIR == NOWHERE:
         return None
     name = hashlib.blake2b(f"{digest}\0{VERSIONS}".encode(), digest_size=8).hexdigest()

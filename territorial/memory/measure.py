@@ -40,7 +40,7 @@ class Memory:
 
     ``measure`` is "PSS": memory of the processes, what they share divided among all of them (Linux:
     smaps_rollup); or "USS": memory that only one process has, which is less than they take (psutil).
-    It is the resident set of a process that may not be asked for it.
+    Where a process may not be asked, its resident set counts.
     """
 
     measure: str

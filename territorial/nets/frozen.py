@@ -324,7 +324,8 @@ class FrozenPolicies:
         try:
             network.load_state_dict(shapes, assign=True)
         except RuntimeError as error:
-            raise MismatchError(f"snapshot {name!r} of {manifest.architecture!r}: {error}") from None
+            why = " ".join(str(error)[:500].split())
+            raise MismatchError(f"snapshot {name!r} of {manifest.architecture!r}: {why}") from None
         if known is None:
             is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
             known = _Kind(key, network.requires_grad_(False).eval(), may_act_together=is_small)

@@ -117,7 +117,7 @@ class PlayHandler(PageHandler):
 
     def _situations(self) -> Iterator[bytes]:
         situations = self.server.session.situations
-        new, number = situations.read()
+        new, number = situations.read(0, SECONDS_BETWEEN_LINES)
         while new is not None:
             yield new + b"\n"
             new, number = situations.read(number, SECONDS_BETWEEN_LINES)

@@ -6,6 +6,7 @@ docs/watching.md describes the format, bit by bit. Every frame can be decoded as
 
 from __future__ import annotations
 
+import copy
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,7 +73,9 @@ Show = tuple[dict[str, Any], Iterator[Frame]]
 
 
 def show(game: Replay | LiveGame, title: str, every: int | None = None) -> Show:
-    """Return what :func:`write_film` makes a film of ``game`` of, which is played as its frames are taken.
+    """Return the header and the frames from which :func:`write_film` makes a film of ``game``.
+
+    The game is played as its frames are taken.
 
     ``every``: ticks from one frame to the next; None: a decision, or more of them in a very long game.
     """
@@ -116,10 +119,16 @@ def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[byte
             parts += [np.array([len(gifts)]), gifts.ravel()]
         waiting += _block(_varints(np.concatenate(parts)))
         yield deflate.compress(waiting) + deflate.flush(zlib.Z_SYNC_FLUSH)
-        waiting, last = b"", frame._replace(owner=frame.owner.copy(), troops=frame.troops.astype(np.int64))
+        waiting, last = b"", _copied(frame)
     if last.tick < 0:
         raise ValueError("the film has no frame; it must have at least one")
     yield deflate.compress(_block(b"")) + deflate.flush()
+
+
+def _copied(frame: Frame) -> Frame:
+    """Return a frame that stays as it is when a source fills its arrays anew."""
+    parts: list[Any] = [copy.copy(part) for part in frame]
+    return Frame(*parts)._replace(troops=frame.troops.astype(np.int64))
 
 
 def _changed_cells(frame: Frame, last: Frame) -> Ints:
@@ -134,13 +143,11 @@ def _changed_cells(frame: Frame, last: Frame) -> Ints:
     changed, num_players = np.flatnonzero(frame.owner != last.owner), len(last.troops)
     codes = frame.owner.ravel()[changed]
     is_right = {
-        f"the tick of a frame must be more than {last.tick}": frame.tick > last.tick,
-        f"owners must be 0 to {num_players}, or {BLOCKED}": (
-            (codes <= num_players) | (codes == BLOCKED)
-        ).all(),
-        f"troops must be from 0 to {LARGEST_TROOPS}": (
-            0 <= frame.troops.min() <= frame.troops.max() <= LARGEST_TROOPS
-        ),
+        f"its tick must be {last.tick + 1} or more": frame.tick > last.tick,
+        f"its owners go to {codes.max(initial=0, where=codes != BLOCKED)}; they must be 0 to {num_players}, "
+        f"or {BLOCKED}": ((codes <= num_players) | (codes == BLOCKED)).all(),
+        f"its troops go from {frame.troops.min()} to {frame.troops.max()}; they must be from 0 to "
+        f"{LARGEST_TROOPS}": 0 <= frame.troops.min() <= frame.troops.max() <= LARGEST_TROOPS,
     }
     for rule, is_kept in is_right.items():
         if not is_kept:

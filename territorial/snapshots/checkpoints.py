@@ -43,8 +43,8 @@ def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
     for name, value in settings.items():
         if began.get(name) != value:
             raise ValueError(
-                f"{name} is {value!r}; the {what} in {str(path.parent)!r} began with {began.get(name)!r}. "
-                "Give it that, or another folder"
+                f"{name} is {value!r}; the {what} in {str(path.parent)!r} began with "
+                f"{shown(began.get(name))}. Give it that, or another folder"
             )
 
 

@@ -3,6 +3,8 @@
 import argparse
 import json
 import re
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from territorial import GameConfig, match
 from territorial.cli import snapshots
 from territorial.evaluation.match import MAPS
+from tests.play.sessions import wait_for
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
@@ -138,3 +141,18 @@ def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(result_of, tmp_path):
     small = ("--games", "1", "--num-players", "4", "--max-ticks", "100")
     found = result_of("match", *small, "--map", str(land), *ONE)
     assert found["contest"]["settings"]["num_maps"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
+def test_finished_games_survive_a_process_that_is_killed(run, tmp_path):
+    file = tmp_path / "a.jsonl"
+    contest = ("match", "--records", str(file), *SMALL)
+    command = [sys.executable, "-m", "territorial", *contest, "--games", "100000", "--processes", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: process.poll() is not None or (file.exists() and file.read_bytes().count(b"\n") > 8))
+    process.kill()
+    assert process.wait(300) == -signal.SIGKILL
+    before = file.read_bytes()
+    done = before.count(b"\n") - 1
+    assert run(*contest, "--games", str(done), *ONE)[0] == 0
+    assert file.read_bytes().startswith(before[: before.rfind(b"\n") + 1])

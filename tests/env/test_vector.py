@@ -192,6 +192,7 @@ def test_views_show_what_is_new_and_a_copy_has_its_own():
         (np.zeros((3, 3), int), r"actions has shape \(3, 3\); it must be \(3, 4\)"),
         (np.zeros((3, 4)), "actions has dtype float64; it must hold whole numbers"),
         (np.full((3, 4), 51), r"actions\[0, 0\] is 51; it must be a whole number from 0 to 50"),
+        (np.full((3, 4), 2**63 - 1), r"actions\[0, 0\] is 9223372036854775807; it must be"),
         ([[0, 0, 0, 0], [0, 0, -1, 0], [0, 0, 0, 0]], r"actions\[1, 2\] is -1; it must be"),
     ],
 )

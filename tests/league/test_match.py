@@ -182,14 +182,14 @@ def is_killed():
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL on Windows")
 def test_it_is_said_how_a_process_ended():
     with pytest.raises(
-        PlayingError, match=r"ended with SIGKILL, which the system sends when memory runs out$"
+        PlayingError, match=r"was ended by SIGKILL, which the system sends when memory runs out$"
     ):
         list(Processes(2)(is_killed, [1, 2]))
 
 
 @pytest.mark.parametrize(
     ("codes", "message"),
-    [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "ended with SIGSEGV")],
+    [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],
 )
 def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(codes, message):
     context = pool.NewProcesses()

@@ -21,7 +21,7 @@ from territorial.evaluation.progress import time_left
         (2, 300, 40.0, "100 min left"),
         (1, 3, 3600.0, "3 h left"),
         (1, 100, 3600.0, "4 days left"),
-        (1, 10**9, 3600.0, "999 days left"),
+        (1, 10**9, 3600.0, "more than 999 days left"),
     ],
 )
 def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):

@@ -1,4 +1,4 @@
-"""Scripts, and what is typed, start processes without ``if __name__ == "__main__":``.
+"""Scripts, and what is typed, start processes with or without ``if __name__ == "__main__":``.
 
 A notebook is as what is typed: its main module has no file.
 """
@@ -49,6 +49,7 @@ players = ["banker", Mine(), Takes()]
 ranking = territorial.match(players, CONFIG, 4, processes=2, progress=False)
 print(len(ranking.records), ranking.players)
 """
+GUARD = '\nif __name__ == "__main__":\n'
 PLAYED = "4 ('banker-1', 'mine-1', 'takes')\n"
 LOCKED = PLAYERS.replace("return -1, SHARE", "with LOCK:\n            return -1, SHARE")
 LOCK = "\nLOCK = threading.Lock()\n"
@@ -87,6 +88,21 @@ def test_all_that_starts_processes_needs_no_guard(tmp_path):
     print(len(made.shards))
     """
     assert printed(tmp_path, PLAYERS + textwrap.dedent(calls)) == "4\n2\n"
+
+
+def test_a_guarded_script_is_imported_by_the_processes(tmp_path):
+    """Its lock cannot be sent to them, and its class could not be defined again by cloudpickle."""
+    kind = """
+    class Kind:
+        def __init_subclass__(cls, *, sort):
+            cls.sort = sort
+
+    class Sorted(Mine, Kind, sort=1):
+        pass
+    """
+    match = MATCH.replace("Mine()", "Sorted()")
+    source = LOCKED + LOCK + textwrap.dedent(kind) + GUARD + textwrap.indent(match, "    ")
+    assert printed(tmp_path, source) == PLAYED
 
 
 def test_a_global_that_cannot_be_sent_is_named(tmp_path):
