@@ -79,14 +79,14 @@ BAD = {
     "two cadence borders": (
         {"cadence_land": (1, 2)},
         ValueError,
-        r"cadence_land is \(1, 2\), of shape \(2,\); it must have shape \(3,\)",
+        r"cadence_land has shape \(2,\); it must be \(3,\), not \(1, 2\)",
     ),
     "cadence borders that are no numbers": (
         {"cadence_land": (1, 2, 3.0)},
         TypeError,
-        r"cadence_land is \(1, 2, 3.0\), of float64; it must hold",
+        "cadence_land has dtype float64",
     ),
-    "a cadence border alone": ({"cadence_land": 5}, ValueError, "cadence_land is 5, of shape"),
+    "a cadence border alone": ({"cadence_land": 5}, ValueError, "cadence_land has shape"),
     "cadence borders that do not rise": ({"cadence_land": (1, 5, 5)}, ValueError, "that rise"),
     "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "from 1 to"),
     "a cadence border beyond all maps": ({"cadence_land": (1, 2, 1048577)}, ValueError, "to 1048576"),
@@ -132,7 +132,7 @@ BAD = {
     "a seat in a team without a number": (
         {"num_players": 2, "teams": (1, "b")},
         TypeError,
-        "teams is .*, of <U",
+        "teams has dtype <U",
     ),
     "all seats in one team": (
         {"num_players": 3, "teams": (1, 1, 1)},

@@ -89,13 +89,14 @@ def whole_numbers(name: str, given: Any, shape: tuple[int | None, ...], low: Any
         array = np.asarray(given)
     except ValueError:  # rows of different lengths
         raise ValueError(f"{name} is {shown(given)}; its rows must have one length") from None
+    instead = "" if isinstance(given, np.ndarray) else f", not {shown(given)}"
     lengths = zip(shape, array.shape, strict=False)
     if array.ndim != len(shape) or any(wanted not in (None, length) for wanted, length in lengths):
         wanted = str(shape).replace("None", "N")
-        raise ValueError(f"{name} is {shown(given)}, of shape {array.shape}; it must have shape {wanted}")
+        raise ValueError(f"{name} has shape {array.shape}; it must be {wanted}{instead}")
     is_list = isinstance(given, (list, tuple)) and array.ndim == 1
     if array.size and (None in map(whole_or_none, given) if is_list else not holds_whole_numbers(array)):
-        raise TypeError(f"{name} is {shown(given)}, of {array.dtype}; it must hold whole numbers")
+        raise TypeError(f"{name} has dtype {array.dtype}; it must hold whole numbers{instead}")
     places = np.argwhere((array < low) | (array > high)).tolist()
     if places:
         place = tuple(places[0])

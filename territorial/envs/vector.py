@@ -91,8 +91,8 @@ class TerritorialVec(WritableArrays):
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
     All arrays are new in every step, but with ``zero_copy``. Then boards, terrain and tables of "packed" are
-    read-only views of the engine's memory, and int8 masks of owners in observations have memory of their own that
-    stays where it is. All of these show what is new after the next step.
+    read-only views of the engine's memory, and int8 masks of owners in observations have memory of their own
+    that stays where it is. All of these show what is new after the next step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.

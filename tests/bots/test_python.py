@@ -233,8 +233,8 @@ def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
     [
         (None, "decide.. of fixed-1 returned 'None'; it must be a tuple of targets and 1024ths"),
         ((0,), "it must be a tuple"),
-        ((0.5, 1), "targets of decide.* of float64; it must hold whole numbers"),
-        (([0, 0], 1), r"targets of decide.* of shape \(2,\); it must have shape \(8,\)"),
+        ((0.5, 1), "targets of decide.* has dtype float64; it must hold whole numbers"),
+        (([0, 0], 1), r"targets of decide.* has shape \(2,\); it must be \(8,\)"),
         ((0, 0), r"1024ths of decide.*\[0\] is 0; it must be from 1 to 1024"),
         ((0, 1025), r"1024ths of decide.*\[0\] is 1025"),
         ((9, 1), r"targets of decide.*\[0\] is 9; it must be from -1 to 8"),

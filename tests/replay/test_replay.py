@@ -284,8 +284,8 @@ BAD_PLAYS = {
         40,
         "launches are at tick 25 of game 0; they must be at a decision, a multiple of 10",
     ),
-    "three numbers": ([(1, 0, 5)], 40, r"launches is .*, of shape \(1, 3\); it must have shape \(N, 4\)"),
-    "halves": ([(20.0, 1, 0, 5)], 40, "launches is .*, of float64"),
+    "three numbers": ([(1, 0, 5)], 40, r"launches has shape \(1, 3\); it must be \(N, 4\)"),
+    "halves": ([(20.0, 1, 0, 5)], 40, "launches has dtype float64"),
 }
 
 
