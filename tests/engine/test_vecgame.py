@@ -486,6 +486,11 @@ BAD_CALLS = {
         ValueError,
         "the saved game's ",
     ),
+    "a saved game with larger pools than can be": (
+        lambda game: game.restore(0, tampered(game, "pairs", 2**53 + 1)),
+        ValueError,
+        f"the saved game's pools hold .* not 0 to {2**53}",
+    ),
     "a saved game with targets that nobody is": (
         lambda game: game.restore(0, tampered(game, "targets", 2**64 - 1)),
         ValueError,
