@@ -29,6 +29,8 @@ smartquotes_action = "De"  # dashes and dots alone: texts in quotes are values o
 
 html_theme = "furo"
 html_title = f"territorial-env {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature

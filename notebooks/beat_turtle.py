@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Write a bot and beat turtle
 #
-# A bot is a class with a name, an interval and a decision. This notebook writes three of them, looks at why
-# the first two lose, and measures that the third wins. The opponent is `turtle`: it stays at home, saves its
-# troops and hits back, and few bots of the library can invade it. It needs the core alone.
+# A bot is a class with a name, an interval and a decision. This notebook writes three of them, shows why
+# the first two lose, and measures that the third wins. The opponent is `turtle`, which stays at home, saves
+# its troops and hits back, and which few bots of the library can invade. The notebook needs only the core.
 
 # %%
 import numpy as np
@@ -20,14 +20,15 @@ def against_turtle(bot, seed=0):
 
 
 # %% [markdown]
-# With eight seats the mean place of equal players is 4.5. So a bot beats turtle if the whole interval of its
-# mean place is below 4.5. The games have different maps and spawns, and the interval is that of the games.
+# With eight seats the mean place of equal players is 4.5, so a bot beats turtle if the whole interval of
+# its mean place is below 4.5. The games have different maps and spawns, and the interval is that of the
+# games.
 #
 # ## Eager
 #
-# The first bot sends half of its troops at every chance: at neutral land, else at the player with the fewest
-# troops for its land. `decide` is called for all seats of the bot in all games at once: a row is a seat, a
-# column an owner.
+# The first bot sends half of its troops at every chance: at neutral land, else at the player with the
+# fewest troops for its land. `decide` is called once for all seats of the bot in all games, with arrays
+# that have one row per seat and one column per owner.
 
 
 # %%
@@ -64,14 +65,14 @@ def one_game(bot, seed):
 one_game(Eager(), seed=3)
 
 # %% [markdown]
-# It grows fast and is thin: all its troops are in the field, and a low balance makes its land cheap for
-# others. Every launch costs a tax of 1.2 % of the troops at home, too, and eager pays it a hundred times in
-# a thousand ticks.
+# It grows fast, but all its troops are in the field, and a low balance makes its land cheap for others. In
+# addition, every launch costs a tax of 1.2 % of the troops at home, which eager pays a hundred times in a
+# thousand ticks.
 #
 # ## Patient
 #
-# Interest is paid on troops at home, and falls to nothing between 100 and 150 troops a cell. So the second
-# bot opens with a tenth at a time, waits until it has 110 a cell, and then sends a quarter.
+# Interest is paid on troops at home, and falls to nothing between 100 and 150 troops per cell. The second
+# bot therefore opens with a tenth at a time, waits until it has 110 per cell, and then sends a quarter.
 
 
 # %%
@@ -90,13 +91,14 @@ patient = against_turtle(Patient())
 print(patient.table())
 
 # %% [markdown]
-# Better, and still well below turtle. A quarter of the troops is too much: with 110 a cell, 82 are left.
-# That is thinner than every turtle nearby, and they hit those that are thin.
+# This is better, but still well below turtle. A quarter of the troops is too much, because of 110 per cell
+# 82 are left, which is less than every turtle nearby has, and turtles attack players with few troops per
+# cell.
 #
 # ## Thrifty
 #
-# The third bot never goes below 110 a cell for an attack. It sends only the surplus, which would earn next
-# to nothing at home. And it takes neutral land in large bites, as early land earns for longest.
+# The third bot never goes below 110 troops per cell for an attack: it sends only the surplus, which would
+# earn next to nothing at home. It takes neutral land in large bites, because early land earns for longest.
 
 
 # %%
@@ -118,8 +120,8 @@ print(thrifty.table())
 # %% [markdown]
 # ## Is it true?
 #
-# The numbers of thrifty were chosen by looking at these games, so games that were not looked at must decide.
-# Here are 40 with other seeds. The notebook fails if the interval does not lie below 4.5.
+# The numbers of thrifty were tuned on these games, so the test needs other games. Here are 40 with other
+# seeds. The notebook fails if the interval does not lie below 4.5.
 
 # %%
 unseen = against_turtle(Thrifty(), seed=1_000_000)
@@ -141,8 +143,8 @@ one_game(Thrifty(), seed=3)
 # %% [markdown]
 # ## Whom else?
 #
-# Beating turtle is no proof of strength: the ways in which bots beat each other go round in circles. With
-# `deal=True` a match draws the seats for every game from more players.
+# Beating turtle is no proof of strength, because bots beat each other in cycles. With `deal=True` a match
+# draws the seats for every game from more players.
 
 # %%
 players = [Thrifty(), "turtle", "settler", "besieger", "vulture", "metronome", "banker", "upstart"]

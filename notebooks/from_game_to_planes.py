@@ -1,8 +1,8 @@
 # %% [markdown]
 # # From a game to planes
 #
-# What a game shows its agents, from the board to what a network reads. It needs the core alone. The format
-# is described in [observations](../observation.md).
+# This notebook follows an observation from the board to the input of a network. It needs only the core.
+# [Observations](../observation.md) specifies the format.
 
 # %%
 import numpy as np
@@ -38,9 +38,9 @@ def board(codes, scale=4):
 # ## A game
 #
 # Two games of six bots on a small map, and stacks of four frames. `step` returns one observation for all
-# seats of a game, with an axis of games in front. Seat 1 sees the owner codes as they are (others see them
-# turned, which comes below), so its decoded boards serve to look at the game. The game goes on until much
-# happens in a step while seat 1 attacks.
+# seats of a game, with a leading axis of games. Seat 1 sees the owner codes as they are (for other seats
+# they are rotated, as shown below), so its decoded boards are used to look at the game. The game continues
+# until much happens in a step while seat 1 attacks.
 
 # %%
 config = territorial.GameConfig(height=60, width=60, num_players=6, map="lakes")
@@ -81,7 +81,7 @@ side_by_side(*(grey(plane) for plane in bits[0]))
 # ## What changed
 #
 # The other entries are differences: entry i has a bit wherever the boards i - 1 and i steps back differ.
-# They are nearly empty. XOR brings the older boards back.
+# They are nearly empty, and XOR restores the older boards.
 
 # %%
 newest_first = np.bitwise_xor.accumulate(bits, axis=0)
@@ -92,8 +92,8 @@ print("bits set in each entry:", [int(entry.sum()) for entry in bits])
 side_by_side(*(grey(entry.max(axis=0)) for entry in bits[1:]))
 
 # %% [markdown]
-# The newest of these changes also comes as a list, the delta: which cells, and whose they are now. Who has
-# the board before needs nothing else.
+# The newest of these changes is also listed as the delta: the changed cells with their new owners. A reader
+# that has the previous board needs nothing else.
 
 # %%
 count = int(obs.delta_count[0])  # below 0 it would be a key frame: take the whole board
@@ -105,8 +105,8 @@ print(f"{count} cells changed in the last step: {5 * count} bytes instead of {pa
 # %% [markdown]
 # ## As a seat sees it
 #
-# A decoder turns one observation into what any of the seats sees. Every seat is 1 to itself, and the others
-# follow in a circle, so every agent sees itself in the same colour.
+# A decoder converts the observation to the point of view of any seat. Every seat is 1 to itself, and the
+# others follow in a circle, so every agent sees itself in the same colour.
 
 # %%
 decoder = Decoder(layout, config)
@@ -117,8 +117,8 @@ owners = decoder.owners(obs.planes, everyone, first_game)  # (seats, frames, H, 
 side_by_side(*(board(owners[p - 1, -1], 3) for p in everyone))
 
 # %% [markdown]
-# As planes for a network: one for neutral land, one for the seat itself, one for each of the others. This is
-# the largest form there is.
+# One-hot planes for a network have one plane for neutral land, one for the seat itself and one for each
+# other player. This is the largest form.
 
 # %%
 onehot = decoder.onehot(obs.planes, everyone, first_game, dtype=np.int8)
@@ -129,8 +129,9 @@ print(f"one-hot planes of all seats: {onehot.nbytes:,} bytes; packed: {packed.nb
 side_by_side(*(grey(plane, 3) for plane in newest))
 
 # %% [markdown]
-# Fewer planes that mean the same for any number of players: own, neutral, others', blocked, the density of
-# the owner, and whom this seat is attacking. Below them their means over 6 x 6 cells.
+# Semantic planes are fewer and mean the same for any number of players: own, neutral, others', blocked, the
+# density of the owner, and the owners that this seat is attacking. The second row shows their means over 6
+# x 6 cells.
 
 # %%
 tables = (obs.players, obs.borders)
@@ -146,8 +147,8 @@ side_by_side(*(grey(plane, 18) for plane in pooled[0, -6:]))
 # %% [markdown]
 # ## Numbers and legal actions
 #
-# The tables are turned in the same way: the first features of every seat are about itself. The mask says
-# which first parts of an action are legal: holding, neutral land, oneself (never), the others.
+# The tables are rotated in the same way: the first features of every seat describe itself. The mask marks
+# the legal first parts of an action: holding, neutral land, oneself (never), the others.
 
 # %%
 features = decoder.features(obs.players, obs.borders, obs.globals, everyone, first_game)

@@ -2,8 +2,8 @@
 # # A league and its memory
 #
 # In a league a network plays against bots, against itself, and against frozen copies of itself. This
-# notebook says what such a training takes before it is built, builds one with RLlib, trains it for some
-# iterations, and measures what it took. It needs `pip install "territorial-env[rllib]"`.
+# notebook predicts the memory of such a training run, builds a league with RLlib, trains it for some
+# iterations, and measures its memory. It needs `pip install "territorial-env[rllib]"`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -25,9 +25,9 @@ MB = 2**20
 # ## What it would take
 #
 # The league of the README: 32 players on 256 x 256 cells, of which eight learn, and 32 frozen copies.
-# `predict` adds up what is known of every part. "one-hot" is RLlib's old API stack with one-hot boards and a
-# policy for each player; "packed" keeps one board in bits for all agents; with "pairs" agents see no board
-# at all.
+# `predict` adds up the memory of every part. "one-hot" is RLlib's old API stack with one-hot boards and a
+# policy for each player; "packed" stores one board in bits for all agents, and with "pairs" agents observe
+# no board at all.
 
 # %%
 full = Setup()
@@ -48,8 +48,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## A small league
 #
-# Who plays: one learner with two seats of six, two seats of frozen copies, of which hard ones are drawn more
-# often, and two of bots. The gate says when a copy is frozen: here after every second iteration.
+# One learner has two of six seats, frozen copies have two, for which hard opponents are drawn more often,
+# and bots have two. The gate determines when a copy is frozen: here after every second iteration.
 
 # %%
 game = territorial.GameConfig(height=48, width=48, num_players=6, decision_every=50, max_ticks=3000)
@@ -68,7 +68,7 @@ league = League(
 
 # %% [markdown]
 # `configure_league` puts it into RLlib's configuration. With "pairs" the engine itself plays the frozen
-# copies, as it plays bots. So they take no time of Python, and a few kilobytes each.
+# copies, like bots, so they take no time in Python and a few kilobytes each.
 
 # %%
 ray.init(
@@ -99,7 +99,7 @@ built = measure().total
 # %% [markdown]
 # ## Training
 #
-# After every iteration the games that ended go into the league, and the next games are drawn from it.
+# After every iteration the league records the games that ended, and draws the players of the next games.
 
 # %%
 used = [built]
@@ -115,8 +115,8 @@ for number in range(1, 9):
 # %% [markdown]
 # ## Who is where
 #
-# `league.payoff` knows how often one player was placed above another in the same game, with an interval of
-# 95 %. One half is even; after so few games the intervals are wide.
+# `league.payoff` has the probability that one player is placed above another in the same game, with a 95 %
+# interval. One half is even; after so few games the intervals are wide.
 
 # %%
 for bot, found in league.met_bots().items():
@@ -128,8 +128,8 @@ assert len(league.snapshots) >= 4
 # %% [markdown]
 # ## What it took
 #
-# `measure` adds up the memory of this process and of all that it started, with what they share counted once.
-# Frozen copies come, and memory hardly moves.
+# `measure` adds up the memory of this process and of all processes that it started, with shared memory
+# counted once. Frozen copies are added, but memory hardly grows.
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3))
@@ -145,8 +145,8 @@ assert over[1] < 1500
 # %% [markdown]
 # ## A game of the newest copy
 #
-# A snapshot on pairs is a folder with weights and with the network as the engine plays it. P1 and P2 are the
-# newest copy.
+# A snapshot on pairs is a folder with the weights and the network in the form that the engine plays. P1 and
+# P2 are the newest copy.
 
 # %%
 newest = list(league.snapshots)[-1]

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # PPO in one file
 #
-# Two seats of a small game learn with one network, among two bots. All of PPO stands in this notebook; it
-# takes about a minute of one core, and ends with a file that plays in the engine like a bot. It needs `pip
+# Two seats of a small game learn with one network, among two bots. This notebook contains all of PPO, takes
+# about a minute of one core, and ends with a file that plays in the engine like a bot. It needs `pip
 # install "territorial-env[torch,league]"`.
 
 # %%
@@ -41,9 +41,9 @@ untrained = policy.export("untrained.safetensors", interval=50)
 # %% [markdown]
 # ## A rollout
 #
-# All games play `STEPS` decisions. An agent that is eliminated stays in its row until its game ends;
-# `info["alive"]` says who still acts, and only these rows are learned from. `end_when="no_agents"` begins
-# the next game when no agent is left.
+# All games play `STEPS` decisions. An eliminated agent keeps its row until its game ends; `info["alive"]`
+# marks the living agents, and only their rows are used for learning. `end_when="no_agents"` begins the next
+# game when no agent is left.
 
 
 # %%
@@ -82,8 +82,8 @@ def rollout(observations, info):
 # %% [markdown]
 # ## Advantages
 #
-# How much better it went than the network expected, by generalised advantage estimation (GAE): backwards
-# through the rollout, and cut where an agent's game ends.
+# An advantage is how much better the outcome was than the network expected. Generalised advantage
+# estimation (GAE) computes it backwards through the rollout, and stops where an agent's game ends.
 
 
 # %%
@@ -101,7 +101,7 @@ def advantages_of(kept, last_values, gamma=0.99, trace=0.95):
 # %% [markdown]
 # ## The update
 #
-# PPO's loss: raise the probability of what went better than expected, but by no more than a fifth in one
+# PPO's loss raises the probability of actions that went better than expected, but by at most a fifth in one
 # update.
 
 
@@ -162,8 +162,8 @@ figure.tight_layout()
 # ## Is it better, and by how much?
 #
 # `export` writes the network in whole numbers, and the engine plays this file like a bot, without PyTorch.
-# So a match compares it with its beginning, over games with other seeds than those of training. Four equal
-# players would all have the mean place 2.5, and with two seats 1.5 is the best there can be.
+# A match can therefore compare it with the untrained network, over games with other seeds than in training.
+# Four equal players would all have the mean place 2.5, and with two seats 1.5 is the best there can be.
 
 # %%
 trained = policy.export("trained.safetensors", interval=50)
@@ -197,7 +197,7 @@ recorder.replay()
 # %% [markdown]
 # ## From here
 #
-# - `examples/ppo.py` is the same with options, and with networks on boards and on features.
+# - `examples/ppo.py` is the same program with options, and with networks on boards and on features.
 # - `examples/pairs_ppo.py` plays in one process, learns in another, and trains against a league of its own
 #   copies.
 # - [A league and its memory](league.ipynb) does it with RLlib.

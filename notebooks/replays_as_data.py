@@ -3,8 +3,7 @@
 #
 # A replay is a seed, a map and all launches of a game, in a few kilobytes. This notebook records games,
 # reads their launches as an array, follows land and troops over time, finds who fights whom, and makes rows
-# for learning: what a seat saw, what it did, and what came of it. It needs the extra `league`, for the plots
-# alone.
+# for learning with observations, actions and returns. It needs the extra `league`, only for the plots.
 
 # %%
 from pathlib import Path
@@ -44,9 +43,9 @@ replay
 # %% [markdown]
 # ## Launches
 #
-# `replay.launches` is an array with a row a launch: tick, seat, owner code of the target, and how many
-# 1024ths of the balance. Here they are of all games: how often and how much each bot launches, and how much
-# of that at neutral land.
+# `replay.launches` is an array with one row per launch: tick, seat, owner code of the target, and the
+# fraction of the balance in 1024ths. This table shows, over all games, how often and how much each bot
+# launches, and how much of that at neutral land.
 
 # %%
 launches = np.concatenate([replay.launches for replay in replays])
@@ -81,8 +80,8 @@ figure.tight_layout()
 # %% [markdown]
 # ## Who fights whom
 #
-# `seek` goes to a tick and returns the game as it was then. Its state knows how many cells each player has
-# taken from each other one. Row and column are seats 1 to 8; the numbers are means over all games.
+# `seek` returns the game at a tick. Its state contains how many cells each player has taken from each other
+# player. Row and column are seats 1 to 8; the numbers are means over all games.
 
 # %%
 taken = sum(replay.seek(replay.num_ticks).state.taken[0, 1:, 1:].astype(np.int64) for replay in replays)
@@ -97,9 +96,9 @@ figure.tight_layout()
 # %% [markdown]
 # ## A question, and its answer
 #
-# Does it matter who is ahead early? The rank correlation of the land at tick 500 with the final place says
-# so. The interval is from games drawn again with replacement (bootstrap), as the eight players of a game are
-# not independent.
+# Does it help to be ahead early? The rank correlation of the land at tick 500 with the final place answers
+# this. The interval is from games drawn again with replacement (bootstrap), as the eight players of a game
+# are not independent.
 
 
 # %%
@@ -123,16 +122,16 @@ low, high = np.percentile(drawn, [2.5, 97.5])
 print(f"rank correlation {correlation(range(len(replays))):.2f}, 95 % interval {low:.2f} to {high:.2f}")
 
 # %% [markdown]
-# It is negative: who is ahead at tick 500 tends to come in late. Early land is bought with troops, and a
-# player with few troops a cell is cheap to attack. The table of launches shows who does that: novice sends
-# nearly all that it has.
+# It is negative: players that are ahead at tick 500 tend to get worse places. Early land is bought with
+# troops, and a player with few troops a cell is cheap to attack. The table of launches shows an example:
+# novice sends nearly all of its troops.
 
 # %% [markdown]
 # ## Rows for learning
 #
-# `decisions` plays the games again and yields a row for each decision of a seat. `own` and `pairs` are what
-# a network sees, `action` is what the seat did, and `returns` and `place` say what came of it. A clone of a
-# bot is trained on such rows.
+# `decisions` plays the games again and yields a row for each decision of a seat. `own` and `pairs` are the
+# observation of a network, `action` is the seat's action, and `returns` and `place` are the outcome. A
+# clone of a bot is trained on such rows.
 
 # %%
 rows = list(decisions("replays", seats=["settler"]))

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A tour
 #
-# A game of bots, a picture of it and a page that plays it; then a seat for an agent, many games at once, and
-# a match. It needs the core alone: `pip install territorial-env`. The first step compiles the engine, which
-# takes about a minute once on a machine.
+# This notebook plays a game of bots, draws it and shows it as a page; then it adds an agent, plays many
+# games at once, and compares players in a match. It needs only the core: `pip install territorial-env`. The
+# first step compiles the engine once per machine, which takes about half a minute.
 
 # %%
 import numpy as np
@@ -16,7 +16,8 @@ from territorial.render import render_game
 # ## A game of bots
 #
 # A `GameConfig` has the rules, the size and the map. A `VecGame` plays games of it, here one, and `seats`
-# says who sits where. A `Recorder` keeps the game: a replay is its seed and all launches.
+# lists the player of each seat. A `Recorder` records the game as a replay, which consists of the seed and
+# all launches.
 
 # %%
 config = territorial.GameConfig(height=96, width=128, num_players=8, map="lakes", max_ticks=6000)
@@ -31,8 +32,8 @@ while game.state.tick[0] < 700:
 Image.fromarray(render_game(game, 0, scale=5))
 
 # %% [markdown]
-# A step is one decision of all players, ten ticks by default. All that there is to know about the games is
-# in `game.state`, as arrays with an axis of games in front. Seat 1 is column 1; column 0 is neutral land.
+# A step is one decision of all players, ten ticks by default. `game.state` has the complete state of the
+# games, as arrays with a leading axis of games. Seat 1 is column 1; column 0 is neutral land.
 
 # %%
 state = game.state
@@ -43,9 +44,9 @@ for seat, name in enumerate(game.seats_of(0), start=1):
 # %% [markdown]
 # ## To its end, and again
 #
-# The game goes on to its end. The replay then plays it again within this page: press play, go to any moment,
-# point at a player. It takes a few kilobytes as a file, and `territorial watch FILE` opens it in the
-# browser.
+# The game continues to its end, and the replay then plays it again within this page: press play, go to any
+# moment, point at a player. As a file it takes a few kilobytes, and `territorial watch FILE` opens it in
+# the browser.
 
 # %%
 while not game.state.over[0]:
@@ -60,8 +61,8 @@ replay
 # ## A seat for an agent
 #
 # `parallel_env` is the game in PettingZoo's form: every `"agent"` among the seats is an agent, and the
-# others are bots. An observation has an `action_mask`: which targets are legal. This agent acts at random,
-# so it comes in late.
+# others are bots. An observation contains an `action_mask` of the legal actions. This agent acts at random,
+# so its place is poor.
 
 # %%
 env = territorial.parallel_env(
@@ -87,9 +88,9 @@ print(f"place {infos[agent]['place']:g} of 4, sum of rewards {total:.2f}")
 #
 # ## Many games at once
 #
-# A training loop of your own wants arrays: a row a game, an entry an agent. `obs` says what agents see. With
-# "features" it is a vector of numbers, with "pairs" some numbers of each owner that the agent can attack.
-# "packed" has the whole board in bits, one for all agents of a game.
+# A training loop of your own works best with arrays, which have one row per game and one entry per agent.
+# `obs` selects the observation: "features" is a vector of numbers, "pairs" has some numbers of each owner
+# that the agent can attack, and "packed" has the whole board in bits, once for all agents of a game.
 
 # %%
 for obs in ("features", "pairs", "packed"):
@@ -114,8 +115,8 @@ print(
 # %% [markdown]
 # ## Who is better?
 #
-# A match plays the same seats over many seeds, on all cores, and says how sure the result is: in brackets
-# stand the ends of 95 % intervals.
+# A match plays the same seats over many seeds, on all cores. The brackets contain the ends of 95 %
+# intervals.
 
 # %%
 players = ["settler", "turtle", "novice", "random"]

@@ -85,7 +85,7 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
     _check_copies(parallel(), seed, max_steps)
     for trainer, wrong in TRAINERS.items():
         for trait in sorted(traits & wrong.keys()) if not isinstance(one, _OneAgent) else ():
-            warnings.warn(f"{trainer} {wrong[trait]} where {trait}: docs/trainers.md", stacklevel=2)
+            warnings.warn(f"{trainer} {wrong[trait]} where {trait}: docs/trainers_other.md", stacklevel=2)
 
 
 def _checked_by_others(make: Callable[[], Any], max_steps: int) -> Callable[[], Any]:

@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]  # without a checkout some are not there
 OPTIONAL = {"torch", "ray", "stable_baselines3", "sb3_contrib", "supersuit"}
-LONG = {"rllib.md", "learning.md"}
+LONG = {"rllib.md", "rllib_leagues.md", "rllib_options.md", "learning.md"}
 """Pages that train with RLlib, which `make verify` runs."""
 ELSEWHERE = {"clusters.md", "old_api_stack.md"}
 """Pages whose Python needs a cluster or algorithms: `tests/rllib/test_nodes.py` and `test_legacy.py`."""

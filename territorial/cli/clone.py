@@ -31,7 +31,7 @@ DEFAULT_INTERVAL = 50
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "train a network to decide as the players of a data set did; needs PyTorch"
+    summary = "train a network to imitate the players of a data set (behaviour cloning; needs PyTorch)"
     parser = options.new_parser(verbs, "clone", summary, EXAMPLES)
     parser.add_argument("data", metavar="DATASET", help="folder that `territorial dataset` wrote")
     parser.add_argument("folder", metavar="CLONE", help="folder for the result; run it again to resume")

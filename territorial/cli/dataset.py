@@ -27,7 +27,9 @@ def add_parser(verbs: Any) -> None:
     summary = "play games of bots and write their decisions as arrays, for cloning and offline learning"
     parser = options.new_parser(verbs, "dataset", summary, EXAMPLES)
     parser.add_argument(
-        "folder", metavar="FOLDER", help="where the files go; if it has some, only missing games are played"
+        "folder",
+        metavar="FOLDER",
+        help="output folder; of an unfinished data set, only missing games are played",
     )
     parser.add_argument(
         "--games",
@@ -43,7 +45,7 @@ def add_parser(verbs: Any) -> None:
         "--rows-of",
         type=_seats,
         metavar="SEAT,SEAT,...",
-        help="whose decisions are written: names of bots, or seat numbers from 1 on (default: all seats)",
+        help="seats whose decisions are written: names of bots, or numbers from 1 on (default: all seats)",
     )
     group.add_argument(
         "--every-ticks",
@@ -64,7 +66,7 @@ def add_parser(verbs: Any) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="what a reward counts for one environment step earlier; 0 to 1, without 0 (default %(default)s)",
+        help="discount factor per environment step; 0 to 1, without 0 (default %(default)s)",
     )
     group.add_argument(
         "--games-per-shard",

@@ -38,7 +38,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "folder",
         metavar="FOLDER",
-        help=f"where {STYLE} goes, which is a bot; an evolution that FOLDER has is resumed",
+        help=f"output folder for {STYLE}, the bot; an existing run in it is resumed",
     )
     parser.add_argument(
         "--generations",
@@ -72,14 +72,14 @@ def add_parser(verbs: Any) -> None:
     group.add_argument(
         "--name",
         default=DEFAULTS.name,
-        help="what the style is called, with a version by custom (default %(default)s)",
+        help="name of the style, by custom with a version (default %(default)s)",
     )
     group.add_argument(
         "--opponents",
         type=lambda text: tuple(name.strip() for name in text.split(",")),
         default=DEFAULTS.opponents,
         metavar="BOT,BOT,...",
-        help="who plays against the styles: bots, style:FILE or net:FILE (default: all bots)",
+        help="opponents of the styles: bots, style:FILE or net:FILE (default: all bots)",
     )
     for field in POPULATION:
         options.add_field_option(group, EvolutionSettings.__dataclass_fields__[field])

@@ -52,7 +52,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--deal",
         action="store_true",
-        help="deal the seats of each game anew, with --teams its teams, as evenly as they go",
+        help="deal new seats for each game, with --teams whole teams, as evenly as possible",
     )
     parser.add_argument(
         "--games",

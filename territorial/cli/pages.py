@@ -35,7 +35,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> Any:
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="address to serve on; 127.0.0.1 serves this machine alone, 0.0.0.0 the whole network "
+        help="address to serve on; 127.0.0.1 serves only this machine, 0.0.0.0 the whole network "
         "(default 127.0.0.1)",
     )
     group.add_argument(

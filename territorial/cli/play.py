@@ -61,13 +61,13 @@ def add_parser(verbs: Any) -> None:
         action="append",
         metavar="PLAYER",
         dest="opponents",
-        help="a player that is among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
+        help="player among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
         f"repeat the option for more (default {options.CHAMPION}, unless --seats is given)",
     )
     parser.add_argument(
         "--advisor",
         metavar="PLAYER",
-        help="a player, as for --opponent, whose choices for your seat the page can show (key P; default "
+        help="player whose suggested moves the page can show (key P; same forms as --opponent; default "
         f"{options.CHAMPION})",
     )
     parser.add_argument(

@@ -267,7 +267,7 @@ class Replay(ShownInNotebooks):
             raise ReplayError(f"the replay holds an impossible value: {error}") from None
 
     def to_bytes(self) -> bytes:
-        """Return what ``save`` writes, as docs/replays.md describes it."""
+        """Return what ``save`` writes, as docs/replay_format.md describes it."""
         config = self.config
         header = {
             "library": self.library_version,

@@ -115,7 +115,7 @@ def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
 
 def test_blocked_cells_cannot_be_attacked(play):
     tab, game = play(config=territorial.GameConfig(height=64, width=64, num_players=4, max_ticks=300))
-    reason = "water or mountains: nobody can go there"
+    reason = "water or mountains: no player can go there"
     tab.mouse.click(*spot_of(tab, BLOCKED))
     assert_soon(lambda: text_of(tab, "#said"), f"{reason}.")
     assert_soon(lambda: text_of(tab, "#tip"), reason)
@@ -293,7 +293,7 @@ def test_a_server_that_is_silent_or_gone_is_noticed(play):
     soon(tab, "!document.body.classList.contains('is-lost') && element('said').textContent === ''")
     game.session.stop()
     soon(tab, "document.body.classList.contains('is-lost')")
-    soon(tab, "element('said').textContent === 'The game is not there any more: the server has stopped.'")
+    soon(tab, "element('said').textContent === 'Lost connection to the game: the server has stopped.'")
     tab.close()  # before it is asked whether anything was complained of: its film has broken off
 
 

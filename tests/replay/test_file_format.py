@@ -273,7 +273,7 @@ def test_teams_are_kept(replay, fields):
     assert (kept.to_bytes() == replay.to_bytes()) == (config.teams is None)
 
 
-PAGE = Path(__file__).parents[2] / "docs/replays.md"
+PAGE = Path(__file__).parents[2] / "docs/replay_format.md"
 TEXT = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
 BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 

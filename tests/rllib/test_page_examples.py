@@ -1,4 +1,4 @@
-"""docs/rllib.md: an exploiter plays main as it is now, and main learns nothing from these games."""
+"""Pages of docs on RLlib: an exploiter plays main as it is now, and main learns nothing from these games."""
 
 import re
 from pathlib import Path
@@ -14,14 +14,15 @@ from territorial import GameConfig
 from territorial.league import Group, LeagueTable, SnapshotStore
 from tests.rllib.leagues import in_engine
 
-PAGE = Path(__file__).parents[2] / "docs/rllib.md"
+PAGES = sorted((Path(__file__).parents[2] / "docs").glob("rllib*.md"))
 
 
 def run_block(text, names):
-    """Run the block of the page that has ``text``."""
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    """Run the block of the pages that has ``text``."""
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    blocks = re.findall(r"^```python\n(.*?)^```", pages, re.DOTALL | re.MULTILINE)
     (block,) = [block for block in blocks if text in block]
-    exec(compile(block, str(PAGE), "exec"), names)
+    exec(compile(block, text, "exec"), names)
 
 
 @pytest.mark.checkout
@@ -52,7 +53,7 @@ def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(end
     assert in_engine(algorithm.env_runner.env.game, 0) <= {"main-2", "main-3"}
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason=f"{PAGE} is not here")
+@pytest.mark.skipif(not PAGES, reason="the docs are not here")
 def test_the_example_of_the_page_learns_and_plays_nothing_illegal(ends, running_ray):
     names = {"__name__": "page"}
     run_block("ActionMaskingTorchRLModule", names)

@@ -1,4 +1,4 @@
-"""The observation form "pairs" in plain Python, written from its section in docs/observation.md alone.
+"""The observation form "pairs" in plain Python, written from docs/observation_pairs.md alone.
 
 It is to be read beside the page: columns stand in the same order, and symbols have the same letters. ``p`` is
 the seat that observes, ``q`` a candidate, ``r`` any other player, ``t`` an owner code (0 is neutral land).

@@ -63,7 +63,7 @@ class Game {
   #lost(reason) {
     if (this.now?.is_over) return;
     document.body.classList.add("is-lost");
-    this.say(`The game is not there any more: ${reason}.`);
+    this.say(`Lost connection to the game: ${reason}.`);
   }
 
   /** The server has said nothing for so many seconds; 0: it speaks again. */
@@ -136,7 +136,7 @@ class Game {
     if (!now.seat) return "you are a spectator";
     if (!now.is_alive) return "you are out of the game";
     if (now.has_resigned) return "you have resigned";
-    if (owner === BLOCKED) return "nobody can go there";
+    if (owner === BLOCKED) return "no player can go there";
     if (owner === now.seat) return "this is your own land";
     const one = this.#opening(owner) ?? this.#ally(owner);
     if (one) return one.reason;
