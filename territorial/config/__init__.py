@@ -109,7 +109,7 @@ class GameConfig:
 
     launch_tax: int = option(12, "1024ths of the balance that every launch destroys", 0, 1023)
     launch_delay: int = option(7, "ticks from the first launch to the first attack step", 0, 1000)
-    layer_cost: int = option(3, "troops per cell of front that an attack step must have at hand", 1, 100)
+    layer_cost: int = option(3, "troops per cell of front that a launch needs", 1, 100)
     layer_growth_divisor: int = option(
         8, "a launch needs one more troop per this many cells of front", 1, 1000
     )

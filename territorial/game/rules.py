@@ -9,8 +9,8 @@ try comes home. A player that shrinks to a quarter of the largest size dies, and
 The game ends with one player left, with one player on nearly all land, or with time. Where players have
 allies, launches may be gifts, and teams end the game: ``territorial.game.teams``.
 
-``tests.twin`` is the same in slow plain Python and wins every argument; docs/rules.md is
-the page for people. Everything is int64 arithmetic on non-negative numbers, so ``//`` rounds down.
+docs/rules.md defines these rules, and ``tests.twin`` is a slow implementation of that page in plain
+Python. Everything is int64 arithmetic on non-negative numbers, so ``//`` rounds down.
 Kernels never raise: what is not legal is counted and does nothing.
 """
 

@@ -14,13 +14,15 @@ from territorial import GameConfig
 from territorial.league import Group, LeagueTable, SnapshotStore
 from tests.rllib.leagues import in_engine
 
-PAGES = sorted((Path(__file__).parents[2] / "docs").glob("rllib*.md"))
+TEXT = "\n".join(
+    page.read_text(encoding="utf-8")
+    for page in sorted((Path(__file__).parents[2] / "docs").glob("rllib*.md"))
+)
 
 
 def run_block(text, names):
     """Run the block of the pages that has ``text``."""
-    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-    blocks = re.findall(r"^```python\n(.*?)^```", pages, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
     (block,) = [block for block in blocks if text in block]
     exec(compile(block, text, "exec"), names)
 
@@ -53,7 +55,7 @@ def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(end
     assert in_engine(algorithm.env_runner.env.game, 0) <= {"main-2", "main-3"}
 
 
-@pytest.mark.skipif(not PAGES, reason="the docs are not here")
+@pytest.mark.skipif(not TEXT, reason="the docs are not here")
 def test_the_example_of_the_page_learns_and_plays_nothing_illegal(ends, running_ray):
     names = {"__name__": "page"}
     run_block("ActionMaskingTorchRLModule", names)
