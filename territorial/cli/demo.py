@@ -191,12 +191,12 @@ def begin(
         raise UsageError(str(error)) from None
     with warmup.progress("territorial: compiling the engine"):
         game.reset(seeds=[seed])
-        game.step()
+        game.step(hold=True)
         _ = game.state.owner
         if is_recorded:
             with Recorder(game) as recorder:
                 game.reset(seeds=[seed])
-                game.step()
+                game.step(hold=True)
                 recorder.replay()
             game.reset(seeds=[seed])
             game.play(0, (), until=0)  # what verifies the replay

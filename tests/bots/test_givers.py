@@ -30,7 +30,7 @@ def first_gift(game, seat):
     """Return whom ``seat`` gives to first, and how much of its balance: (ally, troops, balance)."""
     for _ in range(30):
         before = game.state.troops[0].copy(), game.state.received[0].copy()
-        game.step()
+        game.step(hold=True)
         if game.state.donated[0, seat]:
             (to,) = np.flatnonzero(game.state.received[0] - before[1])
             return int(to), int(game.state.donated[0, seat]), int(before[0][seat])

@@ -128,7 +128,7 @@ def test_a_game_that_was_left_has_no_places_and_whole_steps_alone() -> None:
     assert (rows.place == 0).all()
     assert rows.tick.max() == 110
     game, recorder = begun_by_agents()
-    game.step()
+    game.step(hold=True)
     game.play(0, np.zeros((0, 4), int), 23)
     assert only(recorder.replay()).tick.max() == 10
 
