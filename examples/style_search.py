@@ -20,8 +20,8 @@ PARENT = Style(
     name="parent",
     interval=100,
     opening=200,
-    free=FreeLand(send=200, later=300, tops_up=False),
-    second=Move(by=BY_FORCE, from_=100, send=300, reserve=60),
+    free=FreeLand(send=20, later=30, tops_up=False),
+    second=Move(by=BY_FORCE, from_=100, send=30, reserve=60),
     jitter=0,
 )
 
@@ -37,11 +37,11 @@ def mutant(name: str, rng: np.random.Generator) -> Style:
         PARENT,
         name=name,
         interval=near(PARENT.interval, 10, 400),
-        free=replace(free, send=near(free.send, 20, 1000), later=near(free.later, 20, 1000)),
+        free=replace(free, send=near(free.send, 2, 100), later=near(free.later, 2, 100)),
         second=replace(
             attack,
             from_=near(attack.from_, 1, 150),
-            send=near(attack.send, 20, 1000),
+            send=near(attack.send, 2, 100),
             reserve=near(attack.reserve, 1, 150),
         ),
     )

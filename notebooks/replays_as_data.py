@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import territorial
+from territorial.actions.encoding import convert_share
 from territorial.replay import decisions
 
 # %% [markdown]
@@ -50,12 +51,13 @@ replay
 # %%
 launches = np.concatenate([replay.launches for replay in replays])
 tick, seat, target, part = launches.T
+share = convert_share(part, "1024ths", "percent")
 print(f"{len(launches):,} launches in {sum(replay.num_ticks for replay in replays):,} ticks\n")
 print(f"{'':12}{'launches a game':>16}{'mean part':>12}{'at neutral land':>18}")
 for number, name in enumerate(seats, start=1):
     own = seat == number
     print(
-        f"{name:12}{own.sum() / len(replays):16.0f}{100 * part[own].mean() / 1024:10.0f} %"
+        f"{name:12}{own.sum() / len(replays):16.0f}{share[own].mean():10.0f} %"
         f"{100 * (target[own] == 0).mean():16.0f} %"
     )
 

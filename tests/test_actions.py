@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from territorial.actions.encoding import (
     NO_TARGET,
+    convert_share,
     ego_owners,
     num_flat_actions,
     num_targets,
@@ -40,6 +41,33 @@ def test_target_k_with_fraction_j_is_number_1_plus_10_times_k_less_1_plus_j():
         [3, 4],
         [33, 9],
     ]
+
+
+def test_the_nearest_fraction_is_that_by_ratio_and_all_units_say_the_same():
+    every, indices = np.arange(1, 1025), np.arange(NUM_FRACTIONS)
+    for x, nearest in zip(every, convert_share(every, "1024ths", "index"), strict=True):
+        ratios = [max(x / one, one / x) for one in FRACTIONS]
+        assert ratios[nearest] == pytest.approx(min(ratios))
+    for unit in ("1024ths", "percent"):
+        assert (
+            convert_share(convert_share(indices, "index", unit), unit, "index").tolist() == indices.tolist()
+        )
+    assert convert_share(every, "1024ths", "percent")[[511, 1023]].tolist() == [50, 100]
+    assert convert_share([0, 30, 50], "percent", "1024ths").tolist() == [0, 307, 512]
+    assert int(convert_share(512, "1024ths", "index")) == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((101, "percent", "index"), "shares is 101; in the unit 'percent' it must be from 0 to 100"),
+        (([3, -1], "index", "percent"), r"shares is \[3, -1\]; in the unit 'index' it must be from 0 to 9"),
+        ((1, "per cent", "index"), "source is 'per cent'.*'percent'"),
+    ],
+)
+def test_shares_that_cannot_be(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        convert_share(*arguments)
 
 
 @given(st.data())

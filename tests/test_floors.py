@@ -125,7 +125,7 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games():
     def play(games, **options):
         game = territorial.VecGame(CONFIG, games, **options)
         game.reset(seed=games)
-        game.step()
+        game.step(hold=True)
         game.close()
 
     class Compilations(event.Listener):

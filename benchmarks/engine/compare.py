@@ -49,7 +49,7 @@ game.restore(0, game.save(0))
 FIRST_STEP = """
 import json, time, territorial
 from territorial.constants import RULES_VERSION
-game = territorial.VecGame(territorial.GameConfig(), 2)
+game = territorial.VecGame(territorial.GameConfig(), 2, seats=territorial.LINEUPS["mixed-2"].seats)
 started = time.process_time()
 game.reset(seed=0)
 game.step()

@@ -8,12 +8,16 @@ tell seats apart: owner code q is ego code (q - p) mod P + 1 for player p.
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.validation import one_of, shown
 from territorial.constants import (
+    FRACTION_UNIT,
+    FRACTIONS,
     NEUTRAL,
     NUM_FRACTIONS,
     TARGET_NEUTRAL,
@@ -81,3 +85,45 @@ def what_of(action: Any) -> Any:
 def how_much_of(action: Any) -> Any:
     """Return the second part of actions given as one number each, from 0 on."""
     return (action > 0) * ((action - 1) % NUM_FRACTIONS)
+
+
+# ---- how much ----------------------------------------------------------------------------------------
+
+ShareUnit = Literal["index", "1024ths", "percent"]
+"""What counts a share of the balance: the number of one of FRACTIONS, 1024ths, or per cent."""
+_MOST: dict[str, int] = {"index": NUM_FRACTIONS - 1, "1024ths": FRACTION_UNIT, "percent": 100}
+_HALFWAY = [low * high for low, high in pairwise(FRACTIONS)]
+"""x lies halfway between two fractions, by their ratio, where x * x is their product."""
+
+
+def convert_share(shares: npt.ArrayLike, source: ShareUnit, target: ShareUnit) -> Any:
+    """Return how much of a balance is sent, given in one unit, in another.
+
+    Args:
+        shares: a number or an array: indices 0 to 9, 1024ths 0 to 1024, or per cent 0 to 100.
+        source: the unit of ``shares``: "index" (of ``territorial.constants.FRACTIONS``, as actions have it),
+            "1024ths" or "percent".
+        target: the unit of what is returned. "index" is that of the nearest fraction by ratio, of two equally
+            near ones the smaller; "1024ths" are rounded to whole ones.
+
+    Raises:
+        ValueError: for an unknown unit, and for shares out of range.
+
+    Example:
+        >>> from territorial.actions.encoding import convert_share
+        >>> convert_share([0, 6, 9], "index", "percent").tolist()
+        [1.5625, 25.0, 100.0]
+        >>> int(convert_share(30, "percent", "1024ths")), int(convert_share(30, "percent", "index"))
+        (307, 6)
+
+    """
+    most, given = _MOST[one_of("source", source, _MOST)], np.asarray(shares)
+    if not ((given >= 0) & (given <= most)).all():
+        raise ValueError(f"shares is {shown(shares)}; in the unit {source!r} it must be from 0 to {most}")
+    parts = np.array(FRACTIONS)[given] if source == "index" else given * FRACTION_UNIT / most
+    match one_of("target", target, _MOST):
+        case "index":
+            return np.searchsorted(_HALFWAY, parts * parts)
+        case "percent":
+            return parts * 100 / FRACTION_UNIT
+    return np.rint(parts).astype(np.int64)

@@ -20,7 +20,7 @@ from territorial.bots.network_file import (
     temperature_256ths,
 )
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS
-from territorial.bots.style import LONGEST_NAME, WHOLE_START, SettingRange
+from territorial.bots.style import ALL, LONGEST_NAME, SettingRange
 from territorial.config.validation import whole_number
 
 NETWORK = "net:"
@@ -54,8 +54,8 @@ class Network:
 
     """
 
-    start = WHOLE_START
-    """512ths of the starting troops that it has where handicaps are on."""
+    start = ALL
+    """Per cent of the starting troops that it has where handicaps are on."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from territorial.bots import settings as s
 from territorial.bots import targets as t
 from territorial.bots.targets import BY_DENSITY
 from territorial.config.validation import (
+    finite_number,
     hint,
     shown,
     suggests_keywords,
@@ -27,6 +28,10 @@ from territorial.files.bounded import Bounds, made_of, parse_object, read_file
 
 Range = int | tuple[int, int]
 """A number, or the lowest and the highest of those that a seat may draw."""
+Share = float | tuple[float, float]
+"""The same in per cent, to a tenth."""
+SHARES = frozenset({"send", "later", "fall"})
+"""The fields that are shares."""
 
 MOST_TICKS = 10_000_000
 """From one decision of a bot to the next, and in an opening."""
@@ -34,34 +39,42 @@ LONGEST_NAME = 64
 _TEXT = 1000
 
 
-def normalize(part: Any, ends: Mapping[str, tuple[int, int]], flags: tuple[str, ...] = ()) -> None:
+def normalize(part: Any, ends: Mapping[str, tuple[Any, int]], flags: tuple[str, ...] = ()) -> None:
     """Replace the fields of a frozen ``part`` by whole numbers, pairs and flags of Python; errors name one.
 
     ``ends``: the lowest and the highest value by the names of the fields that may be pairs.
     """
     kind = type(part).__name__
     for name, (low, high) in ends.items():
-        value = getattr(part, name)
-        object.__setattr__(part, name, checked_range(f"{kind}.{name}", value, low, high))
+        value, number = getattr(part, name), checked_share if name in SHARES else whole_number
+        object.__setattr__(part, name, checked_range(f"{kind}.{name}", value, low, high, number))
     for name in flags:
         object.__setattr__(part, name, true_or_false(f"{kind}.{name}", getattr(part, name)))
 
 
-def checked_range(name: str, value: Any, low: int, high: int) -> Range:
-    """Return ``value`` as an int or a pair of ints; TypeError or ValueError says what is wrong with it."""
-    wanted = f"a whole number from {low} to {high}, or a pair (lowest, highest) of them"
+def checked_range(
+    name: str, value: Any, low: int, high: int, number: Callable[[str, Any, int, int], Any]
+) -> Any:
+    """Return ``value``, or both ends of a pair, as ``number`` does; an error says what is wrong with it."""
     if not isinstance(value, (tuple, list)):
-        if whole_or_none(value) is None:
-            raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
-        return whole_number(name, value, low, high)
+        try:
+            return number(name, value, low, high)
+        except TypeError as error:
+            raise TypeError(f"{error}, or a pair (lowest, highest) of them") from None
     if len(value) != 2:
-        raise ValueError(f"{name} is {shown(value)}; it must be {wanted}")
-    lowest, highest = (whole_number(f"{name}[{i}]", end, low, high) for i, end in enumerate(value))
+        raise ValueError(f"{name} is {shown(value)}; it must be a number, or a pair (lowest, highest)")
+    lowest, highest = (number(f"{name}[{i}]", end, low, high) for i, end in enumerate(value))
     if lowest > highest:
         raise ValueError(
             f"{name} is ({lowest}, {highest}); the lowest must come first: ({highest}, {lowest})"
         )
     return lowest, highest
+
+
+def checked_share(name: str, value: Any, low: float, high: float) -> float:
+    """Return per cent to a tenth, without a decimal where it is 0; an error says that they are per cent."""
+    tenths = round(10 * finite_number(f"{name}, in per cent,", value, low, high))
+    return tenths / 10 if tenths % 10 else tenths // 10
 
 
 def check_name(what: str, name: Any) -> None:
@@ -80,10 +93,8 @@ def _check_text(name: str, value: Any) -> None:
         raise ValueError(f"{name} has {len(value):,} characters; it must have at most {_TEXT:,}")
 
 
-WHOLE_START = 512
-"""All of the starting troops, in the unit of ``Style.start``."""
-ALL = 1000
-"""A share of the balance: the whole of it."""
+ALL = 100
+"""A share, in per cent: the whole."""
 MOST_A_CELL = 1_000_000
 """Troops a cell, and what conditions compare with."""
 
@@ -140,7 +151,7 @@ class FreeLand:
     A number may be a pair, the lowest and the highest that a seat draws; every seat then draws its own.
 
     Args:
-        send: thousandths of the balance that are sent, 0 to 1000.
+        send: per cent of the balance that are sent, 0 to 100, to a tenth.
         later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
         surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
         tops_up: True: sends although a pool is there; default True.
@@ -152,13 +163,13 @@ class FreeLand:
 
     Example:
         >>> from territorial.bots import FreeLand
-        >>> FreeLand(send=(100, 200)).later is None
+        >>> FreeLand(send=(10, 20.5)).later is None
         True
 
     """
 
-    send: Range
-    later: Range | None = None
+    send: Share
+    later: Share | None = None
     surplus: Range = 0
     tops_up: bool = True
     waits: bool = False
@@ -183,8 +194,8 @@ class Move:
         else_by: the measure that is used instead of ``by`` at some decisions; default ``BY_DENSITY``.
         by_percent: per cent of the decisions at which ``by`` is used; 0 to 100, default 100.
         from_: troops a cell from which the move is made; 0 to 1000000, default 0.
-        send: thousandths of the balance that are sent, 0 to 1000, or ``AS_FREE`` of
-            ``territorial.bots.settings``, those of free land; default 1000.
+        send: per cent of the balance that are sent, 0 to 100, to a tenth, or ``AS_FREE`` of
+            ``territorial.bots.settings``, those of free land; default 100.
         later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
         surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
         kill: per cent of what it takes to finish the target that are sent at most; 0 to 1000000, default 0:
@@ -199,7 +210,7 @@ class Move:
     Example:
         >>> from territorial.bots import Move
         >>> from territorial.bots.targets import BY_FORCE
-        >>> Move(by=BY_FORCE, send=400, reserve=60).from_
+        >>> Move(by=BY_FORCE, send=40, reserve=60).from_
         0
 
     """
@@ -210,8 +221,8 @@ class Move:
     else_by: int = BY_DENSITY
     by_percent: int = 100
     from_: Range = 0
-    send: Range = ALL
-    later: Range | None = None
+    send: Share = ALL
+    later: Share | None = None
     surplus: Range = 0
     kill: Range = 0
     spares: bool = False
@@ -252,7 +263,7 @@ class Gift:
     A number may be a pair, the lowest and the highest that a seat draws.
 
     Args:
-        send: thousandths of the balance that are given at a decision, 1 to 1000; default 125: an eighth.
+        send: per cent of the balance that are given at a decision, 0.1 to 100, to a tenth; default 12.5.
         limit: per cent of the ally's troops that others must have more of in the field against it; 0 to
             1000000, default 0: any attack will do.
         from_: own troops a cell from which something is given; 0 to 1000000, default 0.
@@ -263,16 +274,16 @@ class Gift:
     Example:
         >>> from territorial.bots import Gift
         >>> Gift().send
-        125
+        12.5
 
     """
 
-    send: Range = 125
+    send: Share = 12.5
     limit: Range = 0
     from_: Range = 0
 
     def __post_init__(self) -> None:
-        normalize(self, {"send": (1, ALL), "limit": _A_CELL, "from_": _A_CELL})
+        normalize(self, {"send": (0.1, ALL), "limit": _A_CELL, "from_": _A_CELL})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,8 +301,8 @@ class Style:
         beaten_by: how to beat it, for people to read; default "".
         opening: ticks after which shares are those of ``later``, and surpluses count; 0 to 10000000,
             default 0.
-        fall: thousandths by which shares sink with every launch, from ``send`` to ``later``; 0 to 1000,
-            default 0: they change after the opening instead.
+        fall: per cent of the balance by which shares sink with every launch, from ``send`` to ``later``; 0 to
+            100, to a tenth, default 0: they change after the opening instead.
         free: how free land is taken; default None: never.
         first: a move that is tried before free land; default None: no such move.
         second: a move that is tried after free land, or before it by ``FreeLand.after_second``; default
@@ -304,7 +315,8 @@ class Style:
         at_random: True: any legal launch, holding nine times in ten, instead of moves; default False.
         jitter: thresholds and shares that are no pairs are drawn within so many per cent; 0 to 100,
             default 10.
-        start: 512ths of the starting troops that it has where handicaps are on; 0 to 512, default 512.
+        start: per cent of the starting troops that it has where handicaps are on; 0 to 100, to a tenth,
+            default 100.
 
     Raises:
         TypeError, ValueError: for a value that cannot be; the message names the field and its range.
@@ -312,8 +324,8 @@ class Style:
     Example:
         >>> import territorial
         >>> from territorial.bots import FreeLand, Move, Style
-        >>> attack = Move(from_=100, send=300)
-        >>> mine = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=attack)
+        >>> attack = Move(from_=100, send=30)
+        >>> mine = Style(name="mine-1", interval=50, free=FreeLand(send=12), second=attack)
         >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
         >>> game = territorial.VecGame(config, num_games=2, seats=[mine, "banker", mine, "novice"])
         >>> observations = game.reset(seed=0)
@@ -327,7 +339,7 @@ class Style:
     idea: str = ""
     beaten_by: str = ""
     opening: Range = 0
-    fall: Range = 0
+    fall: Share = 0
     free: FreeLand | None = None
     first: Move | None = None
     second: Move | None = None
@@ -337,7 +349,7 @@ class Style:
     forgives: int = 0
     at_random: bool = False
     jitter: int = 10
-    start: int = WHOLE_START
+    start: float = ALL
 
     def __post_init__(self) -> None:
         check_name("a style", self.name)
@@ -351,8 +363,9 @@ class Style:
                 )
         ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
         normalize(self, ends | {"leader_share": (0, 100)}, ("at_random",))
-        for name, most in (("forgives", MOST_A_CELL), ("jitter", 100), ("start", WHOLE_START)):
+        for name, most in (("forgives", MOST_A_CELL), ("jitter", 100)):
             object.__setattr__(self, name, whole_number(f"Style.{name}", getattr(self, name), 0, most))
+        object.__setattr__(self, "start", checked_share("Style.start", self.start, 0, ALL))
 
     @property
     def digest(self) -> str:
@@ -400,7 +413,7 @@ class Style:
         table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0)) | {
             s.INTERVAL: _exactly(self.interval),
             s.OPENING: self._about(self.opening),
-            s.FALL: _exactly(self.fall),
+            s.FALL: _exactly(_thousandths(self.fall)),
             s.KIND: _exactly(s.LAUNCHES_AT_RANDOM if self.at_random else s.DECIDES_BY_MOVES),
             s.LEADER_SHARE: self._about(self.leader_share),
             s.FORGIVES: _exactly(self.forgives),
@@ -439,9 +452,9 @@ class Style:
                 }
         return tuple(table.values())
 
-    def _share(self, value: Range) -> SettingRange:
-        """Return the range of a share; all remains all, and that of free land remains that."""
-        return _exactly(value) if value in (ALL, s.AS_FREE) else self._about(value)
+    def _share(self, value: Share) -> SettingRange:
+        """Return the range of a share in thousandths; all remains all, and that of free land remains that."""
+        return (_exactly if value in (ALL, s.AS_FREE) else self._about)(_thousandths(value))
 
     def _about(self, value: Range) -> SettingRange:
         """Return the range of numbers within ``jitter`` per cent of ``value``."""
@@ -485,6 +498,13 @@ def _number_of(what: str, name: Any, known: Mapping[str, int]) -> int:
     if not isinstance(name, str) or name not in known:
         raise ValueError(f"{what} has {shown(name)}{hint(name, known)}; it must be of {', '.join(known)}")
     return known[name]
+
+
+def _thousandths(share: Share) -> Range:
+    """Return a share as the engine has it."""
+    if isinstance(share, tuple):
+        return round(10 * share[0]), round(10 * share[1])
+    return s.AS_FREE if share == s.AS_FREE else round(10 * share)
 
 
 def _is_as_free(share: Any) -> bool:

@@ -3,9 +3,8 @@
 The clock runs during ``VecGame.step`` alone, called from Python, one call for all games of a batch. All
 seats are bots, which play inside that call. Ended games are replaced by new ones within the step, and
 before the clock starts the games are moved to different points of their lives. So all parts of a game are
-in the mix at any time, as they are in a long run. An environment step is one decision of all seats of one
-game, and the ticks up to the next. Agent-steps are environment steps times seats, those of eliminated
-players included, as trainers count them. Figures are medians over chunks, with the lowest and the highest.
+in the mix at any time, as they are in a long run. docs/glossary.md says what an environment step and an
+agent-step are. Figures are medians over chunks, with the lowest and the highest.
 """
 
 from __future__ import annotations
@@ -172,15 +171,15 @@ def _rates(game: VecGame, seconds: float, chunk: int) -> dict[str, float]:
     """Play on until the engine has taken so many seconds, and return RATES."""
     end = "\r" if sys.stderr.isatty() else "\n"
     print(f"bench: chunk {chunk} of {CHUNKS}", end=end, file=sys.stderr, flush=True)
-    taken, steps, ticks = 0.0, 0, 0
+    taken, steps, ticks, agent_steps = 0.0, 0, 0, 0
     while taken < seconds:
-        before = game.state.tick.copy()
+        before, living = game.state.tick.copy(), int(game.state.alive.sum())
         started = time.perf_counter()
         info = game.step()[-1]
         taken += time.perf_counter() - started
-        steps += game.num_games
+        steps, agent_steps = steps + game.num_games, agent_steps + living
         ticks += int((np.where(info["ended"], info["final_length"], game.state.tick) - before).sum())
-    counts = steps, ticks, steps * game.config.num_players
+    counts = steps, ticks, agent_steps
     return {name: count / taken for name, count in zip(RATES, counts, strict=True)}
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import show
@@ -107,7 +109,7 @@ def run(parsed: argparse.Namespace) -> int:
             "seconds": seconds,
             "env_steps_per_s": steps / seconds,
             "ticks_per_s": ticks / seconds,
-            "agent_steps_per_s": steps * config.num_players / seconds,
+            "agent_steps_per_s": agent_steps(game) / seconds,
             **result_of(standings, teams),
             **files,
         }
@@ -134,8 +136,8 @@ def run(parsed: argparse.Namespace) -> int:
         f"{standings_table(standings, teams)}\n\n"
         f"{ticks:,} ticks in {seconds * 1000:,.1f} ms of engine time, one game on one "
         f"core:\n  {result['ticks_per_s']:>12,.0f} ticks/s\n"
-        f"  {result['agent_steps_per_s']:>12,.0f} agent-steps/s ({config.num_players} seats, "
-        f"a decision every {config.decision_every} ticks)\n"
+        f"  {result['agent_steps_per_s']:>12,.0f} agent-steps/s (of the living among {config.num_players} "
+        f"seats, a decision every {config.decision_every} ticks)\n"
         "Many games at once are faster; `territorial bench` measures that."
     )
     left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
@@ -191,12 +193,12 @@ def begin(
         raise UsageError(str(error)) from None
     with warmup.progress("territorial: compiling the engine"):
         game.reset(seeds=[seed])
-        game.step()
+        game.step(hold=True)
         _ = game.state.owner
         if is_recorded:
             with Recorder(game) as recorder:
                 game.reset(seeds=[seed])
-                game.step()
+                game.step(hold=True)
                 recorder.replay()
             game.reset(seeds=[seed])
             game.play(0, (), until=0)  # what verifies the replay
@@ -210,6 +212,13 @@ def _steps(game: VecGame) -> Iterator[float]:
         started = time.perf_counter()
         game.step()
         yield time.perf_counter() - started
+
+
+def agent_steps(game: VecGame) -> int:
+    """Return the decisions that the seats of a game have had so far, each of them while it was alive."""
+    died = game.state.death_tick[0, 1:]  # within the tick that follows
+    ticks = np.where(died < 0, game.state.tick[0], died + 1)
+    return int((-(-ticks // game.config.decision_every)).sum())
 
 
 def told(played: Iterable[T], game: VecGame) -> Iterator[T]:

@@ -17,12 +17,12 @@ from territorial.config.validation import (
     whole_numbers,
     whole_or_none,
 )
-from territorial.constants import FRACTION_UNIT, LARGEST_SEED, NUM_FRACTIONS
+from territorial.constants import FIRST_BOT_CODE, FRACTION_UNIT, LARGEST_SEED, NUM_FRACTIONS
 from territorial.engine import step
 from territorial.engine.step import AUTORESETS, Options
 from territorial.game.scratch import LAUNCH_TICK
 from territorial.game.state import State, view
-from territorial.typing import Ints
+from territorial.typing import Bools, Ints
 
 END_WHEN = ("game", "no_agents")
 """When an episode is over; the place of each is ``Options.ends_without_agents``."""
@@ -84,6 +84,14 @@ def copy_actions(actions: npt.ArrayLike, copy: Ints) -> None:
         )
 
 
+def checked_hold(hold: object, actions: object) -> bool:
+    """Return whether all agents are to hold; ValueError if there are actions, too."""
+    holds = true_or_false("hold", hold)
+    if holds and actions is not None:
+        raise ValueError("step() takes actions, or hold=True, but not both")
+    return holds
+
+
 def check_on_grid(state: State, decision_every: int) -> None:
     """Raise ValueError if a game stands between two decisions, where no player may act."""
     ticks, over = view(state, "tick"), view(state, "over")
@@ -92,7 +100,19 @@ def check_on_grid(state: State, decision_every: int) -> None:
         k = int(off_grid.argmax())
         raise ValueError(
             f"game {k} is at tick {ticks[k]}, between two decisions (every "
-            f"{decision_every} ticks); step(None) plays until the next decision"
+            f"{decision_every} ticks), and takes no actions; step(hold=True) plays until the next decision"
+        )
+
+
+def check_no_decision(state: State, stands: Bools, decision_every: int) -> None:
+    """Raise ValueError if an agent has a decision to make in a game that does not stand."""
+    is_due = ~stands & (view(state, "tick") % decision_every == 0)
+    is_agent = (view(state, "seats") < FIRST_BOT_CODE) & (view(state, "alive") != 0)
+    games, seats = np.nonzero(is_due[:, None] & is_agent)
+    if len(games):
+        raise ValueError(
+            f"seat {seats[0]} of game {games[0]} is an agent, and has a decision to make; pass actions=, int "
+            f"{(len(is_agent), is_agent.shape[1] - 1, 2)}, or hold=True to let all agents hold"
         )
 
 

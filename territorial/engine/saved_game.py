@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, shown, true_or_false, whole_number
+from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.players import NEXT_ONES, BatchPlayers
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
 from territorial.engine.step import BatchArrays
@@ -40,10 +41,11 @@ class SavedGame(NamedTuple):
 
 def check_saved(
     saved: Any, config: GameConfig, config_digest: str, state: State, guests: tuple[str, ...]
-) -> None:
-    """Raise TypeError or ValueError unless ``saved`` is a game that the batch of ``state`` can resume.
+) -> bool:
+    """Return whether an agent plays ``saved``, a game that the batch of ``state`` can resume.
 
-    ``config`` and ``guests``, the names of the bots in Python: those of that batch.
+    TypeError or ValueError if it cannot. ``config`` and ``guests``, the names of the bots in Python: those of
+    that batch.
     """
     if not isinstance(saved, SavedGame):
         raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
@@ -58,13 +60,14 @@ def check_saved(
         if not isinstance(bot, CompiledBot):
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
     check_blocks(state, saved.blocks)
-    _check_seats(saved, guests)
+    has_agents = _check_seats(saved, guests)
     if config.teams is not None:
         _check_pools(saved, teams_of_saved(saved, config))
     older = saved.older_frames
     if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
         found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
+    return has_agents
 
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
@@ -106,8 +109,8 @@ def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
             )
 
 
-def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
-    """Raise ValueError unless the seat codes of a saved game mean the same here."""
+def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> bool:
+    """Return whether an agent has a seat; ValueError unless seat codes mean the same here as in ``saved``."""
     seats = State(*saved.blocks).seating[SEATING["seats"], 1:].tolist()
     largest = max(seats)
     if largest >= FIRST_CUSTOM_CODE + len(saved.custom):
@@ -116,7 +119,7 @@ def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
             f"it has {len(saved.custom)} custom bots, from {FIRST_CUSTOM_CODE} on"
         )
     others = [code for code in seats if code < FIRST_CUSTOM_CODE]
-    lowest, highest = min(others, default=0), max(others, default=0)
+    lowest, highest = min(others, default=FIRST_BOT_CODE), max(others, default=0)
     if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"
@@ -127,3 +130,4 @@ def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> None:
             f"the saved game was played by the bots in Python {', '.join(saved.guests)}; this batch "
             f"has {', '.join(guests) or 'none'}"
         )
+    return lowest < FIRST_BOT_CODE

@@ -13,7 +13,7 @@ from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file, is_library_bot, library_bot
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot
-from territorial.bots.style import MOST_TICKS, WHOLE_START, Style, check_name
+from territorial.bots.style import ALL, MOST_TICKS, Style, check_name
 from territorial.config import GameConfig
 from territorial.config.validation import hint, shown, whole_number
 from territorial.constants import AGENT_CODE
@@ -35,6 +35,9 @@ Seat = str | CustomBot
 
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
+
+WHOLE_START = 512
+"""All of the starting troops: the rules count in these parts."""
 
 FIRST_GUEST_CODE = len(SEAT_NAMES)
 """The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
@@ -201,17 +204,17 @@ def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np
     Names that are unknown here, as they may be in a file from elsewhere, start with all.
     """
     by_name = {name_of(seat): seat for seat in seats}
-    parts = {name: _start(seat) if config.handicap else WHOLE_START for name, seat in by_name.items()}
-    shares = [parts[name_of(seat)] for seat in seats]
+    parts = {name: _start(seat) if config.handicap else ALL for name, seat in by_name.items()}
+    shares = [round(WHOLE_START * parts[name_of(seat)] / ALL) for seat in seats]
     return np.array([max(1, config.starting_troops * share // WHOLE_START) for share in shares], np.int64)
 
 
-def _start(seat: Seat) -> int:
-    """Return what a seat starts with where handicaps are on, in 512ths."""
+def _start(seat: Seat) -> float:
+    """Return what a seat starts with where handicaps are on, in per cent."""
     if isinstance(seat, CompiledBot):
         return seat.start
     is_bot = isinstance(seat, str) and seat in _CODES and seat not in _DRIVEN
-    return bots.make(str(seat)).style.start if is_bot else WHOLE_START
+    return bots.make(str(seat)).style.start if is_bot else ALL
 
 
 def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import suggests_keywords, whole_number
-from territorial.constants import AGENT_CODE, LARGEST_SEED, NUM_CANDIDATES
+from territorial.constants import AGENT_CODE, FIRST_BOT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine import step
 from territorial.engine.batch_arrays import (
     GameArrays,
@@ -31,8 +31,10 @@ from territorial.engine.batch_arrays import (
 from territorial.engine.calls import ONE_DECISION, Calls, exclusive
 from territorial.engine.checks import (
     check_may_play,
+    check_no_decision,
     check_on_grid,
     checked_game,
+    checked_hold,
     checked_launch_table,
     checked_launches,
     checked_options,
@@ -71,7 +73,7 @@ Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 COPIED = (
     *("config", "num_games", "num_threads", "layout", "has_begun"),
-    *("_config_digest", "_options", "_players", "_may_be_off_grid"),
+    *("_config_digest", "_options", "_players", "_may_be_off_grid", "_may_have_agents"),
 )
 """Attributes that a copy has, beside arrays and maps; others follow from these, or belong to a process."""
 MAX_GAMES = 1_000_000
@@ -121,6 +123,9 @@ class VecGame(ShownInNotebooks):
         [100, 100]
 
     """
+
+    _may_have_agents = False
+    """Whether a seat was given to an agent: a batch of bots alone has no actions to forget."""
 
     @suggests_keywords
     def __init__(
@@ -244,7 +249,7 @@ class VecGame(ShownInNotebooks):
 
     @exclusive
     def step(
-        self, actions: npt.ArrayLike | None = None, repeat: int = ONE_DECISION
+        self, actions: npt.ArrayLike | None = None, repeat: int = ONE_DECISION, *, hold: bool = False
     ) -> tuple[
         Observations,
         npt.NDArray[np.float32],
@@ -255,9 +260,13 @@ class VecGame(ShownInNotebooks):
         """Play one environment step of all games, ``repeat`` decisions long.
 
         ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
-        territorial.actions.encoding); those of bots must be in range too, but do nothing. None: all hold.
+        territorial.actions.encoding); those of bots must be in range too, but do nothing. None: no agent
+        has a decision to make, as all seats are played by bots, or the agents are eliminated.
         A game that ``tick`` or ``set_position`` left between two decisions takes no actions: step it
-        with None, which plays the ticks up to its next decision.
+        without them, which plays the ticks up to its next decision.
+
+        ``hold``: True lets all agents hold, whichever games are due a decision. It takes the place of
+        ``actions``, so that an agent never holds because its actions were forgotten.
 
         ``repeat``, at least 1: agents make ``actions`` in the first of so many decisions, and hold in the
         others, while bots decide when they always do. Rewards and their parts are summed, in float32 and
@@ -265,6 +274,8 @@ class VecGame(ShownInNotebooks):
         or the next, as ``autoreset`` says, and takes no step in this one. Observations are those after the
         last decision: a stack of frames has the boards of calls, the delta what changed since the last call.
         ``max_cycles`` counts decisions.
+
+        ValueError if actions are missing, and for actions where a game is between two decisions.
 
         Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
         info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
@@ -274,6 +285,10 @@ class VecGame(ShownInNotebooks):
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
+        if hold is not False:
+            hold = checked_hold(hold, actions)
+        if actions is None and not hold and self._may_have_agents:
+            check_no_decision(self.blocks, self.stands, self.config.decision_every)
         if actions is not None:
             copy_actions(actions, self.actions)
         if self._may_be_off_grid:
@@ -558,8 +573,9 @@ class VecGame(ShownInNotebooks):
         ``set_seats``), not to the saved game.
         """
         k, players = checked_game(k, self.num_games), self._players
-        check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
+        has_agents = check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
         self.need_reset()
+        self._may_have_agents |= has_agents
         players.welcome(saved.custom)
         write_game(saved, self.config, self._arrays, k, players)
         if self._atlas.has_own_maps:
@@ -663,6 +679,7 @@ class VecGame(ShownInNotebooks):
         codes = self._players.codes_of(seats, state)
         if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')
+        self._may_have_agents |= bool((codes < FIRST_BOT_CODE).any())
         return codes
 
 
@@ -673,7 +690,7 @@ def compile_steps(config: GameConfig) -> None:
     """
     game = VecGame(config.replace(map="open", num_maps=1), 2, observe=False, num_threads=2)
     game.reset()
-    game.step()
+    game.step(hold=True)
     game.close()
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, WHOLE_START, FreeLand, Move, Style
+from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, FreeLand, Move, Style
 
 
 class Scale(NamedTuple):
@@ -18,9 +18,11 @@ class Scale(NamedTuple):
     high: int
     may_be_off: bool = False
     """Whether 0, which switches a rule off, is tried as well."""
+    parts: int = 1
+    """Into how many a unit of the number is divided; the ends, and all values between, count these parts."""
 
 
-_SHARE = Scale(10, ALL)
+_SHARE = Scale(10, 10 * ALL, parts=10)
 _A_CELL = Scale(5, 150, may_be_off=True)
 TIMING = {
     "interval": Scale(10, 300),
@@ -75,7 +77,7 @@ def plain(style: Style, name: str) -> Style:
     """Return a bot of the library as a style that can vary: pairs of numbers become their middles."""
     parts = {part: _without_pairs(getattr(style, part)) for part in ("free", *MOVES)}
     whole: Style = _without_pairs(style)
-    return replace(whole, **parts, name=name, idea="", beaten_by="", jitter=0, start=WHOLE_START)
+    return replace(whole, **parts, name=name, idea="", beaten_by="", jitter=0, start=ALL)
 
 
 def crossed(one: Style, other: Style, name: str, rng: np.random.Generator) -> Style:
@@ -101,10 +103,14 @@ def _drawn(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) ->
     return replace(part, **numbers, **flags)
 
 
-def _random_number(scale: Scale, rng: np.random.Generator) -> int:
+def _random_number(scale: Scale, rng: np.random.Generator) -> float:
     if scale.may_be_off and rng.random() < OFF:
         return 0
-    return round(float(np.exp(rng.uniform(np.log(scale.low), np.log(scale.high)))))
+    return _in_units(round(float(np.exp(rng.uniform(np.log(scale.low), np.log(scale.high))))), scale)
+
+
+def _in_units(counted: int, scale: Scale) -> float:
+    return counted if scale.parts == 1 else counted / scale.parts
 
 
 def _varied(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) -> Part:
@@ -117,7 +123,7 @@ def _varied(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) -
     return replace(part, **changes)
 
 
-def _moved(value: int | None, scale: Scale, rng: np.random.Generator) -> int | None:
+def _moved(value: float | None, scale: Scale, rng: np.random.Generator) -> float | None:
     """Return a number that may have moved; one that is off, or not there, may come, and any may go off."""
     if value is None or value <= 0:
         return _random_number(scale, rng) if rng.random() < FLIPPED else value
@@ -125,10 +131,10 @@ def _moved(value: int | None, scale: Scale, rng: np.random.Generator) -> int | N
         return 0
     if rng.random() >= CHANGED:
         return value
-    factor = float(np.exp(rng.normal(0, SPREAD)))
-    stepped = round(value * factor) or 1
-    stepped += int(np.sign(factor - 1)) if stepped == value else 0
-    return int(np.clip(stepped, scale.low, scale.high))
+    factor, counted = float(np.exp(rng.normal(0, SPREAD))), round(value * scale.parts)
+    stepped = round(counted * factor) or 1
+    stepped += int(np.sign(factor - 1)) if stepped == counted else 0
+    return _in_units(int(np.clip(stepped, scale.low, scale.high)), scale)
 
 
 def _without_pairs(part: Any) -> Any:

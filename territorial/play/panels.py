@@ -99,7 +99,7 @@ def chooser(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
 
 def _bot_advises(mirror: Mirror, seat: int, game: VecGame) -> list[Option]:
     mirrored = mirror.of(game)
-    mirrored.step()
+    mirrored.step(hold=True)
     target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
     return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, target_of_owner
+from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
-from territorial.constants import FRACTION_UNIT, FRACTIONS, MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
+from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
 from territorial.engine.seats import EXTERNAL, FIRST_GUEST_CODE
 from territorial.engine.vec_game import VecGame
@@ -260,7 +259,8 @@ def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
     seats, players = launches[:, LAUNCH_SEAT], replay.config.num_players
     targets = target_of_owner(launches[:, LAUNCH_TARGET], seats, players)
     is_it = played.seen.targets[rows] == targets[:, None]
-    taken = 1 + NUM_FRACTIONS * is_it.argmax(axis=1) + nearest_fractions()[launches[:, LAUNCH_FRACTION]]
+    nearest = convert_share(launches[:, LAUNCH_FRACTION], "1024ths", "index")
+    taken = 1 + NUM_FRACTIONS * is_it.argmax(axis=1) + nearest
     actions[rows] = np.where(is_it.any(axis=1), taken, NOT_SHOWN)
     return actions
 
@@ -278,17 +278,6 @@ def _first_launches(launches: Ints, every: int, played: _ReplayedGame) -> tuple[
     rows, launches = rows[is_of_row], launches[is_of_row]
     found, first = np.unique(rows, return_index=True)  # launches are in the order of ticks
     return found, launches[first]
-
-
-def nearest_fractions() -> Ints:
-    """Return int64 (1025,): for 1024ths of a balance the number of the nearest of FRACTIONS, by their ratio.
-
-    x lies halfway between two fractions where x * x is their product; there the smaller one is taken.
-    """
-    squares = np.arange(FRACTION_UNIT + 1) ** 2
-    halfway = [low * high for low, high in pairwise(FRACTIONS)]
-    numbers: Ints = np.searchsorted(halfway, squares, side="left")
-    return numbers
 
 
 def _returns(rewards: npt.NDArray[np.float32], discount: float) -> npt.NDArray[np.float32]:

@@ -18,7 +18,7 @@ def after_a_decision(drawing, troops, seats, tick=LATER, pools=None, peak=None, 
     for (q, p), cells in (taken or {}).items():
         game.state.taken[0, q, p] = cells
     game.state.wake[...] = 0
-    game.step()
+    game.step(hold=True)
     assert not game.state.illegal.any()
     return game
 
@@ -45,7 +45,7 @@ def decisions(drawing, troops, seats, p, count, **fields):
     for i in range(count):
         game.set_position(0, owner, tick=LATER + 10 * i, troops=troops)
         game.state.wake[0] = 0
-        game.step()
+        game.step(hold=True)
         sent.append(launches_of(game, p))
     assert not game.state.illegal.any()
     return sent

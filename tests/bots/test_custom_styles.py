@@ -21,7 +21,7 @@ from tests.engine.support import digests
 CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
 SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
 BANKER, HARD = bots.make("banker").style, bots.make("hard").style
-MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=100, send=(200, 400)))
+MINE = Style(name="mine-1", interval=50, free=FreeLand(send=12), second=Move(from_=100, send=(20, 40)))
 
 
 def renamed(style, name=None):
@@ -31,7 +31,12 @@ def renamed(style, name=None):
 def mutants(count):
     """Return styles that differ in how much they send."""
     return [
-        Style(name=f"mutant-{i}", interval=40 + i, free=FreeLand(send=100 + i), second=Move(send=200 + i))
+        Style(
+            name=f"mutant-{i}",
+            interval=40 + i,
+            free=FreeLand(send=10 + i / 10),
+            second=Move(send=20 + i / 10),
+        )
         for i in range(count)
     ]
 
@@ -107,7 +112,7 @@ def compiled_signatures():
 
 
 def test_handicaps_are_those_of_the_style():
-    weak, strong = dataclasses.replace(MINE, start=128), renamed(MINE, "strong-1")
+    weak, strong = dataclasses.replace(MINE, start=25), renamed(MINE, "strong-1")
     config = SMALL.replace(handicap=True, starting_troops=400)
     game = VecGame(config, 1, seats=[weak, strong, "mine-1", "turtle"])
     game.reset(seed=0)
@@ -179,18 +184,26 @@ def test_names_tell_bots_apart(seats, message):
             ValueError,
             "Move.reserve is 2147483648; it must be a whole number from 0 to 10",
         ),
-        (lambda: Move(send=1001), ValueError, "Move.send is 1001; it must be a whole number from 0 to 1000"),
+        (
+            lambda: Move(send=300),
+            ValueError,
+            "Move.send, in per cent, is 300; it must be a finite number from 0 to 100",
+        ),
         (
             lambda: Move(send=(AS_FREE, 3)),
             ValueError,
-            r"Move.send\[0\] is -1; it must be a whole number from 0",
+            r"Move.send\[0\], in per cent, is -1; it must be a finite number from 0",
         ),
         (
             lambda: Move(limit=1.5),
             TypeError,
             "Move.limit is 1.5; it must be a whole number from 0 to 1000000, or a",
         ),
-        (lambda: Move(limit=(1, 2, 3)), ValueError, r"Move.limit is \(1, 2, 3\); it must be a whole number"),
+        (
+            lambda: Move(limit=(1, 2, 3)),
+            ValueError,
+            r"Move.limit is \(1, 2, 3\); it must be a number, or a pair",
+        ),
         (lambda: Move(kill=None), TypeError, "Move.kill is None; it must be a whole number"),
         (
             lambda: Move(only=1024),
@@ -209,9 +222,9 @@ def test_names_tell_bots_apart(seats, message):
         (
             lambda: FreeLand(send=-1),
             ValueError,
-            "FreeLand.send is -1; it must be a whole number from 0 to 1000",
+            "FreeLand.send, in per cent, is -1; it must be a finite number from 0 to 100",
         ),
-        (lambda: FreeLand(send=True), TypeError, "FreeLand.send is True"),
+        (lambda: FreeLand(send=True), TypeError, "FreeLand.send, in per cent, is True; .*, or a pair"),
         (
             lambda: Style(name="", interval=1),
             ValueError,
@@ -224,7 +237,11 @@ def test_names_tell_bots_apart(seats, message):
             "Style.interval is 0; it must be a whole number from 1",
         ),
         (lambda: Style(name="a", interval=1, jitter=101), ValueError, "Style.jitter is 101"),
-        (lambda: Style(name="a", interval=1, start=513), ValueError, "Style.start is 513; .* from 0 to 512"),
+        (
+            lambda: Style(name="a", interval=1, start=101),
+            ValueError,
+            "Style.start, in per cent, is 101; .* from 0 to 100",
+        ),
         (lambda: Style(name="a", interval=1, idea=1), TypeError, "Style.idea is 1; it must be a string"),
         (
             lambda: Style(name="a", interval=1, first=FreeLand(send=1)),
@@ -243,7 +260,7 @@ def test_the_ends_of_all_ranges_are_allowed_and_stay_whole_numbers():
         name="e" * 64,
         interval=np.int64(10_000_000),
         opening=(np.int32(0), 10_000_000),
-        free=FreeLand(send=1000, surplus=1_000_000),
+        free=FreeLand(send=100.0, surplus=1_000_000),
         second=Move(only=np.int64(1023), by=8, send=np.int64(AS_FREE), kill=[0, 1_000_000]),
         jitter=100,
     )
@@ -262,7 +279,7 @@ def test_a_style_is_itself_after_a_way_through_json(style):
 
 
 def test_a_style_is_written_in_words():
-    move = Move(only=THIN | KILLABLE, by=BY_FORCE, send=300)
+    move = Move(only=THIN | KILLABLE, by=BY_FORCE, send=30)
     written = Style(name="a", interval=(10, 20), second=move).to_dict()
     assert (written["second"]["only"], written["second"]["by"]) == (["killable", "thin"], "force")
     assert Style.from_dict({"name": "a", "interval": [10, 20]}) == Style(name="a", interval=(10, 20))
@@ -326,7 +343,7 @@ def test_a_file_of_a_style_is_written_and_read(tmp_path):
 @pytest.mark.parametrize("handicap", [False, True])
 def test_replays_name_the_style_and_verify_without_it(handicap):
     """A weak style starts with less: that is in the replay, as its name is not one of the library."""
-    seats = [dataclasses.replace(MINE, start=200), *mutants(2), "hard"]
+    seats = [dataclasses.replace(MINE, start=39.1), *mutants(2), "hard"]
     game = VecGame(SMALL.replace(handicap=handicap, max_ticks=600), 1, seats=seats, autoreset="disabled")
     recorder = Recorder(game)
     game.reset(seed=4)
@@ -335,7 +352,7 @@ def test_replays_name_the_style_and_verify_without_it(handicap):
     recorded = recorder.replay()
     replay = Replay.from_bytes(recorded.to_bytes())
     assert replay.seats == ("mine-1", "mutant-0", "mutant-1", "hard-1")
-    assert replay.starting_troops == ((200, 512, 512, HARD.start) if handicap else None)
+    assert replay.starting_troops == ((200, 512, 512, 200) if handicap else None)
     replay.verify()
     assert len(replay.launches) > 30
 

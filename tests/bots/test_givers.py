@@ -30,7 +30,7 @@ def first_gift(game, seat):
     """Return whom ``seat`` gives to first, and how much of its balance: (ally, troops, balance)."""
     for _ in range(30):
         before = game.state.troops[0].copy(), game.state.received[0].copy()
-        game.step()
+        game.step(hold=True)
         if game.state.donated[0, seat]:
             (to,) = np.flatnonzero(game.state.received[0] - before[1])
             return int(to), int(game.state.donated[0, seat]), int(before[0][seat])
@@ -118,11 +118,11 @@ def test_their_names_are_taken():
 
 
 def test_a_style_that_gives_comes_back_from_its_file(tmp_path):
-    style = Style(name="kind-1", interval=20, second=Move(), gives=Gift(send=(50, 200), limit=5, from_=3))
+    style = Style(name="kind-1", interval=20, second=Move(), gives=Gift(send=(5, 20), limit=5, from_=3))
     path = tmp_path / "kind.json"
     style.save(path)
     assert Style.load(path) == style
-    assert style.to_dict()["gives"] == {"send": (50, 200), "limit": 5, "from_": 3}
+    assert style.to_dict()["gives"] == {"send": (5, 20), "limit": 5, "from_": 3}
 
 
 def test_styles_that_give_nothing_keep_their_digests():
@@ -133,8 +133,8 @@ def test_styles_that_give_nothing_keep_their_digests():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"send": 0}, r"Gift\.send is 0; it must be a whole number from 1 to 1000"),
-        ({"send": 1001}, r"Gift\.send is 1001"),
+        ({"send": 0}, r"Gift\.send, in per cent, is 0; it must be a finite number from 0\.1 to 100"),
+        ({"send": 101}, r"Gift\.send, in per cent, is 101"),
         ({"limit": -1}, r"Gift\.limit is -1"),
         ({"from_": (3, 2)}, r"Gift\.from_ is \(3, 2\); the lowest must come first"),
     ],

@@ -85,7 +85,7 @@ def play(seats, steps=300, num_games=4, config=CONFIG, **options):
     game = VecGame(config, num_games, seats=seats, observe=False, **options)
     game.reset(seed=9)
     for _ in range(steps):
-        game.step()
+        game.step(hold=True)
     return game
 
 
@@ -195,7 +195,7 @@ def test_it_sees_the_position_by_the_numbers_of_the_seats():
         assert getattr(seen, name).tolist() == values, name
     assert seen.own(seen.troops).tolist() == [900]
     assert [seen.fraction([troops]).tolist() for troops in (1, 0, 10_000)] == [[2], [1], [1024]]
-    game.step()
+    game.step(hold=True)
     assert (looker.seen.games.tolist(), looker.seen.seats.tolist()) == ([0], [2])
 
 

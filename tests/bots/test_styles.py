@@ -50,7 +50,7 @@ def test_what_a_level_sends_falls_with_every_launch_alike_at_free_land_and_at_pl
     for launches in counts:
         game.set_position(0, owner, tick=LATER, troops=(1000, 2000, 1000), next_step=[NEVER] * 3)
         game.state.memory[0, 2, settings.LAUNCHES] = launches
-        game.step()
+        game.step(hold=True)
         found += [round(sent / 2) for sent in launches_of(game, 2).values()]  # of 2000, in thousandths
         assert told(game, 2, settings.LAUNCHES) == launches + 1
     drawn, lowest = told(game, 2, settings.FREE), told(game, 2, settings.FREE_LATER)
@@ -110,7 +110,7 @@ def test_avenger_strikes_at_who_took_its_land_until_it_has_forgiven():
         game.set_position(0, owner, tick=LATER + 50 * step, troops=troops, next_step=[NEVER] * 3)
         game.state.memory[0, 2], game.state.taken[0] = remembered, taken
         game.state.wake[0] = 0
-        game.step()
+        game.step(hold=True)
         chosen.append(next(iter(launches_of(game, 2)), None))
         if step == 0:
             assert game.state.memory[0, 2, grudges].tolist() == [7, 0, 8]

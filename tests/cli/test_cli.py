@@ -151,7 +151,7 @@ def test_bench_writes_all_figures_and_prints_them(done, tmp_path):
         assert 0 < min(samples) <= found[name] <= max(samples)
         assert len(samples) == 7
         assert f"{name.removesuffix('_per_s').replace('_', ' ')} a second" in out
-    assert found["agent_steps_per_s"] == pytest.approx(4 * found["env_steps_per_s"])
+    assert 1 <= found["agent_steps_per_s"] / found["env_steps_per_s"] <= 4, "of living seats alone"
     assert found["bytes_per_game"] > 4 * 34 * 8
     assert set(found["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
     assert set(found["machine"]) >= {"cpu", "cores", "usable_cores", "system"}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame, cli
+from territorial.cli.demo import agent_steps
 from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import standings_of, standings_table
 from territorial.render import TextRenderer, draw_game, player_colors
@@ -43,6 +44,14 @@ def told():
     header = film_header(CONFIG, SEATS, "a game")
     film = b"".join(write_film(header, LiveGame(game).frames(50)))
     return game, standings_of(game, SEATS), read_film(film)[1]
+
+
+def test_agent_steps_are_those_of_living_seats(told):
+    again, living = game_of(), 0
+    while not again.state.over[0]:
+        living += int(again.state.alive.sum())
+        again.step()
+    assert agent_steps(told[0]) == living
 
 
 def test_a_film_has_the_deaths_of_the_command_line(told):

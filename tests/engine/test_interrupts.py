@@ -8,6 +8,7 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def played(game):
     """Return everything that a batch shows in its first steps from a seed on, step by step."""
     shown = [_copied(game.reset(seed=11))]
     for _ in range(STEPS):
-        observations, rewards, terminated, _, _ = game.step()
+        observations, rewards, terminated, _, _ = game.step(hold=True)
         shown.append([*_copied(observations), rewards.copy(), terminated.copy()])
     return shown, [game.digest(k) for k in range(GAMES)]
 
@@ -104,7 +105,8 @@ def interrupted_at(number):
 def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
     expected, game = played(batch(1)), batch(3)
     game._calls.crew.posts[1:, TURNS] = turns
-    calls = {"first step": game.step, "step": game.step, "reset": game.reset, "close": game.close}
+    step = partial(game.step, hold=True)
+    calls = {"first step": step, "step": step, "reset": game.reset, "close": game.close}
     number, places = 0, 0
     while True:
         with ThreadPoolExecutor(1) as pool:  # other threads may use it, too
@@ -137,7 +139,7 @@ def test_an_interrupt_within_the_cleaning_up_after_an_interrupt_does_no_harm(mon
         assert_plays_as_if_new(game, expected)
         with suppress(KeyboardInterrupt), interrupted_at(first):
             monkeypatch.setattr(Crew, "retire", lambda crew, second=second: retire_interrupted(crew, second))
-            game.step()
+            game.step(hold=True)
         monkeypatch.setattr(Crew, "retire", retire)
     assert cleaned_up
     assert_plays_as_if_new(game, expected)
@@ -160,7 +162,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
                 for _ in range(1000):
-                    game.step()
+                    game.step(hold=True)
             except KeyboardInterrupt:
                 interrupts += 1
             finally:
@@ -176,5 +178,5 @@ def test_a_pickle_holds_the_moment_at_which_it_was_taken():
     game.reset(seed=11)
     state = game.__getstate__()
     before = [array.copy() for array in state["_arrays"].state]
-    game.step()
+    game.step(hold=True)
     assert all((a == b).all() for a, b in zip(before, state["_arrays"].state, strict=True))

@@ -140,17 +140,17 @@ def test_observing_or_not_changes_nothing():
 def test_a_game_goes_on_in_another_slot_of_another_batch(config):
     game, other = bot_game(config, autoreset="disabled"), bot_game(config, 2, seed=99, autoreset="disabled")
     for _ in range(15):
-        game.step()
+        game.step(hold=True)
     for _ in range(3):
-        other.step()
+        other.step(hold=True)
     bystander = other.clone()
     other.restore(1, pickle.loads(pickle.dumps(game.save(2))))
     assert other.seats_of(1) == game.seats_of(2)
     assert np.array_equal(other.observations.borders[1], game.observations.borders[2])
     for _ in range(40):
-        game.step()
-        other.step()
-        bystander.step()
+        game.step(hold=True)
+        other.step(hold=True)
+        bystander.step(hold=True)
         assert other.digest(1) == game.digest(2)
         assert other.digest(0) == bystander.digest(0), "the other slots play on undisturbed"
 
@@ -239,7 +239,7 @@ def test_rubbish_in_the_buffers_that_were_returned_is_overwritten():
         for name, array in results._asdict().items():
             if name != "truncated":
                 array[...] = 77
-        expected, found = clean.step(), poisoned.step()
+        expected, found = clean.step(hold=True), poisoned.step(hold=True)
         assert difference(expected[1:4], found[1:4]) is None
         for name in ("ended", "was_reset"):
             assert np.array_equal(expected[4][name], found[4][name])
@@ -294,7 +294,7 @@ def use_with_odd_arrays(config, game):
     game.tick(np.int32(0), [(1, 0, 5)])
     duplicate = over_read_only_buffers(game.clone())
     duplicate.reset()
-    duplicate.step()
+    duplicate.step(hold=True)
     duplicate.digest(0)
 
 

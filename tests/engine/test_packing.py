@@ -65,7 +65,7 @@ def test_a_game_that_is_over_shows_that_nothing_changes_any_more():
     game = game_on(rows_of(*["1112......"] * 16), (5000, 10), pools={(1, 2): 4000}, frames=3, win_percent=30)
     last = game.observations
     while not game.state.over[0]:
-        last = game.step()[0]
+        last = game.step(hold=True)[0]
     assert last.planes[0, 1].any()
     now = last.planes[0, 0].copy()
     for _ in range(2):
@@ -80,14 +80,14 @@ def test_a_death_of_a_large_player_is_listed_or_makes_a_key_frame():
     drawing[:, :4], drawing[0, 40:] = 1, 3
     game = game_on(drawing, (10, 10, 10), peak=(256, 60_000, 24))
     assert game.layout.delta_capacity == 256
-    game.step()
+    game.step(hold=True)
     assert game.state.land[0, 2] == 0
     assert game.observations.delta_count[0] == NOT_LISTED
     assert np.array_equal(game.observations.planes[0], packed(game, [board(game)]))
     few = np.full((64, 64), BLOCKED, np.uint8)
     few[:, :4], few[:, 4:8], few[0, 40:] = 1, 2, 3
     game = game_on(few, (10, 10, 10), peak=(256, 60_000, 24))
-    game.step()
+    game.step(hold=True)
     assert game.observations.delta_count[0] == 256
 
 
@@ -110,7 +110,7 @@ def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     planes[3] |= second
     occupied[3] |= occupied[2]
     planes[2] = 0
-    game.step()
+    game.step(hold=True)
     assert delta(game.observations, 0) == (SPAWN_CELLS, [(cell, 3) for cell in cells])
     changed = np.unpackbits(game.observations.planes[0, 0] ^ before[0, 0], bitorder="little").sum()
     assert changed == SPAWN_CELLS, "codes 2 and 3 differ in one bit"

@@ -99,7 +99,7 @@ class ByHand:
         name_next_seeds(self.game, self.k)
         sums = None
         for i in range(repeat):
-            self.game.step(actions[None] if i == 0 else None)
+            self.game.step(actions[None] if i == 0 else None, hold=i > 0)
             results = self.game.results._asdict()
             self.note_launches(is_first=sums is None)
             one = {name: results[name][0].copy() for name in (*SUMMED, *ANY, *FINAL)}
@@ -225,7 +225,7 @@ def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
     game.set_seats(0, SEATS)
     game.reset()
     compiled_steps.clear()
-    game.step(repeat=5)
+    game.step(repeat=5, hold=True)
     assert len(compiled_steps) == 1
 
 
@@ -244,7 +244,7 @@ def test_a_game_between_two_decisions_is_played_to_the_next_one_first():
         one.tick(0)
     game.step(repeat=3)
     for _ in range(3):
-        alone.step()
+        alone.step(hold=True)
     assert digests(game) == digests(alone)
     assert game.state.tick.tolist() == [30]
 
@@ -256,7 +256,7 @@ def test_replays_are_those_of_single_decisions():
         with Recorder(game, lambda k, replay, found=found: found.append((k, replay)), checkpoint_every=50):
             game.reset(seed=2)
             for _ in range(120 // repeat):
-                game.step(repeat=repeat)
+                game.step(repeat=repeat, hold=True)
         assert all(replay.verify() is None for _, replay in found)
         replays.append({(k, replay.seed): replay.digest for k, replay in found if replay.is_over})
     single, several = replays
@@ -273,18 +273,18 @@ def test_a_failure_inside_leaves_the_decisions_played_before_it_observed_and_sum
     for one in (game, alone):
         one.reset(seed=4)
     with pytest.raises(OSError, match="the bot has failed"):
-        game.step(repeat=40)
+        game.step(repeat=40, hold=True)
     rewards = np.zeros(5, np.float32)
     decisions = int(game.num_cycles[0])
     for _ in range(decisions):
-        rewards += alone.step()[1][0]
+        rewards += alone.step(hold=True)[1][0]
     assert decisions > 2
     assert game.digest(0) == alone.digest(0)
     np.testing.assert_array_equal(game.results.rewards[0], rewards)
     np.testing.assert_array_equal(game.observations.planes[0, 0], alone.observations.planes[0, 0])
     assert_same_tables(game.observations, 0, alone.observations)
     for one in (game, alone):
-        one.step(repeat=2)
+        one.step(repeat=2, hold=True)
     np.testing.assert_array_equal(game.observations.planes, alone.observations.planes)
 
 
@@ -292,10 +292,10 @@ def test_a_bot_that_fails_at_once_changes_nothing():
     game = batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2)
     game.reset(seed=4)
     while game._players.guests[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
-        game.step()
+        game.step(hold=True)
     before, seen = game.clone(), [array.copy() for array in game.observations]
     with pytest.raises(OSError, match="the bot has failed"):
-        game.step(repeat=3)
+        game.step(repeat=3, hold=True)
     assert state_equal(before, game)
     assert all(map(np.array_equal, game.observations, seen))
 
@@ -317,10 +317,10 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
         game.step_unchecked(5, Silent())
     monkeypatch.undo()
     for _ in range(2):
-        alone.step()
+        alone.step(hold=True)
     for one in (game, alone):
-        one.step(repeat=1)
+        one.step(repeat=1, hold=True)
     assert digests(game) == digests(alone)
     np.testing.assert_array_equal(game.observations.planes, alone.observations.planes)
-    game.step()
+    game.step(hold=True)
     assert list(game._arrays.call.numbers) == [1, WHOLE]

@@ -78,7 +78,7 @@ def test_every_part_is_what_a_slow_count_says_and_the_reward_is_their_weighted_s
 def test_the_default_is_land_and_placement_and_games_do_not_depend_on_it():
     default, other = (VecGame(config, 2, seed=1) for config in (SMALL, SMALL.replace(rewards={"kills": 1})))
     default.reset()
-    _, rewards, _, _, info = default.step()
+    _, rewards, _, _, info = default.step(hold=True)
     assert np.array_equal(rewards, (info["reward_land"] + info["reward_placement"]).astype(np.float32))
     assert SMALL.rewards == DEFAULT
     assert SMALL.hexdigest == other.config.hexdigest
@@ -109,7 +109,7 @@ def test_whoever_took_most_of_the_dead_is_credited_and_equals_share():
 def test_without_any_part_all_rewards_are_zero():
     game = VecGame(SMALL.replace(rewards={}), 1, autoreset="disabled")
     game.reset()
-    _, rewards, _, _, info = game.step()
+    _, rewards, _, _, info = game.step(hold=True)
     assert not rewards.any()
     assert not [name for name in info if name.startswith("reward")]
 

@@ -111,7 +111,7 @@ def test_a_game_without_agents_ends_when_no_team_with_an_agent_lives():
         game = VecGame(config, 1, seats=seats, end_when="no_agents", autoreset="disabled")
         game.reset()
         game.set_position(0, owner, peak=peaks)
-        game.step()
+        game.step(hold=True)
         assert (game.results.is_over[0], game.results.ended[0]) == (is_over, False)
 
 
@@ -119,7 +119,7 @@ def test_those_whose_team_lives_are_truncated_together():
     drawing = rows_of(*["1122334455"] * 16)
     game = game_on(drawing, teams=(1, 1, 2, 3, 3), peak=[200, 32, 200, 32, 32])
     game.max_cycles = 1
-    _, _, terminated, truncated, _ = game.step()
+    _, _, terminated, truncated, _ = game.step(hold=True)
     assert terminated[0].tolist() == [False, False, True, False, False]
     assert truncated[0].tolist() == [True, True, False, True, True]
 

@@ -70,10 +70,27 @@ def test_actions_count_for_agents_and_externals_and_not_for_bots():
         for game in (agents, externals, ignoring):
             game.step(actions)
         bots.step()
-        unnamed.step(actions if step % 3 else None)
+        unnamed.step(actions if step % 3 else None, hold=step % 3 == 0)
         assert digests(bots) == digests(ignoring)
         assert digests(agents) == digests(externals) == digests(unnamed)
     assert not bots.state.illegal.any()
+
+
+def test_actions_may_be_left_out_where_no_agent_has_a_decision_to_make():
+    game = new_game(1, LONG, seats=("external", *BOTS[:3]), autoreset="disabled")
+    bots, start = new_game(1, LONG), game.save(0)
+    bots.step()
+    bots.restore(0, start)
+    for batch in (game, bots, bots.clone()):
+        with pytest.raises(ValueError, match="seat 1 of game 0 is an agent, and has a decision to make"):
+            batch.step()
+    game.tick(0)
+    game.step()
+    while game.state.alive[0, 1]:
+        game.step(hold=True)
+    while not game.state.over[0]:
+        game.step()
+    game.step()
 
 
 def test_actions_name_targets_in_ego_order():
@@ -162,8 +179,8 @@ def test_a_game_without_living_agents_is_replaced_if_that_is_asked_for():
     other = new_game(4, config=LONG, seats=seats)
     seen = 0
     for _ in range(400):
-        _, _, terminated, _, info = game.step()
-        other.step()
+        _, _, terminated, _, info = game.step(hold=True)
+        other.step(hold=True)
         for k in np.flatnonzero(info["was_reset"] & ~info["ended"]):
             seen += 1
             places = info["final_place"][k]
@@ -312,23 +329,34 @@ def tampered(game, name, value):
 
 
 BAD_CALLS = {
+    "no actions": (
+        lambda game: game.step(),
+        ValueError,
+        r"has a decision to make; pass actions=, int \(3, 4, 2\), or hold=True to let all agents hold",
+    ),
+    "actions, and that all hold": (
+        lambda game: game.step(np.zeros((3, 4, 2), int), hold=True),
+        ValueError,
+        r"step\(\) takes actions, or hold=True, but not both",
+    ),
+    "how many hold": (lambda game: game.step(hold=4), TypeError, "hold is 4; it must be True or False"),
     "actions of the wrong shape": (
         lambda game: game.step(np.zeros((3, 4), int)),
         ValueError,
         r"actions has shape \(3, 4\); it must be \(3, 4, 2\)",
     ),
     "a step of no decision": (
-        lambda game: game.step(repeat=0),
+        lambda game: game.step(repeat=0, hold=True),
         ValueError,
         "repeat is 0; it must be a whole number from 1 to",
     ),
     "a step of half a decision": (
-        lambda game: game.step(repeat=1.5),
+        lambda game: game.step(repeat=1.5, hold=True),
         TypeError,
         "repeat is 1.5; it must be a whole number",
     ),
     "a step of True decisions": (
-        lambda game: game.step(repeat=True),
+        lambda game: game.step(repeat=True, hold=True),
         TypeError,
         "repeat is True; it must be a whole number",
     ),
@@ -607,15 +635,15 @@ def test_a_bad_call_says_what_is_wrong_and_changes_nothing(name):
     call, error, message = BAD_CALLS[name]
     game, twin = new_game(3, seats=None), new_game(3, seats=None)
     for _ in range(2):
-        game.step()
-        twin.step()
+        game.step(hold=True)
+        twin.step(hold=True)
     before = digests(game)
     with pytest.raises(error, match=message):
         call(game)
     assert digests(game) == before
     for _ in range(60):
-        game.step()
-        twin.step()
+        game.step(hold=True)
+        twin.step(hold=True)
         assert digests(game) == digests(twin), "and it goes on as if nothing had happened"
     game.reset()
     twin.reset()
@@ -770,6 +798,6 @@ def test_a_game_between_two_decisions_takes_no_actions_and_no_launches():
     with pytest.raises(ValueError, match=r"launches are at tick 1 of game 0; .* a multiple of 10"):
         game.tick(0, [(1, 0, 100)])
     assert digests(game) == before
-    game.step()
+    game.step(hold=True)
     game.step(np.zeros((3, 4, 2), int))
     assert game.state.tick.tolist() == [20, 20, 20]

@@ -59,7 +59,7 @@ def go_on(played, steps):
 
 def step(played):
     if isinstance(played, VecGame):
-        return tuple(played.step()[0])
+        return tuple(played.step(hold=True)[0])
     if isinstance(played, territorial.TerritorialVec):
         return played.step(np.zeros((2, 2), int))
     if isinstance(played, territorial.TerritorialEnv):

@@ -153,7 +153,7 @@ def test_what_is_drawn_and_varied_stays_within_the_scales() -> None:
         seen.add(style)
         for value, scale in numbers_of(style):
             is_off = value == 0 and scale.may_be_off
-            assert is_off or scale.low <= value <= scale.high
+            assert is_off or scale.low <= value * scale.parts <= scale.high
     assert len(seen) > 150
     assert {style.first is None for style in seen} == {True, False}
     for flag in FLAGS[type(style.free)]:
@@ -171,6 +171,6 @@ def test_a_crossed_style_has_parts_of_both() -> None:
 
 def test_bots_of_the_library_vary_from_the_middles_of_their_pairs() -> None:
     style = plain(bots.make("very_hard").style, "mine")
-    assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 512)
+    assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 100)
     assert style.free is not None
-    assert (style.free.send, style.free.later) == (400, 200)
+    assert (style.free.send, style.free.later) == (40, 20)

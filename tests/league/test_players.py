@@ -22,7 +22,7 @@ from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner
 from tests.bots.networks import random_file
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
-MINE = Style(name="mine-1", interval=50, free=FreeLand(send=120), second=Move(from_=60, send=(200, 400)))
+MINE = Style(name="mine-1", interval=50, free=FreeLand(send=12), second=Move(from_=60, send=(20, 40)))
 OTHER = dataclasses.replace(MINE, interval=51)
 COPY = dataclasses.replace(bots.make("banker").style, name="copy-1")
 QUIET = {"processes": 1, "progress": False}

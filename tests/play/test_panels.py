@@ -168,7 +168,7 @@ def test_a_policy_is_asked_for_its_action():
     game = game_with("agent")
     advise = advice_of(Simple(), game, SEAT, seed=1)
     assert advise(game) == [(HOLDS, 1.0, 0)]
-    game.step()
+    game.step(hold=True)
     assert advise(game) == [(0, 1.0, FRACTIONS[4])]
 
 

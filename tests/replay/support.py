@@ -20,7 +20,7 @@ def recorded_game(config=SMALL, seats=BOTS, seed=0, steps=None, checkpoint_every
     recorder = Recorder(game, checkpoint_every=checkpoint_every)
     game.reset(seeds=[seed])
     while not game.state.over[0] and steps != 0:
-        game.step(None if actions is None else actions(game))
+        game.step(None if actions is None else actions(game), hold=actions is None)
         steps = None if steps is None else steps - 1
     return game, recorder.replay()
 

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.actions.encoding import owner_of_target
-from territorial.constants import FRACTIONS
+from territorial.actions.encoding import convert_share, owner_of_target
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay import DivergedError, Replay, ReplayError, decisions
-from territorial.replay.decision_rows import NOT_SHOWN, nearest_fractions
+from territorial.replay.decision_rows import NOT_SHOWN
 from tests.replay.support import random_actions, recorded_game
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=5, max_ticks=1500)
@@ -46,7 +45,6 @@ def launches_by_seat_and_tick(replay: Replay) -> dict[tuple[int, int], tuple[int
 def test_rows_have_what_the_game_showed_and_what_was_launched(recorded: Replay) -> None:
     rows = only(recorded)
     launches, found = launches_by_seat_and_tick(recorded), 0
-    nearest = nearest_fractions()
     for i in range(0, len(rows.tick), 2):
         seat, tick, action = int(rows.seat[i]), int(rows.tick[i]), int(rows.action[i])
         seen = recorded.seek(tick).pairs([0], [seat], dtype="int16")
@@ -58,7 +56,7 @@ def test_rows_have_what_the_game_showed_and_what_was_launched(recorded: Replay) 
         elif action != NOT_SHOWN:
             c, f = divmod(action - 1, 10)
             assert owner_of_target(int(seen.targets[0, c]), seat, CONFIG.num_players) == target
-            assert f == nearest[part]
+            assert f == convert_share(part, "1024ths", "index")
             found += 1
         else:
             assert target not in owner_of_target(seen.targets[0], seat, CONFIG.num_players).tolist()
@@ -128,7 +126,7 @@ def test_a_game_that_was_left_has_no_places_and_whole_steps_alone() -> None:
     assert (rows.place == 0).all()
     assert rows.tick.max() == 110
     game, recorder = begun_by_agents()
-    game.step()
+    game.step(hold=True)
     game.play(0, np.zeros((0, 4), int), 23)
     assert only(recorder.replay()).tick.max() == 10
 
@@ -167,15 +165,6 @@ def test_candidates_beyond_those_shown_are_marked(recorded: Replay) -> None:
     legal = many.pairs[:, :, column(PAIRS, "legal")] > 0
     assert (many.action_mask[:, 0] == 1).all()
     assert (many.action_mask[:, 1:].reshape(-1, 6, 10).all(axis=2) == legal).all()
-
-
-def test_fractions_are_the_nearest_by_their_ratio() -> None:
-    numbers = nearest_fractions()
-    for x in range(1, 1025):
-        ratios = [max(x / one, one / x) for one in FRACTIONS]
-        assert ratios[numbers[x]] == pytest.approx(min(ratios))
-    assert [int(numbers[one]) for one in FRACTIONS] == list(range(10))
-    assert numbers[512] == 8
 
 
 def test_a_folder_a_file_and_a_list_are_read_in_order_one_at_a_time(tmp_path: Any) -> None:

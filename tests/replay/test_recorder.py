@@ -168,7 +168,7 @@ def test_a_game_left_by_its_agents_is_not_over():
     game.reset()
     left = 0
     for _ in range(300):
-        info = game.step()[-1]
+        info = game.step(hold=True)[-1]
         left += int((info["was_reset"] & ~info["ended"]).sum())
     assert left > 0
     assert sum(not replay.is_over for _, replay in shelf.replays) == left

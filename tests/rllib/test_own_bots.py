@@ -27,7 +27,7 @@ class Settler(PythonBot):
         return np.where(view.legal[:, 0], 0, -1), 64
 
 
-STYLE = Style(name="style-of-mine", interval=20, free=FreeLand(send=60))
+STYLE = Style(name="style-of-mine", interval=20, free=FreeLand(send=6))
 
 
 def table(*players, shuffle=True):

@@ -36,7 +36,7 @@ def seen_by(config, seats, frames=4, steps=20):
     game = VecGame(config, 1, frames=frames, seats=["metronome"] * (config.num_players - 1) + ["agent"])
     game.reset(3)
     for _ in range(steps):
-        game.step()
+        game.step(hold=True)
     return game.layout, rows_of(game.observations, np.zeros(len(seats), np.int64), np.array(seats))
 
 

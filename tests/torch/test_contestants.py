@@ -78,7 +78,7 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     game = VecGame(CONFIG, 3, frames=2, autoreset="disabled", seats=["banker"] * 4 + ["external"])
     game.reset(8)
     for _ in range(15):
-        game.step()
+        game.step(hold=True)
     actions = {}
     names = ["seeing-1", "seeing-2"]
     for name, seat in zip(names, (1, 3), strict=True):

@@ -32,7 +32,7 @@ def seats_of_games():
     game = VecGame(CONFIG, 4, frames=2, seats=["metronome"] * 5 + ["agent"])
     game.reset(5)
     for _ in range(30):
-        game.step()
+        game.step(hold=True)
     games, seats = np.repeat([1, 2, 3], 4), np.tile([1, 3, 4, 6], 3)
     return game.layout, rows_of(game.observations, games, seats)
 
