@@ -65,7 +65,7 @@ def test_an_attack_is_marked_and_told_and_shown_where_it_is(play, window):
         "element('feed').lastChild.textContent.includes(text)) && element('alarm').offsetParent && "
         "document.body.classList.contains('is-attacked') && "
         "element('feed').role === 'log' && element('feed').ariaLive === 'polite' && "
-        "element('income').innerText.includes('▲ above 1000 interest falls, and stops at 1500') && "
+        "element('income').innerText.includes('▲ above 1000 interest falls, to none at 1500') && "
         "document.documentElement.scrollWidth <= innerWidth && "
         "[element('feed').scrollIntoView(), element('feed').lastChild.focus()]",
     )

@@ -2,9 +2,9 @@
 // Troops per cell, the strength of a player's land, as a number on a colour from dark for thin to bright for dense.
 
 // Each is lighter than the one before, so that they are told apart without seeing colours.
-const DENSITY_COLORS = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"];
+const DENSITY_COLORS = ["#440154", "#443983", "#31688e", "#21918c", "#35b779", "#90d743", "#fde725"];
 const DENSITY_INKS = DENSITY_COLORS.map((color) => (isLight(pixelOf(color)) ? "#000" : "#fff"));
-const DENSITY_BOUNDS = [2, 5, 12, 30, 70]; // troops per cell from which the next colour counts
+const DENSITY_BOUNDS = [2, 5, 12, 30, 60, 100]; // troops per cell from which the next colour counts
 
 /** Returns {text, fill, ink} of `troops` on `land` cells; null without land. */
 function densityOf(troops, land) {

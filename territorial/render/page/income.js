@@ -14,7 +14,7 @@ function showIncome({ earnings, troops, is_alive: isAlive }) {
   meter.textContent = `${short(troops)} of ${short(most)}`;
   const signs = [
     [troops >= most, "full", "▲ full: nothing more is paid"],
-    [troops > best, "over", `▲ above ${short(best)} interest falls, and stops at ${short(most)}`],
+    [troops > best, "over", `▲ above ${short(best)} interest falls, to none at ${short(most)}`],
     [troops >= NEAR * best, "near", `△ above ${short(best)} interest falls`],
     [true, "", ""],
   ];

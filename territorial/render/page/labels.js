@@ -134,6 +134,8 @@ class Labels {
   /** Writes a density on its colour, in the font that is set. */
   #drawChip({ text, fill, ink }, x, y, size) {
     const { context } = this, width = this.#width(text) * size + 0.6 * size, height = 1.05 * size;
+    context.fillStyle = "#0008"; // a rim, for land of the same colour
+    context.fillRect(x - width / 2 - 1, y - 0.55 * size - 1, width + 2, height + 2);
     context.fillStyle = fill;
     context.fillRect(x - width / 2, y - 0.55 * size, width, height);
     context.fillStyle = ink;
