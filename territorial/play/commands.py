@@ -20,6 +20,7 @@ STEP = "step"
 _BOUNDS = Bounds(nbytes=LARGEST_COMMAND, values=16)
 _FIELDS: dict[Kind, tuple[str, ...]] = {
     "launch": ("target", "share"),
+    "aim": ("target", "share"),
     "hold": (),
     "pause": ("on",),
     "pace": ("pace",),
@@ -28,7 +29,7 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
 }
 
 
-Kind = Literal["launch", "hold", "pause", "pace", "resign", "show"]
+Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show"]
 
 
 class PlayerCommand(NamedTuple):
@@ -37,15 +38,15 @@ class PlayerCommand(NamedTuple):
     do: Kind
     """What it asks for."""
     target: int = 0
-    """Of a launch: the owner code of the target, 0 free land."""
+    """Of a launch, or an aim at what is to be foreseen: the owner code of the target, 0 free land."""
     share: int = 0
-    """Of a launch: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
+    """Of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
     is_on: bool = False
-    """Of a pause: whether the game stands still from now on; of "show": whether the panel is open."""
+    """Of a pause: whether the game stands still from now on; of the others, whether the panel is open."""
     pace: int | None = None
     """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
-    """Of "show": one of ``PANELS``."""
+    """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
 
 
 def read_command(text: bytes) -> PlayerCommand:
@@ -65,7 +66,7 @@ def read_command(text: bytes) -> PlayerCommand:
         do,
         target=whole_number("target", fields.get("target", 0), 0, 255),
         share=whole_number("share", fields.get("share", 0), 0, NUM_FRACTIONS - 1),
-        is_on=true_or_false("on", fields.get("on", False)),
+        is_on=true_or_false("on", fields.get("on", do == "aim")),
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
-        panel="" if panel is None else one_of("panel", panel, PANELS),
+        panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
     )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, num_flat_actions, owner_of_target
+from territorial.actions.encoding import HOW_MUCH, WHAT, num_flat_actions, owner_of_target, target_of_owner
 from territorial.actions.encoding import NO_TARGET as HOLDS
 from territorial.bots import Network
 from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_rows
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
-from territorial.constants import FRACTIONS, NUM_FRACTIONS
+from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
@@ -137,6 +137,45 @@ def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[
     """Return what has the owner codes ``owners`` and the probabilities ``parts``; not what has none."""
     found = [Option(*one) for one in zip(owners.tolist(), parts.tolist(), fractions, strict=True)]
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
+
+
+MOST_DECISIONS = 30
+"""For so many a forecast looks ahead, at most."""
+
+
+def forecast_of(game: VecGame, seat: int) -> Callable[[int, int, VecGame], dict[str, Any]]:
+    """Return what plays a launch of ``seat`` in a copy of game 0 of ``game`` in which all others hold.
+
+    ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
+    is over, or the game (``ends``), or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it
+    says how many ``cells`` were taken from the owner, the ``troops`` at home, and whether the player
+    ``is_alive`` and the owner ``falls``.
+    """
+    players = game.config.num_players
+    mirror = cache(partial(Mirror, game, [EXTERNAL] * players))  # made when it is first needed
+
+    def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
+        copy, actions = mirror().of(game), np.zeros((1, players, 2), np.int64)
+        state, begun, taken = copy.state, int(game.state.tick[0]), int(game.state.taken[0, seat, owner])
+        actions[0, seat - 1, [WHAT, HOW_MUCH]] = target_of_owner(owner, seat, players), share
+        for _ in range(MOST_DECISIONS):
+            copy.step(actions)
+            actions[:] = 0
+            if state.over[0] or not state.pools[0, seat, owner]:
+                break
+        return {
+            "owner": owner,
+            "share": share,
+            "ticks": int(state.tick[0]) - begun,
+            "cells": int(state.taken[0, seat, owner]) - taken,
+            "troops": int(state.troops[0, seat]),
+            "ends": bool(state.over[0]),
+            "goes_on": bool(state.pools[0, seat, owner] and not state.over[0]),
+            "is_alive": bool(state.alive[0, seat]),
+            "falls": bool(owner != NEUTRAL and not state.alive[0, owner]),
+        }
+
+    return foresee
 
 
 KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
 from territorial.play.commands import STEP, PlayerCommand
-from territorial.play.panels import Choose, Look
+from territorial.play.panels import Choose, Look, forecast_of
 from territorial.play.situation import situation_of, why_not
 from territorial.render.film import show, write_film
 from territorial.render.server import Feed
@@ -88,7 +88,11 @@ class Session:
         self.saved_tick = 0
         """Up to which tick the replay has been written."""
         self._game, self._pace, self._policies = game, pace, dict(policies or {})
-        self._panels, self._open = dict(panels or {}), dict[str, tuple[int, Any]]()
+        self._panels, self._open = (
+            dict(panels or {}) | {"forecast": self._forecast},
+            dict[str, tuple[int, Any]](),
+        )
+        self._aim, self._foresee = PlayerCommand("aim"), forecast_of(game, seat)
         self._recorder = Recorder(game, names=names)
         source = LiveGame(game, actions=self._actions, names=names)
         self._pieces = write_film(*show(source, title, game.config.decision_every))
@@ -240,6 +244,11 @@ class Session:
                 self._open[name] = self._now.tick, self._panels[name](self._game)
         return {name: content if self._decides else None for name, (_, content) in self._open.items()}
 
+    def _forecast(self, game: VecGame) -> dict[str, Any] | None:
+        """Return what the launch that was aimed last would come to; None where it is not legal."""
+        target, share = self._aim.target, self._aim.share
+        return None if why_not(self._now, self.seat, target) else self._foresee(target, share, game)
+
     # ---- commands ------------------------------------------------------------------------------------
 
     def _answer(self, command: PlayerCommand, answer: Future[bytes]) -> None:
@@ -261,8 +270,12 @@ class Session:
         """Return why a command cannot be done; empty if it can."""
         if command.do == "show":
             return "" if command.panel in self._panels else f"this game has no {command.panel} to show"
-        if command.do in ("pause", "pace"):
-            return "the game is over" if self._now.is_over else ""
+        if command.do in (
+            "pause",
+            "pace",
+            "aim",
+        ):  # to aim at what is not legal now is no fault: it may be later
+            return "the game is over" if self._now.is_over and command.do != "aim" else ""
         if self._has_resigned:
             return "you have resigned"
         return why_not(self._now, self.seat, command.target if command.do == "launch" else None)
@@ -276,7 +289,8 @@ class Session:
             self._pace = command.pace
             if self._due is not None:
                 self._due = min(self._due, time.monotonic() + self._interval)
-        elif command.do == "show":
+        elif command.do == "show" or command.do == "aim":
+            self._aim = command if command.do == "aim" else self._aim
             self._open.pop(command.panel, None)
             if command.is_on:
                 self._open[command.panel] = NEVER, None

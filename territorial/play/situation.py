@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from territorial.config import interest_rates
 from territorial.constants import FRACTIONS, NEUTRAL
 from territorial.engine.vec_game import VecGame
+from territorial.game import rules
 from territorial.game.formulas import amount_sent, are_allies, largest_need, wanted_of
 from territorial.typing import Bools
 
@@ -56,6 +58,8 @@ class Situation(NamedTuple):
     """Seat and troops of the pools against the player, the largest first."""
     allies: list[Ally]
     """Those that live, the most attacked first; empty in games without teams."""
+    earnings: dict[str, int]
+    """What ``earnings_of`` returns; empty for a spectator."""
 
 
 def situation_of(game: VecGame, seat: int) -> Situation:
@@ -63,7 +67,7 @@ def situation_of(game: VecGame, seat: int) -> Situation:
     state = game.state
     tick, is_over = int(state.tick[0]), bool(state.over[0])
     if not seat:
-        return Situation(tick, False, is_over, None, 0, 0, [], [], [], [], [])
+        return Situation(tick, False, is_over, None, 0, 0, [], [], [], [], [], {})
     pools, troops = state.pools[0], int(state.troops[0, seat])
     return Situation(
         tick=tick,
@@ -77,7 +81,35 @@ def situation_of(game: VecGame, seat: int) -> Situation:
         attacks=_largest_first(pools[seat]),
         attackers=_largest_first(pools[:, seat]),
         allies=_allies(game, seat, troops),
+        earnings=earnings_of(game, seat),
     )
+
+
+def earnings_of(game: VecGame, seat: int) -> dict[str, int]:
+    """Return what game 0 would pay ``seat`` for its troops and land as they are, in troops.
+
+    ``interest`` is paid every ``interest_every`` ticks and ``income`` every ``income_every``. The interest
+    rate falls above ``best`` troops at home. At ``most`` nothing is paid.
+    """
+    config, state = game.config, game.state
+    land, troops, tick = int(state.land[0, seat]), int(state.troops[0, seat]), int(state.tick[0])
+    best, room = config.soft_cap * land, max(0, config.hard_cap * land - troops)
+    by_land = _in_python(rules.rate_for_land)(land, int(state.num_land[0]), config, interest_rates(config))
+    rate = max(int(by_land), _in_python(rules.opening_rate)(tick, config))
+    rate = _in_python(rules.rate_over_cap)(rate, troops, best, config.over_cap_slope) if land else 0
+    return {
+        "interest": min(max(1, rate * troops // rules.BASIS_POINTS), room),
+        "interest_every": config.interest_every,
+        "income": min(config.income_per_cell * land, room),
+        "income_every": config.income_every,
+        "best": best,
+        "most": config.hard_cap * land,
+    }
+
+
+def _in_python(rule: Any) -> Any:
+    """Return a rule that kernels compile as Python reads it: nothing is compiled for a few numbers."""
+    return getattr(rule, "py_func", rule)
 
 
 def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:

@@ -27,6 +27,7 @@ from territorial.replay import Replay
 SCRIPTS = (
     "film.js",
     "colors.js",
+    "density.js",
     "board.js",
     "labels.js",
     "attacks.js",
@@ -43,7 +44,17 @@ SCRIPTS = (
     "controls.js",
 )
 """In the order in which they need each other."""
-PLAY_SCRIPTS = ("orders.js", "outlines.js", "advice.js", "sight.js", "play.js")
+PLAY_SCRIPTS = (
+    "orders.js",
+    "outlines.js",
+    "advice.js",
+    "sight.js",
+    "forecast.js",
+    "income.js",
+    "feed.js",
+    "shares.js",
+    "play.js",
+)
 """What comes after them in a page that plays a seat."""
 
 

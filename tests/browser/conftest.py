@@ -77,7 +77,14 @@ def play(open_page, tmp_path):
             tab = game.tab = open_page(game.server.url, **(window or {}))
             # Once the game is stopped, the page complains of its film, which breaks off.
             stack.callback(lambda: tab.is_closed() or leave(tab))
-            tab.on("request", lambda request: game.posts.append(request) if "/act" in request.url else None)
+            tab.on(  # but for those that only ask for a forecast
+                "request",
+                lambda request: (
+                    game.posts.append(request)
+                    if "/act" in request.url and '"aim"' not in request.post_data
+                    else None
+                ),
+            )
             ready(tab)
             return tab, game
 

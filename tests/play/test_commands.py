@@ -38,7 +38,7 @@ def test_what_a_command_says(text, command):
     [
         ("", "it is not JSON"),
         ("[]", "it must be a JSON object"),
-        ("{}", "do is None; it must be one of launch, hold, pause, pace, resign, show"),
+        ("{}", "do is None; it must be one of launch, aim, hold, pause, pace, resign, show"),
         ('{"do": ["hold"]}', "it must be one of launch"),
         ('{"do": "fly"}', "do is 'fly'"),
         ('{"do": "launch", "target": 4}', "the command launch has no 'share'"),

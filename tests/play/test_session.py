@@ -10,6 +10,7 @@ from territorial.constants import FRACTIONS
 from territorial.play import session as session_module
 from territorial.play.commands import PANELS, PlayerCommand
 from territorial.play.session import RefusedError
+from territorial.play.situation import earnings_of
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.play.sessions import (
@@ -339,3 +340,15 @@ def test_panels_do_not_change_the_game(save, advisor):
         replay.verify()
         digests.append((replay.digest, replay.launches.tolist()))
     assert digests[0] == digests[1]
+
+
+def test_earnings_are_what_the_engine_pays():
+    game = territorial.VecGame(LONG.replace(win_percent=100), 1, autoreset="disabled")
+    game.reset(seeds=[3])
+    for tick in range(3000):  # until the land that was taken is full
+        told, state = earnings_of(game, 1), game.state
+        paid, troops = int(state.interest[0, 1] + state.income[0, 1]), int(state.troops[0, 1])
+        game.tick(0, [(1, FREE, 300)] if tick % 20 == 0 and tick < 400 else [])
+        due = sum(told[name] for name in ("interest", "income") if (tick + 1) % told[f"{name}_every"] == 0)
+        assert state.interest[0, 1] + state.income[0, 1] - paid == min(due, told["most"] - troops)
+    assert told["most"] == game.state.troops[0, 1] > 30_000

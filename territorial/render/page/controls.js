@@ -34,6 +34,7 @@ function connectToggles(page) {
   const whenReady = (act) => () => { if (page.painter) act(); };
   element("names").addEventListener("click", whenReady(() => page.showNames()));
   element("attacks").addEventListener("click", whenReady(() => page.showAttacks()));
+  element("density").addEventListener("click", whenReady(() => page.showDensity()));
   element("hide").addEventListener("click", whenReady(() => page.hide()));
   element("live").addEventListener("click", whenReady(() => page.toEnd()));
   element("link").addEventListener("click", whenReady(() => page.copyLink()));
@@ -91,6 +92,7 @@ const KEYS = {
   0: (page) => page.view.fit(),
   b: (page) => page.showNames(),
   a: (page) => page.showAttacks(),
+  d: (page) => page.showDensity(),
   f: (page) => page.hide(),
   k: (page) => page.copyLink(),
   c: (page) => page.copyPicture(),

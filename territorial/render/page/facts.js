@@ -27,7 +27,7 @@ function factsOf(film, board, frame, seat) {
   return [
     film.teamOf(seat) ? `${film.sideName(seat)}: ${percent(film.sideLand(seat, frame), film.numLand)}` : "",
     `land: ${percent(land, film.numLand)}, ${count(land)} cells`,
-    `troops: ${short(film.troops[frame][seat])} at home, ${short(away)} in the field`,
+    `troops: ${film.density(seat, frame)?.text ?? 0} per cell, ${short(film.troops[frame][seat])} at home, ${short(away)} in the field`,
     named("front", beside.map((owner) => `${ownerName(film, owner)} ${count(fronts[owner])}`)),
     named("attacks", own.map((attack) => `${ownerName(film, attack.target)} ${strength(attack)}`)),
     named("attacked by", on.map((attack) => `${ownerName(film, attack.seat)} ${strength(attack)}`)),

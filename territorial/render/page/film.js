@@ -255,6 +255,9 @@ class Film {
     return seats.reduce((total, one) => total + this.land[frame][one], 0);
   }
 
+  /** Returns the density of a seat at `frame`, as `densityOf` does. */
+  density(seat, frame) { return densityOf(this.troops[frame][seat], this.land[frame][seat]); }
+
   /** Returns the donations since `ticks` before `frame`, summed by giver and receiver, the last of them first. */
   recentGifts(frame, ticks) {
     const found = new Map();

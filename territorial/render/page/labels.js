@@ -103,17 +103,19 @@ class LabelPlaces {
 
 /** Writes labels at places that LabelPlaces has found. */
 class Labels {
+  hasDensity = false;
   #widths = new Map(); // of letters, in sizes
 
   constructor(context, film) { Object.assign(this, { context, film }); }
 
-  /** Writes who owns each of `places` and its troops at `frame`; `fill` are pixels by owner code. */
+  /** Writes who owns each of `places`, its troops and density at `frame`; `fill` are pixels by owner code. */
   draw(places, view, frame, fill) {
-    const { context } = this, troops = this.film.troops[frame];
+    const { context, film } = this;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const place of places) {
-      const { lines, size } = this.#wording(place, view.scale, short(troops[place.owner]));
+      const density = this.hasDensity ? film.density(place.owner, frame) : null;
+      const { lines, size } = this.#wording(place, view.scale, short(film.troops[frame][place.owner]), density);
       if (!size) {
         this.#drawBelow(place, view);
         continue;
@@ -122,8 +124,22 @@ class Labels {
       context.fillStyle = isLight(fill[place.owner]) ? "#000" : "#fff";
       const x = view.x + (place.column + 0.5) * view.scale;
       const y = view.y + (place.row + 0.5) * view.scale - (LABEL_LINE * size * (lines.length - 1)) / 2;
-      lines.forEach((line, n) => context.fillText(line, x, y + n * LABEL_LINE * size));
+      lines.forEach((line, n) => {
+        if (density && n === lines.length - 1) this.#drawChip(density, x, y + n * LABEL_LINE * size, size);
+        else context.fillText(line, x, y + n * LABEL_LINE * size);
+      });
     }
+  }
+
+  /** Writes a density on its colour, in the font that is set. */
+  #drawChip({ text, fill, ink }, x, y, size) {
+    const { context } = this, width = this.#width(text) * size + 0.6 * size, height = 1.05 * size;
+    context.fillStyle = "#0008"; // a rim, for land of the same colour
+    context.fillRect(x - width / 2 - 1, y - 0.55 * size - 1, width + 2, height + 2);
+    context.fillStyle = fill;
+    context.fillRect(x - width / 2, y - 0.55 * size, width, height);
+    context.fillStyle = ink;
+    context.fillText(text, x, y);
   }
 
   /** Writes the number of a seat whose land has no room for it below that, with a rim. */
@@ -139,10 +155,14 @@ class Labels {
     context.fillText(`P${owner}`, x, y);
   }
 
-  /** Returns what fits, and in which size, 0 for nothing: name and troops, number and troops, or the number. */
-  #wording({ owner, height, width }, scale, troops) {
-    const number = `P${owner}`;
-    for (const lines of [[this.film.name(owner), troops], [number, troops], [number]]) {
+  /**
+   * Returns what fits, and in which size, 0 for nothing: name and troops, number and troops, or the number.
+   * With a `density` this is the last line of each, and alone where no more fits.
+   */
+  #wording({ owner, height, width }, scale, troops, density) {
+    const number = `P${owner}`, last = density ? [density.text] : [], few = density ? [[]] : [];
+    for (const first of [[this.film.name(owner), troops], [number, troops], [number], ...few]) {
+      const lines = [...first, ...last];
       const widest = Math.max(...lines.map((line) => this.#width(line)));
       const most = 0.92 * scale * Math.min(width / widest, height / (LABEL_LINE * lines.length));
       const size = LABEL_SIZES.find((size) => size <= most);

@@ -25,7 +25,7 @@ class Overlay {
 
   /** Shows `frame` of the film, whose board is `board`, as `view` has it; `seat` (0: nobody) stands out. */
   show(now, { board, view, frame, tick, painter, isPlaying }, seat) {
-    const state = [frame, Math.round(tick), view.x, view.y, view.scale, seat, this.hasNames, this.hasAttacks, painter.fill[1]];
+    const state = [frame, Math.round(tick), view.x, view.y, view.scale, seat, this.hasNames, this.labels.hasDensity, this.hasAttacks, painter.fill[1]];
     const size = [view.width, view.height, devicePixelRatio], wanted = [...state, ...size].join();
     this.#areStale ||= wanted !== this.#drawn;
     const isDue = this.#areStale && (!isPlaying || now >= this.#due);

@@ -108,6 +108,7 @@ class Page {
       new TroopsChart(element("troops"), film, this.palette),
     ];
     this.#color();
+    if (this.game) this.showDensity(true); // who plays chooses targets by it
   }
 
   // ---- showing -----------------------------------------------------------------------------------
@@ -284,6 +285,14 @@ class Page {
   showAttacks(hasAttacks = !this.overlay.hasAttacks) {
     this.overlay.hasAttacks = hasAttacks;
     element("attacks").setAttribute("aria-pressed", hasAttacks);
+    this.wake();
+  }
+
+  /** Shows, or no longer shows, troops per cell on the labels. */
+  showDensity(hasDensity = !this.overlay.labels.hasDensity) {
+    this.overlay.labels.hasDensity = hasDensity;
+    element("density").setAttribute("aria-pressed", hasDensity);
+    if (hasDensity) this.showNames(true); // it stands on the labels
     this.wake();
   }
 

@@ -19,6 +19,9 @@ class Game {
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
     this.sight = new Sight(this);
+    this.forecast = new Forecast(this);
+    this.feed = new Feed(this);
+    this.shares = new Shares();
     this.orders = new Orders({
       arrived: (now) => this.#arrived(now),
       silent: (seconds) => this.#silent(seconds),
@@ -40,7 +43,8 @@ class Game {
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
     if (isNew) this.#showLists(); // with the troops and donations of this tick
-    this.outlines.show(this.now.seat, this.#legal(), this.#isAlly);
+    this.feed.show();
+    this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
     this.#showEnding();
   }
 
@@ -49,7 +53,7 @@ class Game {
     return new Set(this.#decides ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
   }
 
-  #isAlly = (owner) => this.page.film.areAllies(this.now.seat, owner);
+  isAlly = (owner) => this.page.film.areAllies(this.now.seat, owner);
 
   // ---- what the session tells ----------------------------------------------------------------------
 
@@ -99,6 +103,7 @@ class Game {
     put(box.querySelector("b"), now.seat ? `${page.film.name(now.seat)}${team}` : "You watch");
     put(box.querySelector(".when"), when.join(", "));
     put(box.querySelector(".facts"), facts);
+    showIncome(now);
     document.body.classList.toggle("is-out", !this.#decides);
     document.body.classList.toggle("is-over", now.is_over);
     page.standings.rows[now.seat - 1]?.element.classList.add("is-own");
@@ -146,25 +151,27 @@ class Game {
   /** Returns what a click on an owner would do, or why it does nothing. */
   hint(owner) {
     if (!this.now) return "";
-    const doing = this.#isAlly(owner) ? "your ally; click to give" : "click to send";
-    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops`;
+    this.forecast.look(owner);
+    const doing = this.isAlly(owner) ? "your ally; click to give" : "click to send";
+    const then = this.forecast.text(owner);
+    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops${then ? `\n${then}` : ""}`;
   }
 
   #waiting() {
     const { queued, wait_ms: wait, is_paused: isPaused } = this.now;
     const when = isPaused ? "when the game goes on" : wait ? `in ${(wait / 1000).toFixed(1)} s` : "now";
-    return `${this.#isAlly(queued.target) ? "Gives" : "Sends"} ${short(this.amount(queued.target, queued.share))} to ${this.name(queued.target)} ${when}`;
+    return `${this.isAlly(queued.target) ? "Gives" : "Sends"} ${short(this.amount(queued.target, queued.share))} to ${this.name(queued.target)} ${when}`;
   }
 
   #showShare() {
-    const percent = (FRACTIONS[this.share] / 10.24).toFixed(FRACTIONS[this.share] < 256 ? 1 : 0);
     element("share").value = this.share;
-    put(element("game").querySelector("output"), `${percent} % = ${count(this.now.amounts[this.share] ?? 0)}`);
-    const button = element("send"), reason = this.whyNot(this.target), verb = this.#isAlly(this.target) ? "give" : "send";
+    put(element("game").querySelector("output"), `${shareText(this.share)} = ${count(this.now.amounts[this.share] ?? 0)}`);
+    const button = element("send"), reason = this.whyNot(this.target), verb = this.isAlly(this.target) ? "give" : "send";
     button.setAttribute("aria-disabled", Boolean(reason) && this.#decides);
     put(button, this.#decides
       ? reason ? `${this.name(this.target)}: ${reason}` : `${verb} ${count(this.amount(this.target))} to ${this.name(this.target)}`
       : "watch again");
+    this.forecast.show();
   }
 
   #showLists() {
@@ -174,7 +181,7 @@ class Game {
   }
 
   #showOpenings() {
-    const troops = (owner) => (owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))} troops`);
+    const troops = (owner) => (owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))}`);
     this.#list("openings", this.now.openings, ({ owner, cells }) => `front ${count(cells)}${troops(owner)}`);
   }
 
@@ -185,10 +192,11 @@ class Game {
 
   /** Lists `shown`, owners that can be chosen, with what `tell` says of each, or why not. */
   #list(id, shown, tell) {
-    const chosen = this.#decides ? shown : [], list = element(id);
+    const chosen = this.#decides ? shown : [], list = element(id), { film } = this.page;
     for (const one of chosen) {
       const row = this.#row(one.owner);
       put(row.text, one.reason || tell(one));
+      fillChip(row.chip, one.owner === NEUTRAL ? null : film.density(one.owner, film.length - 1));
       row.button.setAttribute("aria-disabled", Boolean(one.reason));
       row.button.classList.toggle("is-target", one.owner === this.target);
     }
@@ -212,15 +220,16 @@ class Game {
     if (!this.#rows.has(owner)) {
       const item = document.createElement("li"), button = document.createElement("button");
       const swatch = document.createElement("span"), name = document.createElement("b"), text = document.createElement("span");
+      const chip = newChip();
       swatch.className = "swatch";
       swatch.style.background = this.page.palette.texts[owner];
       name.textContent = this.name(owner);
       button.type = "button";
       button.dataset.owner = owner;
-      button.append(swatch, name, text);
+      button.append(swatch, chip, name, text);
       button.addEventListener("click", () => this.attack(owner));
       item.append(button);
-      this.#rows.set(owner, { item, button, text });
+      this.#rows.set(owner, { item, button, chip, text });
     }
     return this.#rows.get(owner);
   }
@@ -368,6 +377,7 @@ class Game {
     this.isLive = false;
     this.page.game = null;
     this.outlines.hide();
+    this.feed.hide();
     document.body.classList.remove("is-in-game");
     swapWords();
     takeKeys(WATCH_KEYS);
@@ -423,8 +433,8 @@ function playKeys(game) {
     o: () => game.toggle("sight"),
     "?": () => game.ask("rules"),
   };
-  FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
-  for (const name of ["+", "=", "-", "a", "b", "c", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
+  DIGITS.forEach((digit, place) => { keys[digit] = () => game.setShare(game.shares.keys[place]); });
+  for (const name of ["+", "=", "-", "a", "b", "c", "d", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
   return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
 }
 

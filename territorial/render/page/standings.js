@@ -30,28 +30,29 @@ class Standings {
   #teamRow(text) {
     const element = document.createElement("div");
     const [rank, name, land, troops] = Array.from({ length: 4 }, () => document.createElement("span"));
+    const chip = newChip();
     element.className = "row team";
     name.textContent = text;
-    element.append(rank, name, land, troops);
-    return { element, rank, land, troops };
+    element.append(rank, name, land, troops, chip);
+    return { element, rank, land, troops, chip };
   }
 
   #row(seat, palette, chosen, hovered) {
     const element = document.createElement("button");
     element.type = "button";
     const [rank, swatchBox, name, land, troops] = Array.from({ length: 5 }, () => document.createElement("span"));
-    const swatch = document.createElement("span");
+    const swatch = document.createElement("span"), chip = newChip();
     swatch.className = "swatch";
     swatch.style.background = palette.texts[seat];
     swatchBox.append(swatch);
     name.textContent = name.title = this.film.name(seat);
     element.className = "row";
     element.dataset.seat = seat;
-    element.append(rank, swatchBox, name, land, troops);
+    element.append(rank, swatchBox, name, land, troops, chip);
     element.addEventListener("click", () => chosen(seat));
     element.addEventListener("pointerenter", () => hovered(seat));
     element.addEventListener("pointerleave", () => hovered(0));
-    return { element, rank, land, troops };
+    return { element, rank, land, troops, chip };
   }
 
   /** Shows the standings at `frame`. */
@@ -89,6 +90,7 @@ class Standings {
     put(row.rank, left ? String(place) : "");
     put(row.land, left ? percent(land, this.film.numLand) : "out at");
     put(row.troops, left ? short(troops) : count(this.film.outAt(team)));
+    fillChip(row.chip, left ? densityOf(troops, land) : null);
     row.element.classList.toggle("is-out", !left);
   }
 
@@ -98,6 +100,7 @@ class Standings {
     put(row.rank, isAlive ? String(place) : "");
     put(row.land, isAlive ? percent(film.land[frame][seat], film.numLand) : "out at");
     put(row.troops, isAlive ? short(film.troops[frame][seat]) : count(film.diedAt[seat] ?? 0));
+    fillChip(row.chip, isAlive ? film.density(seat, frame) : null);
     row.element.classList.toggle("is-out", !isAlive);
   }
 

@@ -1,0 +1,59 @@
+"use strict";
+// How much each of the number keys sends: one of the ten fractions of the rules, as the player likes it.
+
+const SHARES_KEPT = "territorial.shares";
+const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
+
+/** Returns a fraction in per cent, such as "1.6 %". */
+const shareText = (share) => `${(FRACTIONS[share] / 10.24).toFixed(FRACTIONS[share] < 256 ? 1 : 0)} %`;
+
+/** The numbers of the fractions, by the place of their key. */
+class Shares {
+  constructor() {
+    this.keys = this.#kept() ?? FRACTIONS.map((_, share) => share);
+    this.box = element("shares");
+    this.box.querySelector("button").before(...DIGITS.map((digit, place) => this.#choice(digit, place)));
+    this.box.querySelector("button").addEventListener("click", () => this.#reset());
+    this.#show();
+  }
+
+  /** Returns what this browser has kept; null if that is nothing, or nothing that can be used. */
+  #kept() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(SHARES_KEPT));
+      const isUsable = Array.isArray(kept) && kept.length === DIGITS.length && kept.every((share) => Number.isInteger(share) && share in FRACTIONS);
+      return isUsable ? kept : null;
+    } catch {
+      return null; // there is no storage, or something else in it
+    }
+  }
+
+  #keep() {
+    try {
+      localStorage.setItem(SHARES_KEPT, JSON.stringify(this.keys));
+    } catch {
+      // They count until the page is closed.
+    }
+  }
+
+  #choice(digit, place) {
+    const label = document.createElement("label"), select = document.createElement("select");
+    FRACTIONS.forEach((_, share) => select.add(new Option(shareText(share), share)));
+    select.addEventListener("change", () => {
+      this.keys[place] = Number(select.value);
+      this.#keep();
+    });
+    label.append(`${digit} `, select);
+    return label;
+  }
+
+  #reset() {
+    this.keys = FRACTIONS.map((_, share) => share);
+    this.#keep();
+    this.#show();
+  }
+
+  #show() {
+    this.box.querySelectorAll("select").forEach((select, place) => { select.value = this.keys[place]; });
+  }
+}
