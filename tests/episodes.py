@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,9 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
+from territorial.testing import _difference as difference
+
+__all__ = ["advance", "after_steps", "difference", "random_actions"]
 
 
 def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) -> npt.NDArray[np.int64]:
@@ -31,33 +33,11 @@ def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) 
 def advance(game: VecGame, steps: int) -> None:
     """Play some steps in which no agent acts."""
     for _ in range(steps):
-        game.step()
+        game.step(hold=True)
 
 
-def difference(left: Any, right: Any) -> str | None:
-    """Return the path to the first leaf that is not equal to the last bit; None if all are."""
-    ours, theirs = list(leaves(left)), list(leaves(right))
-    for (path, one), (other_path, two) in zip(ours, theirs, strict=False):
-        if path != other_path or _kind(one) != _kind(two) or _bytes(one) != _bytes(two):
-            return path
-    return None if len(ours) == len(theirs) else " in what there is"
-
-
-def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all that is neither dict nor sequence, with its path."""
-    if isinstance(tree, Mapping):
-        for key, part in tree.items():
-            yield from leaves(part, f"{path}[{key!r}]")
-    elif isinstance(tree, (tuple, list)):
-        for i, part in enumerate(tree):
-            yield from leaves(part, f"{path}[{i}]")
-    else:
-        yield path, tree
-
-
-def _kind(leaf: Any) -> str:
-    return f"{leaf.dtype} {leaf.shape}" if isinstance(leaf, np.ndarray) else type(leaf).__name__
-
-
-def _bytes(leaf: Any) -> bytes:
-    return leaf.tobytes() if isinstance(leaf, np.ndarray) else repr(leaf).encode()
+def after_steps(game: VecGame, steps: int, **begins: Any) -> VecGame:
+    """Return ``game`` after a reset with the arguments ``begins`` and some steps in which no agent acts."""
+    game.reset(**begins)
+    advance(game, steps)
+    return game

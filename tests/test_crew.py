@@ -34,6 +34,7 @@ from territorial.jit.thread_pool import (
     take,
 )
 from territorial.replay import Recorder
+from tests.episodes import advance, after_steps
 from tests.play.sessions import wait_for
 
 AWAKE = 10**6 if JIT_ENABLED else 0
@@ -254,13 +255,10 @@ def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, t
     recorded = []
     for game in games:
         game._calls.crew.posts[1:, TURNS] = turns
-        game.reset()
-        for _ in range(5):
-            game.step()
+        after_steps(game, 5)
         path = tmp_path / f"{game.num_threads}"
         with Recorder(game, path):  # from now on, launches are logged: other arguments for the kernels
-            for _ in range(80):
-                game.step()
+            advance(game, 80)
         recorded.append({file.name: file.read_bytes() for file in sorted(path.iterdir())})
         game.close()
     assert recorded[0] == recorded[1]

@@ -37,15 +37,6 @@ def picture_file(rows, width, color, *, depth=8, palette=b""):
     return file_of(header(width, len(rows), depth, color), text, *colors, chunk(b"IDAT", data), END)
 
 
-def test_a_palette_is_looked_up():
-    palette = bytes([9, 8, 7, 255, 0, 1, 0, 0, 255])
-    pixels = read_png(picture_file([b"\x00\x01\x02", b"\x02\x01\x00"], 3, PALETTE, palette=palette), 1, 9)
-    colors = [[9, 8, 7], [255, 0, 1], [0, 0, 255]]
-    assert pixels.tolist() == [colors, colors[::-1]]
-    with pytest.raises(PngError, match=r"colour 3 of a palette \(PLTE\) of 3"):
-        read_png(picture_file([b"\x03"], 1, PALETTE, palette=palette), 1, 9)
-
-
 # ---- files that are refused ------------------------------------------------------------------------
 
 GOOD = picture_file([bytes(range(20))] * 16, 20, GRAY)
@@ -64,6 +55,10 @@ REFUSED = {
     "a palette of 2 bytes": (
         file_of(header(20, 16, 8, PALETTE), chunk(b"PLTE", bytes(2)), IDAT, END),
         "colour 0 of a palette .* of 0",
+    ),
+    "a colour beyond the palette": (
+        picture_file([b"\x03" * 20] * 16, 20, PALETTE, palette=bytes(9)),
+        r"colour 3 of a palette \(PLTE\) of 3",
     ),
     "a palette of 257": (
         file_of(header(20, 16, 8, PALETTE), chunk(b"PLTE", bytes(771)), IDAT, END),
@@ -121,21 +116,6 @@ def test_a_picture_that_cannot_be_read_says_why(name):
     data, message = REFUSED[name]
     with pytest.raises(PngError, match=message):
         read_png(data, 16, 1024)
-
-
-def test_a_changed_byte_or_a_cut_is_refused_or_leaves_the_picture_as_it_is():
-    whole, harmless = read_png(GOOD, 16, 1024), 0
-    for i in range(len(GOOD)):
-        for flip in (1, 0x20, 0x80):
-            try:
-                pixels = read_png(GOOD[:i] + bytes([GOOD[i] ^ flip]) + GOOD[i + 1 :], 16, 1024)
-            except PngError:
-                continue
-            harmless += 1  # it is in a text, say
-            np.testing.assert_array_equal(pixels, whole)
-        with pytest.raises(PngError):
-            read_png(GOOD[:i], 16, 1024)
-    assert harmless < 3 * 60
 
 
 # ---- what a file can cost ----------------------------------------------------------------------------

@@ -70,13 +70,11 @@ def add_parser(verbs: Any) -> None:
         help="weight of the squared error of values in the loss; at least 0 (default %(default)s)",
     )
     options.add_seed_option(parser, "of the first weights and of the order of rows")
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
+    options.add_report(parser, run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Clone the players of a data set, and report how well the network decides as they did."""
-    options.check_json(parsed)
     with blamed_on("DATASET", ValueError):
         data = Dataset(parsed.data)
     options.check_folder("CLONE", parsed.folder)

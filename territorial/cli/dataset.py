@@ -81,9 +81,8 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help="worker processes that play the games; 1 to 1024 (default: the usable cores)",
     )
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _seats(text: str) -> tuple[int | str, ...]:
@@ -94,7 +93,6 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 def run(parsed: argparse.Namespace) -> int:
     """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
-    options.check_json(parsed)
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)

@@ -78,9 +78,8 @@ def add_parser(verbs: Any) -> None:
         help="record the game in FILE, a few KB for `territorial replay` (default FILE is "
         "territorial-SEED.replay, here)",
     )
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -88,7 +87,6 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     files = _files(parsed)
-    options.check_json(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)

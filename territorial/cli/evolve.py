@@ -83,14 +83,12 @@ def add_parser(verbs: Any) -> None:
     )
     for field in POPULATION:
         options.add_field_option(group, EvolutionSettings.__dataclass_fields__[field])
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Evolve, and report the style; exit code 130 if it was interrupted."""
-    options.check_json(parsed)
     config = options.config_of(parsed, MAPS)
     if parsed.map_seed is None:
         config = config.replace(map_seed=TRAINING_MAPS)

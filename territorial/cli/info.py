@@ -36,9 +36,8 @@ def add_parser(verbs: Any) -> None:
         "print what is installed, defaults and bots; or what there is to know of maps, memory, observations"
     )
     parser = options.new_parser(verbs, "info", summary, EXAMPLES)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
     topics = parser.add_subparsers(title="topics", metavar="TOPIC")
     for topic in (maps, memory, observation):
         topic.add_parser(topics)
@@ -46,7 +45,6 @@ def add_parser(verbs: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Print it."""
-    options.check_json(parsed)
     result = gather(options.config_of(parsed))
     options.report(parsed, _text(result), result)
     return 0

@@ -38,13 +38,11 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help="players to print, best first; 1 to 100000 (default 30)",
     )
-    options.add_json_option(show)
-    show.set_defaults(run=run)
+    options.add_report(show, run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Show a league and return the exit code."""
-    options.check_json(parsed)
     if parsed.plots:
         options.check_folder("--plots", parsed.plots)
     league, where = league_of(Path(parsed.path))

@@ -123,13 +123,11 @@ def add_parser(topics: Any) -> None:
     group.add_argument(
         "--block-unreachable", action="store_true", help="block land of a file that players cannot reach"
     )
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
+    options.add_report(parser, run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """List the maps, or show those that were asked for."""
-    options.check_json(parsed)
     if parsed.picture is not None:
         options.check_picture("--picture", parsed.picture)
     if parsed.export is not None:

@@ -77,9 +77,8 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_address_option(parser)
     snapshots.add_options(parser)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 # ---- a match, from options to report ---------------------------------------------------------------
@@ -87,7 +86,6 @@ def add_parser(verbs: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Play what is missing of the match and report all of it; return the exit code."""
-    options.check_json(parsed)
     if parsed.records is not None:
         options.check_writable("--records", parsed.records)
     if parsed.plots is not None:

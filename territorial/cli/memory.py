@@ -60,16 +60,14 @@ def add_parser(topics: Any) -> None:
         help="memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
         f"{JUDGED}, or of --form, is higher",
     )
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     group = parser.add_argument_group("the league")
     for spec in dataclasses.fields(Setup):
         options.add_field_option(group, spec)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Print the plans, and keep to the budget."""
-    options.check_json(parsed)
     setup = setup_of(parsed)
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else FORMS)]
     result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}

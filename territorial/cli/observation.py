@@ -54,13 +54,11 @@ def add_parser(topics: Any) -> None:
         metavar="N",
         help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=1),
     )
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
+    options.add_report(parser, run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Print it."""
-    options.check_json(parsed)
     layout = ObsLayout(
         height=parsed.height or parsed.side,
         width=parsed.width or parsed.side,

@@ -387,14 +387,28 @@ def lineup_name(seats: tuple[Seat, ...]) -> str | None:
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json [FILE]``; :func:`write_json` obeys it."""
+    """Add ``--json [FILE]``; :func:`report` obeys it."""
     parser.add_argument(
         "--json",
         nargs="?",
         const=STDOUT,
+        type=_json_file,
         metavar="FILE",
         help=explained("--json", "without FILE, print the JSON instead of the text"),
     )
+
+
+def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json``."""
+    add_json_option(parser)
+    parser.set_defaults(run=run)
+
+
+def _json_file(path: str) -> str:
+    """Return what ``--json`` names; UsageError if there can be no such file, before anything takes time."""
+    if path != STDOUT:
+        check_writable("--json", path, RESULT)
+    return path
 
 
 def new_name(path: str | Path) -> str:
@@ -441,8 +455,8 @@ def check_picture(argument: str, path: str) -> None:
 
 def check_json(parsed: argparse.Namespace) -> None:
     """Raise UsageError if the file that ``--json`` names cannot be."""
-    if parsed.json not in (None, STDOUT):
-        check_writable("--json", parsed.json, RESULT)
+    if parsed.json is not None:
+        _json_file(parsed.json)
 
 
 def report(

@@ -86,13 +86,11 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help=f"frames of the animation per second; 0.1 to 100 (default {VIDEO_FPS})",
     )
-    options.add_json_option(parser)
-    parser.set_defaults(run=run)
+    options.add_report(parser, run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Say what was asked for; exit code 1 if the file is no replay, or its game plays out differently."""
-    options.check_json(parsed)
     try:
         with blamed_on("FILE"):
             replay = Replay.load(parsed.file)

@@ -52,14 +52,12 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_seed_option(parser, "equal seeds give equal games")
     options.add_seats_option(parser, has_champion=True)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve the game, or write it."""
-    options.check_json(parsed)
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
     try:

@@ -131,11 +131,16 @@ def finite_number(name: str, value: Any, low: float = -math.inf, high: float | N
     return number
 
 
-def checked_list(name: str, value: Any, kind: type = object) -> tuple[Any, ...]:
-    """Return the entries of ``value``; TypeError unless it is a list or the like of entries of a ``kind``."""
+def checked_list(name: str, value: Any, kind: type = object, *, most: int | None = None) -> tuple[Any, ...]:
+    """Return the entries of ``value``; TypeError unless it is a list or the like of entries of a ``kind``.
+
+    ValueError for more than ``most`` entries.
+    """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} is {shown(value)}; it must be a list")
     entries = tuple(value)
+    if most is not None and len(entries) > most:
+        raise ValueError(f"{name} has {len(entries):,} entries; it must have at most {most:,}")
     for i, entry in enumerate(entries):
         if not isinstance(entry, kind):
             raise TypeError(f"{name}[{i}] is {shown(entry)}; it must be of the type {kind.__name__}")

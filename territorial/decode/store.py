@@ -6,6 +6,7 @@ A block has some successive steps of all games; boards are built from it again.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -70,24 +71,26 @@ class FrameStore:
         self.key_every = whole_number("key_every", key_every, 1)
         self.capacity = None if capacity is None else whole_number("capacity", capacity, 1)
         self._sealed: list[Block] = []
-        self._sealed_bytes = 0
-        self._open = Block.empty(0, Sizes(0, 0, 0), layout, self.num_games)
+        self._open: list[Block] = []
+        """The steps of the block that is not full yet, end to end where something has been looked up."""
+        self._end = 0
         self._ages = np.zeros(self.num_games, np.uint8)  # of the newest step, as in a block
         self._is_cut = True
         self._shapes = {name: (self.num_games, *layout.shape(name)) for name in STORED}
+        self._board = layout.num_planes, layout.height * layout.row_bytes
 
     # ---- what is there ----------------------------------------------------------------------------
 
     @property
     def first(self) -> int:
         """The oldest step that is still there; ``end`` if there is none."""
-        oldest = (self._sealed[0] if self._sealed else self._open).begin
-        return oldest if self.capacity is None else max(oldest, self.end - self.capacity)
+        oldest = next((block.begin for block in (*self._sealed, *self._open)), self._end)
+        return oldest if self.capacity is None else max(oldest, self._end - self.capacity)
 
     @property
     def end(self) -> int:
         """The number that the next step gets."""
-        return self._open.end
+        return self._end
 
     def __len__(self) -> int:
         """Return how many steps are there; each is one of all games."""
@@ -95,8 +98,8 @@ class FrameStore:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays of the store, with the room that they have to spare."""
-        return self._sealed_bytes + self._open.nbytes + self._ages.nbytes
+        """Bytes of all arrays of the store."""
+        return sum(block.nbytes for block in (*self._sealed, *self._open)) + self._ages.nbytes
 
     def __repr__(self) -> str:
         layout = self.layout
@@ -104,9 +107,6 @@ class FrameStore:
             f"FrameStore({self.num_games} games, {layout.height} x {layout.width}, {layout.num_players} "
             f"players, steps from {self.first} up to {self.end}, {self.nbytes} bytes)"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_open": self._open.trimmed(), "_ages": self._ages.copy()}
 
     # ---- storing ----------------------------------------------------------------------------------
 
@@ -138,17 +138,19 @@ class FrameStore:
         most = key_bytes(self.layout) // (np.dtype(cell_dtype(self.layout)).itemsize + 1)
         counts = np.where((delta.counts < 0) | (delta.counts > most), KEY_FRAME, delta.counts)
 
-        room = self._open.room_for(counts)
-        if self._is_cut or self._open.used.steps == self.key_every:
-            self._seal()
-        if self._open.used.steps == 0:
+        if self._open and (self._is_cut or self._end - self._open[0].begin == self.key_every):
+            self._sealed, self._open = self._blocks(), []
+        if not self._open:
             counts = np.full(self.num_games, KEY_FRAME, np.int32)
-            room = self._open.room_for(counts)
-        self._open.append(room, boards, delta._replace(counts=counts), ages, self.layout.width)
-        self._ages, self._is_cut = ages.astype(np.uint8), False
+        before = self._open[-1].ends if self._open else (0, 0)
+        kept = delta._replace(counts=counts)
+        step = Block.of_step(self._end, boards, kept, ages.astype(np.uint8), self.layout, before)
+        self._open = [*self._open, step]
+        self._end += 1
+        self._ages, self._is_cut = step.ages[0], False
         while self._sealed and self._sealed[0].end <= self.first:
-            self._sealed_bytes -= self._sealed.pop(0).nbytes
-        return self.end - 1
+            self._sealed = self._sealed[1:]
+        return self._end - 1
 
     def since(self, step: int) -> FrameStore:
         """Return a store of its own that has the steps from ``step`` on, under the same numbers.
@@ -162,22 +164,10 @@ class FrameStore:
         if blocks and blocks[0].begin < step:
             games = np.arange(self.num_games)
             boards = self.planes(games, np.full(self.num_games, step), 1)
-            blocks[0] = blocks[0].since(step, boards.reshape(self.num_games, *blocks[0].keys.shape[1:]))
-        blocks = [block.trimmed() for block in blocks]
-        open_ = blocks.pop() if blocks and self._open.used.steps else None
-        if open_ is None:
-            open_ = Block.empty(self.end, Sizes(0, 0, 0), self.layout, self.num_games)
-        store._open, store._sealed, store._ages = open_, blocks, self._ages.copy()
-        store._sealed_bytes = sum(block.nbytes for block in blocks)
+            blocks[0] = blocks[0].since(step, boards.reshape(self.num_games, *self._board))
+        full = len(blocks) - 1 if self._open else len(blocks)
+        store._sealed, store._open = blocks[:full], blocks[full:]
         return store
-
-    def _seal(self) -> None:
-        """Begin a new block."""
-        if self._open.used.steps > 0:
-            self._sealed.append(self._open.trimmed())
-            self._sealed_bytes += self._sealed[-1].nbytes
-            room = self._open.used  # the next block will be about as large
-            self._open = Block.empty(self.end, room, self.layout, self.num_games)
 
     # ---- looking up -------------------------------------------------------------------------------
 
@@ -204,7 +194,7 @@ class FrameStore:
                 f"{self.end}, and begin() ends a stack; sample() draws complete stacks only"
             )
         layout = self.layout
-        stacks = np.zeros((len(games), frames, *self._open.keys.shape[1:]), np.uint8)
+        stacks = np.zeros((len(games), frames, *self._board), np.uint8)
         oldest_block = _find(blocks, oldest)
         # A stack that lies in several blocks is rebuilt in as many pieces, the oldest first.
         pieces = newest_block - oldest_block + 1
@@ -218,17 +208,9 @@ class FrameStore:
         bounds = np.flatnonzero(np.diff(block, prepend=-1, append=len(blocks)))
         for first, end in pairwise(bounds.tolist()):
             part = blocks[block[first]]
-            steps = part.used.steps
-            wanted[first:end, [OLDEST, NEWEST]] -= part.begin
-            rebuild(
-                part.counts[:steps],
-                part.places[:steps],
-                part.keys,
-                part.cells,
-                part.codes,
-                wanted[first:end],
-                stacks,
-            )
+            own = wanted[first:end]
+            own[:, [OLDEST, NEWEST]] -= part.begin
+            rebuild(part.counts, part.places, part.keys, part.cells, part.codes, own, stacks)
         return stacks.reshape(len(games), frames, layout.num_planes, layout.height, layout.row_bytes)
 
     def sample(
@@ -257,7 +239,9 @@ class FrameStore:
         return games, times
 
     def _blocks(self) -> list[Block]:
-        return [*self._sealed, self._open] if self._open.used.steps > 0 else self._sealed
+        if len(self._open) > 1:
+            self._open = [_end_to_end(self._open)]
+        return [*self._sealed, *self._open]
 
     def _has_any(self, blocks: list[Block], frames: int) -> bool:
         """Return whether any step of any game has so many frames: if so, one that ends a block has."""
@@ -346,14 +330,6 @@ def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.i
 # ---- blocks --------------------------------------------------------------------------------------
 
 
-class Sizes(NamedTuple):
-    """What a block holds, or has room for: steps, key frames, cells of deltas."""
-
-    steps: int
-    keys: int
-    cells: int
-
-
 def cell_dtype(layout: ObsLayout) -> type[np.unsignedinteger[Any]]:
     """Return the narrowest dtype for the number of a bit in one bit plane."""
     return np.uint16 if layout.height * layout.row_bytes * 8 <= 1 << 16 else np.uint32
@@ -366,13 +342,11 @@ def key_bytes(layout: ObsLayout) -> int:
 
 @dataclass
 class Block(WritableArrays):
-    """The steps ``begin`` to ``begin + used.steps - 1`` of E games; in the first, all are key frames.
-
-    All arrays may have room for more than is used; ``trimmed`` blocks have not.
-    """
+    """The steps from ``begin`` up to ``end`` of E games; those of a full block begin with key frames."""
 
     begin: int
-    used: Sizes
+    ends: tuple[int, int]
+    """How many key frames and cells there are up to its last step, since the last full block."""
     counts: npt.NDArray[np.int32]
     """(steps, E): cells in the delta, -1 for a key frame."""
     places: npt.NDArray[np.int64]
@@ -388,111 +362,55 @@ class Block(WritableArrays):
     """(cells,): owner codes."""
 
     @classmethod
-    def empty(cls, begin: int, room: Sizes, layout: ObsLayout, num_games: int) -> Block:
-        """Return a block without steps."""
-        plane_bytes = layout.height * layout.row_bytes
-        return cls(
-            begin,
-            Sizes(0, 0, 0),
-            np.empty((room.steps, num_games), np.int32),
-            np.empty((room.steps, num_games), np.int64),
-            np.empty((room.steps, num_games), np.uint8),
-            np.empty((room.keys, layout.num_planes, plane_bytes), np.uint8),
-            np.empty(room.cells, cell_dtype(layout)),
-            np.empty(room.cells, np.uint8),
-        )
+    def of_step(
+        cls,
+        begin: int,
+        boards: npt.NDArray[np.uint8],
+        delta: Delta,
+        ages: npt.NDArray[np.uint8],
+        layout: ObsLayout,
+        before: tuple[int, int],
+    ) -> Block:
+        """Return a block of one step.
+
+        Kept are the boards, uint8 (E, B, H, ceil(W/8)), of games with a key frame, and the deltas of the
+        others. ``ages``: (E,). ``before``: how many key frames and cells come before.
+        """
+        keys = boards[delta.counts == KEY_FRAME].reshape(-1, boards.shape[1], boards[0, 0].size)
+        cells = np.empty(int(delta.counts.sum()) - KEY_FRAME * len(keys), cell_dtype(layout))
+        codes, places = np.empty(len(cells), np.uint8), np.empty((1, len(ages)), np.int64)
+        copy_deltas(*delta, layout.width, 8 * layout.row_bytes, *before, places[0], cells, codes)
+        ends = before[0] + len(keys), before[1] + len(cells)
+        return cls(begin, ends, delta.counts[None], places, ages[None], keys, cells, codes)
 
     @property
     def end(self) -> int:
         """The step after the last."""
-        return self.begin + self.used.steps
-
-    @property
-    def room(self) -> Sizes:
-        """What the arrays have room for."""
-        return Sizes(len(self.counts), len(self.keys), len(self.cells))
+        return self.begin + len(self.counts)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, with the room that is not used."""
-        return sum(array.nbytes for arrays in self._arrays() for array in arrays.values())
-
-    def room_for(self, counts: npt.NDArray[np.int32]) -> Sizes:
-        """Return the room that one more step needs, some to spare included; ``counts``: as in a delta."""
-        keys = int((counts == KEY_FRAME).sum())
-        cells = int(counts.sum()) - keys * KEY_FRAME
-        needed = Sizes(self.used.steps + 1, self.used.keys + keys, self.used.cells + cells)
-        # By a quarter at a time: what is there is then copied some four times until the block is full.
-        sizes = (
-            have if need <= have else max(need, have + have // 4)
-            for need, have in zip(needed, self.room, strict=True)
-        )
-        return Sizes(*sizes)
-
-    def append(
-        self,
-        room: Sizes,
-        boards: npt.NDArray[np.uint8],
-        delta: Delta,
-        ages: npt.NDArray[np.uint8],
-        width: int,
-    ) -> None:
-        """Add one step, with arrays of the size ``room`` (see ``room_for``).
-
-        Kept are the boards, uint8 (E, B, H, ceil(W/8)), of games with a key frame, and the deltas of the
-        others. ``ages``: (E,). ``width``: W.
-        """
-        self._resize(room)
-        step, num_keys, num_cells = self.used
-        is_key = delta.counts == KEY_FRAME
-        end = num_keys + int(is_key.sum())
-        if end > num_keys:
-            new = self.keys[num_keys:end].reshape(-1, *boards.shape[1:])
-            new[...] = boards if len(new) == len(boards) else boards[is_key]
-        self.counts[step] = delta.counts
-        self.ages[step] = ages
-        row_bits = 8 * boards.shape[-1]
-        num_cells = copy_deltas(
-            *delta, width, row_bits, num_keys, num_cells, self.places[step], self.cells, self.codes
-        )
-        self.used = Sizes(step + 1, end, num_cells)
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
 
     def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
         """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)), those of then."""
         start, num_games = step - self.begin, len(boards)
-        before = self.counts[: start + 1]
+        before, counts = self.counts[: start + 1], self.counts[start:].copy()
         old_keys, old_cells = int((before == KEY_FRAME).sum()), int(before.clip(min=0).sum())
-        counts = self.counts[start : self.used.steps].copy()
-        places = self.places[start : self.used.steps].copy()
-        places -= np.where(counts == KEY_FRAME, old_keys - num_games, old_cells)
+        places = self.places[start:] - np.where(counts == KEY_FRAME, old_keys - num_games, old_cells)
         counts[0], places[0] = KEY_FRAME, np.arange(num_games)
-        keys = np.concatenate([boards, self.keys[old_keys : self.used.keys]])
-        cells, codes = (array[old_cells : self.used.cells].copy() for array in (self.cells, self.codes))
-        ages = self.ages[start : self.used.steps].copy()
-        used = Sizes(len(counts), len(keys), len(cells))
-        return Block(step, used, counts, places, ages, keys, cells, codes)
+        keys = np.concatenate([boards, self.keys[old_keys:]])
+        cells, codes = (array[old_cells:].copy() for array in (self.cells, self.codes))
+        ends = len(keys), len(cells)
+        return Block(step, ends, counts, places, self.ages[start:].copy(), keys, cells, codes)
 
-    def trimmed(self) -> Block:
-        """Return a block of the same steps without room to spare; arrays that have none are shared."""
-        block = copy.copy(self)
-        block._resize(self.used)
-        return block
 
-    def _resize(self, room: Sizes) -> None:
-        for size, used, arrays in zip(room, self.used, self._arrays(), strict=True):
-            for name, array in arrays.items():
-                if len(array) != size:
-                    resized = np.empty((size, *array.shape[1:]), array.dtype)
-                    resized[:used] = array[:used]
-                    setattr(self, name, resized)
-
-    def _arrays(self) -> tuple[dict[str, npt.NDArray[Any]], ...]:
-        """Return the arrays by name: those with an entry per step, per key frame and per cell."""
-        return (
-            {"counts": self.counts, "places": self.places, "ages": self.ages},
-            {"keys": self.keys},
-            {"cells": self.cells, "codes": self.codes},
-        )
+def _end_to_end(steps: Sequence[Block]) -> Block:
+    """Return steps, of which one may be several already, as one block."""
+    names = ("counts", "places", "ages", "keys", "cells", "codes")
+    joined = (np.concatenate([getattr(step, name) for step in steps]) for name in names)
+    return Block(steps[0].begin, steps[-1].ends, *joined)
 
 
 class Delta(NamedTuple):
@@ -521,28 +439,28 @@ def copy_deltas(
     width: int,
     row_bits: int,
     next_key: int,
-    next_cell: int,
+    first_cell: int,
     places: Any,
     cells: Any,
     new_codes: Any,
-) -> int:
-    """Write deltas into ``cells`` and ``new_codes`` from ``next_cell`` on, and into ``places`` what is where.
+) -> None:
+    """Write deltas into ``cells`` and ``new_codes``, and into ``places`` what is where in the block.
 
     Of row * width + column becomes row * row_bits + column, the number of the bit: what is looked up
-    often then has no division. Key frames are only counted. Returned is the next free cell.
+    often then has no division. Key frames are only counted.
     """
+    n = 0
     for k in range(len(counts)):
         if counts[k] == KEY_FRAME:
             places[k] = next_key
             next_key += 1
         else:
-            places[k] = next_cell
+            places[k] = first_cell + n
             for i in range(counts[k]):
                 row = indices[k, i] // width
-                cells[next_cell] = row * row_bits + (indices[k, i] - row * width)
-                new_codes[next_cell] = codes[k, i]
-                next_cell += 1
-    return next_cell
+                cells[n] = row * row_bits + (indices[k, i] - row * width)
+                new_codes[n] = codes[k, i]
+                n += 1
 
 
 SLOT, GAME, OLDEST, NEWEST = range(4)

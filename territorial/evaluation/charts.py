@@ -107,10 +107,17 @@ def _curves(
     styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
     for name, (color, style) in zip(order, cycle(styles), strict=False):
         axes.plot(ticks, rows[name], color=color, linestyle=style, linewidth=1.4, label=short(name))
-    axes.set_title(title)
-    axes.set_xlabel("tick")
     axes.set_xlim(0, ticks[-1])
     axes.set_ylim(bottom=0)
+    return named(figure, axes, title, "tick")
+
+
+def named(figure: Any, axes: Any, title: str, below: str, beside: str = "") -> Any:
+    """Return a plot of curves with its title, names and whole numbers at its axes, and a legend."""
+    axes.set_title(title)
+    axes.set_xlabel(below)
+    axes.set_ylabel(beside)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=8)
     return figure

@@ -223,25 +223,17 @@ class PayoffMatrix:
         return payoff
 
 
-class TableSpec(NamedTuple):
-    """What an array of a payoff must be."""
-
-    dtype: type[np.generic]
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of its numbers."""
-        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+TableSpec = tuple[type[np.generic], tuple[int, ...]]
+"""What an array of a payoff must be: its type and its shape."""
 
 
 def layout(players: int) -> dict[str, TableSpec]:
     """Return what ``to_arrays`` has of so many players, by name."""
     return {
-        "sums": TableSpec(np.float64, (len(SUMS), players, players)),
-        "counts": TableSpec(np.int64, (len(COUNTS), players, players)),
-        "last": TableSpec(np.int64, (players,)),
-        "num_games": TableSpec(np.int64, ()),
+        "sums": (np.float64, (len(SUMS), players, players)),
+        "counts": (np.int64, (len(COUNTS), players, players)),
+        "last": (np.int64, (players,)),
+        "num_games": (np.int64, ()),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from territorial.bots import short
-from territorial.evaluation.charts import check_matplotlib, draw_shares, save_plots
+from territorial.evaluation.charts import check_matplotlib, draw_shares, named, save_plots
 from territorial.evaluation.ratings import Ratings
 from territorial.league.league import League
 from territorial.typing import Floats
@@ -70,7 +70,7 @@ def _ratings(plt: Any, league: League) -> Any:
             axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
     _mark_snapshots(axes, league)
     title = "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots"
-    return _named(figure, axes, title, f"rating; faint: sigma over {SURE:.0f}")
+    return named(figure, axes, title, "iteration", f"rating; faint: sigma over {SURE:.0f}")
 
 
 def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: Any) -> None:
@@ -79,17 +79,6 @@ def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: A
     text = look.pop("label")
     axes.plot(steps, values, alpha=FAINT, markersize=3, **look)
     axes.plot(steps, np.where(firm, values, np.nan), markersize=3, label=text, **look)
-
-
-def _named(figure: Any, axes: Any, title: str, label: str) -> Any:
-    """Return a plot over iterations with its title, whole numbers below, and a legend."""
-    axes.set_title(title)
-    axes.set_ylabel(label)
-    figure.legend(loc="outside right upper", fontsize=8)
-    axes.set_xlabel("iteration")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.grid(alpha=0.3)
-    return figure
 
 
 def _mark_snapshots(axes: Any, league: League) -> None:
@@ -114,7 +103,7 @@ def _above(plt: Any, league: League) -> Any:
     axes.axhline(50, color="0.5", linewidth=0.8)
     axes.set_ylim(-2, 102)
     title = "how often the main agent is placed above a bot in the same game"
-    return _named(figure, axes, title, f"per cent; faint: fewer than {ENOUGH_GAMES} games")
+    return named(figure, axes, title, "iteration", f"per cent; faint: fewer than {ENOUGH_GAMES} games")
 
 
 def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:

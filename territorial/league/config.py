@@ -131,7 +131,8 @@ class LeagueConfig:
     seed: int = option(0, "seed of all that is drawn", 0, LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "learners", checked_list("learners", self.learners, Learner))
+        learners = checked_list("learners", self.learners, Learner, most=MAX_PLAYERS)
+        object.__setattr__(self, "learners", learners)
         self._take_bots()
         check_values(self)
         self._check_learners()
@@ -169,8 +170,6 @@ class LeagueConfig:
 
     def _check_learners(self) -> None:
         names = [learner.name for learner in self.learners]
-        if len(names) > MAX_PLAYERS:
-            raise ValueError(f"learners has {len(names):,} entries; it must have at most {MAX_PLAYERS}")
         if len(set(names)) < len(names):
             raise ValueError(f"learners are called {', '.join(names)}; each name must occur only once")
         if not any(learner.role == "main" for learner in self.learners):

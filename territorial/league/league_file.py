@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import json
-import re
+import math
 import struct
 import zipfile
 import zlib
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from territorial.config.validation import finite_number, shown, whole_number, whole_number_in
+from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import TableSpec, layout
 from territorial.evaluation.ratings import Rating
@@ -40,10 +40,6 @@ _MAX_DIRECTORY = 4096
 _END = struct.Struct("<4s4H2LH")
 _END_MARK, _LARGE_MARK, _LARGE_SIZE = b"PK\5\6", b"PK\6\7", 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_HEADER = re.compile(
-    rb"\{'descr': '([<>|=]?\w{1,8})', 'fortran_order': False, "
-    rb"'shape': \(((?:\d{1,12}, ?)*(?:\d{1,12})?)\), \} *\n"
-)
 
 
 def text_of(about: Mapping[str, Any]) -> bytes:
@@ -75,30 +71,30 @@ class LeagueFile:
 
     def about(self) -> dict[str, Any]:
         """Return the fields of the JSON text."""
-        dtype, shape, content = _parsed(ABOUT, self._unpacked(ABOUT, BOUNDS.nbytes))
-        if dtype != np.dtype(np.uint8).str or shape != (len(content),):
-            raise ValueError(f"{ABOUT} is an array of {dtype} of the shape {shape}; it must be one of bytes")
+        header, content = self._unpacked(ABOUT, BOUNDS.nbytes)
+        if header != _header_of(np.uint8, (len(content),)):
+            raise ValueError(f"{ABOUT} begins with {shown(header)}; it must be an array of bytes")
         try:
-            return parse_object(bytes(content), BOUNDS)
+            return parse_object(content, BOUNDS)
         except ValueError as error:
             raise ValueError(f"{ABOUT}: {error}") from None
 
     def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
         """Return the other arrays, which must be as ``wanted`` says: nothing larger is unpacked."""
         found = {}
-        for name, table in wanted.items():
-            dtype, shape, content = _parsed(name, self._unpacked(name, table.nbytes))
-            code = np.dtype(table.dtype).str
-            if dtype != code or shape != table.shape or len(content) != table.nbytes:
+        for name, (dtype, shape) in wanted.items():
+            size = math.prod(shape) * np.dtype(dtype).itemsize
+            header, content = self._unpacked(name, size)
+            if header != _header_of(dtype, shape) or len(content) != size:
                 raise ValueError(
-                    f"{name} is an array of {dtype} of the shape {shape} in {len(content):,} bytes; it must "
-                    f"be of {code} of the shape {table.shape} in {table.nbytes:,}"
+                    f"{name} begins with {shown(header)} and has {len(content):,} bytes of numbers; it must "
+                    f"be an array of {np.dtype(dtype)} of the shape {shape}, which takes {size:,}"
                 )
-            found[name] = np.frombuffer(content, table.dtype).reshape(shape)
+            found[name] = np.frombuffer(content, dtype).reshape(shape)
         return found
 
-    def _unpacked(self, name: str, most: int) -> bytes:
-        """Return a member of at most ``most`` bytes beside its header."""
+    def _unpacked(self, name: str, most: int) -> tuple[bytes, bytes]:
+        """Return the header of a member, without what numpy fills it up with, and at most ``most`` bytes."""
         info = self._members[f"{name}.npy"]
         if info.file_size > most + _MAX_HEADER:
             raise ValueError(
@@ -113,7 +109,8 @@ class LeagueFile:
             content = member.read(info.file_size)  # never more than that, whatever the stream would give
         if len(content) != info.file_size:
             raise ValueError(f"{name} has {len(content):,} bytes; its archive says {info.file_size:,}")
-        return content
+        begin = 10 + int.from_bytes(content[8:10], "little")
+        return content[:8] + content[10:begin].rstrip(), content[begin:]
 
 
 @contextmanager
@@ -151,19 +148,10 @@ def _check_directory(file: BinaryIO) -> None:
         )
 
 
-def _parsed(name: str, member: bytes) -> tuple[str, tuple[int, ...], memoryview]:
-    """Return dtype and shape of an array as numpy saves it, and the bytes of its numbers.
-
-    The header is a Python expression; it is matched and not evaluated.
-    """
-    wide = 4 if member[6:7] in (b"\2", b"\3") else 2
-    begin = 8 + wide + int.from_bytes(member[8 : 8 + wide], "little")
-    is_array = member.startswith(b"\x93NUMPY") and begin <= _MAX_HEADER
-    match = _HEADER.fullmatch(member[8 + wide : begin]) if is_array else None
-    if match is None:
-        raise ValueError(f"{name} begins with {shown(bytes(member[:100]))}; it must be an array of numbers")
-    shape = tuple(int(side) for side in match[2].split(b",") if side.strip())
-    return match[1].decode("ascii"), shape, memoryview(member)[begin:]
+def _header_of(dtype: type[np.generic], shape: tuple[int, ...]) -> bytes:
+    """Return what numpy writes before the numbers of an array: a Python expression, never evaluated here."""
+    text = f"{{'descr': {np.dtype(dtype).str!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    return b"\x93NUMPY\1\0" + text.encode()
 
 
 # ---- what the text of a file says ------------------------------------------------------------------------
@@ -207,7 +195,7 @@ def checked(about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = (
     snapshots = _snapshots(about["snapshots"], config, counts["steps"], counts["count"])
     own = {f"bot:{bot.name}" for bot in config.python_bots}
     known = {learner.name for learner in config.learners}, set(snapshots), own
-    history = enumerate(_entries("history", about["history"], MOST_NOTES))
+    history = enumerate(checked_list("history", about["history"], most=MOST_NOTES))
     return {
         **counts,
         "config": config,
@@ -232,7 +220,7 @@ def _snapshots(
     given: Any, config: LeagueConfig, steps: Mapping[str, int], count: Mapping[str, int]
 ) -> dict[str, LeagueSnapshot]:
     found: dict[str, LeagueSnapshot] = {}
-    for i, values in enumerate(_entries("snapshots", given, config.capacity)):
+    for i, values in enumerate(checked_list("snapshots", given, most=config.capacity)):
         what = f"snapshots[{i}]"
         check_fields(what, values, {spec.name for spec in fields(LeagueSnapshot)})
         one = LeagueSnapshot(**values)
@@ -256,7 +244,7 @@ def _is_copy(name: Any, learner: str, count: int) -> bool:
 
 def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:
     found: dict[str, None] = {}
-    for i, given_text in enumerate(_entries("players", given)):
+    for i, given_text in enumerate(checked_list("players", given)):
         text = _player(f"players[{i}]", given_text, learners, snapshots, own)
         if text in found:
             raise ValueError(
@@ -336,12 +324,4 @@ def _rng(given: Any) -> dict[str, Any]:
 def _mapping(what: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{what} is {shown(value)}; it must be an object with names")
-    return value
-
-
-def _entries(what: str, value: Any, most: int | None = None) -> list[Any]:
-    if not isinstance(value, list) or (most is not None and len(value) > most):
-        long = f" of {len(value):,} entries" if isinstance(value, list) else ""
-        wanted = "a list" if most is None else f"a list of at most {most:,} entries"
-        raise ValueError(f"{what} is {shown(value)}{long}; it must be {wanted}")
     return value

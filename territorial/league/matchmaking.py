@@ -162,9 +162,7 @@ WEIGHTINGS: Mapping[str, Callable[[Floats, float], Floats]] = {
 
 def checked_pools(name: str, given: Any) -> tuple[str, ...]:
     """Return names of pools; TypeError unless they are a list, ValueError unless all are of ``POOLS``."""
-    pools = checked_list(name, given)
-    if len(pools) > MOST_POOLS:
-        raise ValueError(f"{name} has {len(pools):,} entries; it must have at most {MOST_POOLS}")
+    pools = checked_list(name, given, most=MOST_POOLS)
     for pool in pools:
         one_of(name, pool, POOLS)
     return pools

@@ -13,6 +13,7 @@ from territorial.constants import FIRST_BOT_CODE
 from territorial.engine.seats import seat_codes
 from tests.bots.support import FACE_TO_FACE, after_a_decision, decisions, launches_of
 from tests.engine.support import digests, interpreted, rows_of
+from tests.episodes import after_steps
 from tests.twin.differential import random_config
 
 # ---- all of them ----------------------------------------------------------------------------------
@@ -83,10 +84,7 @@ print(*games_of_all_bots(int(sys.argv[1])))
 def games_of_all_bots(steps):
     """Return the digests of two crowded games in which every bot has a seat."""
     config = GameConfig(height=40, width=40, num_players=len(bots.NAMES), map="open")
-    game = VecGame(config, 2, seed=6, seats=bots.NAMES, observe=False)
-    game.reset()
-    for _ in range(steps):
-        game.step()
+    game = after_steps(VecGame(config, 2, seed=6, seats=bots.NAMES, observe=False), steps)
     return digests(game)
 
 

@@ -17,6 +17,7 @@ from territorial.engine import players, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
 from tests.engine.support import digests
+from tests.episodes import advance, after_steps
 
 CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
 SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
@@ -42,11 +43,7 @@ def mutants(count):
 
 
 def played(seats, steps=100, config=CONFIG, num_games=2, **options):
-    game = VecGame(config, num_games, seats=seats, observe=False, **options)
-    game.reset(seed=5)
-    for _ in range(steps):
-        game.step()
-    return game
+    return after_steps(VecGame(config, num_games, seats=seats, observe=False, **options), steps, seed=5)
 
 
 class Sleeper(PythonBot):
@@ -98,8 +95,7 @@ def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on
         alone.step()
         game.step()
     game.reset_game(0, seed=len(population) - 4)
-    for _ in range(30):
-        game.step()
+    advance(game, 30)
     assert game.digest(0) == alone.digest(0)
     assert not JIT_ENABLED or (all(signatures) and compiled_signatures() == signatures)
 

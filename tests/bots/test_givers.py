@@ -9,6 +9,7 @@ import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Gift, Move, Style
 from territorial.bots.bot_files import library_bot
+from tests.episodes import after_steps
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
 ROWS = 32
@@ -90,9 +91,7 @@ def test_without_teams_a_giver_is_the_bot_that_it_is_made_of(name):
         for who in (name, model.name)
     ]
     for game in games:
-        game.reset()
-        for _ in range(100):
-            game.step()
+        after_steps(game, 100)
     assert np.array_equal(games[0].state.owner, games[1].state.owner)
     assert np.array_equal(games[0].state.troops, games[1].state.troops)
 

@@ -21,6 +21,7 @@ from territorial.constants import FRACTIONS
 from territorial.engine.players import ROOM
 from territorial.jit.decorators import JIT_ENABLED
 from tests.bots.networks import THERE, named, random_file
+from tests.episodes import advance, after_steps
 from tests.twin import networks as twin
 
 CONFIG = territorial.GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
@@ -45,8 +46,7 @@ def batch(seats, **options) -> territorial.VecGame:
 
 
 def digests(game, steps: int = 60) -> list[bytes]:
-    for _ in range(steps):
-        game.step()
+    advance(game, steps)
     return [game.digest(k) for k in range(game.num_games)]
 
 
@@ -273,9 +273,7 @@ def test_a_network_in_the_row_of_another_plays_as_it_would_alone(path, tmp_path)
         game.set_seats(0, [last, "banker", "novice", "novice"])
     alone.set_seats(0, [last, "banker", "novice", "novice"])
     for one in (game, alone):
-        one.reset(seed=5)
-        for _ in range(30):
-            one.step()
+        after_steps(one, 30, seed=5)
     assert game.digest(0) == alone.digest(0)
 
 

@@ -11,6 +11,7 @@ from territorial.bots import HOLD_ALL, PythonBot, settings
 from territorial.game.formulas import draw
 from tests.bots.support import FACE_TO_FACE
 from tests.engine.support import ROOT, digests, game_on, seat_values
+from tests.episodes import advance, after_steps
 
 CONFIG = GameConfig(height=72, width=70, num_players=8, map="lakes", max_ticks=3000)
 
@@ -82,11 +83,7 @@ class Fixed(PythonBot):
 
 
 def play(seats, steps=300, num_games=4, config=CONFIG, **options):
-    game = VecGame(config, num_games, seats=seats, observe=False, **options)
-    game.reset(seed=9)
-    for _ in range(steps):
-        game.step(hold=True)
-    return game
+    return after_steps(VecGame(config, num_games, seats=seats, observe=False, **options), steps, seed=9)
 
 
 # ---- the same game ----------------------------------------------------------------------------------
@@ -140,8 +137,7 @@ def test_it_decides_once_an_interval_and_what_it_remembers_is_forgotten_with_the
     assert set(np.unique(decided)) <= {4, 5}
     assert (game.state.memory[:, 1:, settings.INTERVAL] == 30).all()
     assert game.state.memory[:, 1:, settings.LAUNCHES + 1].max() > 1, "asked for several seats at once"
-    for _ in range(60):
-        game.step()
+    advance(game, 60)
     assert (game.state.episode == 1).all()
     assert decided.max() <= 1
 
@@ -150,9 +146,7 @@ def test_a_bot_whose_seat_is_given_to_another_is_asked_no_more():
     bot = Counter()
     game = play([bot] * 8, steps=10)
     game.set_seats(2, ["turtle"] * 8)
-    game.reset()
-    for _ in range(20):
-        game.step()
+    after_steps(game, 20)
     assert game.seats_of(2) == ("turtle-1",) * 8
     assert game.state.memory[1:3, 1, settings.INTERVAL].tolist() == [30, 70]
 

@@ -1,8 +1,6 @@
 """Short games written down by digests: every kind of map, few and many seats, every part of rewards.
 
-Each is a few lines of text: a digest of the position every so many ticks, and what each seat came to. The
-launches that bots make are played on the reference implementation as well, which has to come to the same
-digests.
+Each is a few lines of text: a digest of the position every so many ticks, and what each seat came to.
 """
 
 from __future__ import annotations
@@ -11,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from territorial import RULES_VERSION, GameConfig, Recorder, VecGame
+from territorial import RULES_VERSION, GameConfig, VecGame
 from territorial.config.map_names import KINDS
 from territorial.config.rewards import NAMES as REWARD_PARTS
 from territorial.maps import MapMix
-from tests.twin import ReferenceGame
 from tests.twin.differential import config_call
 
 BOTS = ("metronome", "settler", "novice", "random", "full_sender", "opportunist", "turtle", "drip")
@@ -95,24 +92,3 @@ def moment(game: VecGame) -> str:
 
 def in_line(name: str, values: np.ndarray) -> str:
     return f"{name} {' '.join(f'{value + 0:g}' for value in values.tolist())}"
-
-
-# ---- the same on the reference implementation ----------------------------------------------------------
-
-
-def reference_digests(short: ShortGame, ticks: int) -> tuple[dict[int, str], dict[int, str]]:
-    """Return digests by tick, of the engine and of the reference implementation, over so many ticks."""
-    game, engine = batch_of(short), {}
-    with Recorder(game) as recorder:
-        while not game.state.over[0] and game.state.tick[0] < ticks:
-            game.step()
-            engine[int(game.state.tick[0])] = game.digest(0).hex()
-        launches = recorder.replay(0).launches
-    reference = ReferenceGame(short.config, game.land(0), int(game.state.seed[0]))
-    found = {}
-    while not reference.over and reference.tick < ticks:
-        due = launches[launches[:, 0] == reference.tick, 1:]
-        reference.step_tick([tuple(launch) for launch in due.tolist()])
-        if reference.tick in engine:
-            found[reference.tick] = reference.digest().hex()
-    return engine, found

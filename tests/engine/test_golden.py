@@ -189,20 +189,6 @@ def test_every_written_game_is_played():
     assert {path.name for path in FOLDER.iterdir()} == set(GAMES)
 
 
-@pytest.mark.parametrize(
-    ("short", "ticks"),
-    [
-        *((short, 600) for short in short_games.BY_MAP[::4]),
-        *zip(short_games.BY_SEATS, (600, 400, 100, 20), strict=True),
-    ],
-    ids=lambda value: getattr(value, "title", None),
-)
-def test_a_short_game_is_the_same_on_the_reference_implementation(short, ticks):
-    engine, reference = short_games.reference_digests(short, ticks)
-    assert len(reference) >= ticks // 10
-    assert reference == engine
-
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog=WRITE.removesuffix(" --write"), description=__doc__)
     parser.add_argument("--write", action="store_true", required=True, help="write tests/golden anew")

@@ -18,7 +18,7 @@ from territorial.engine import calls as engine_calls
 from territorial.engine import vec_game
 from territorial.jit import thread_pool
 from territorial.jit.thread_pool import TURNS, Crew
-from tests.episodes import difference
+from tests.episodes import advance, difference
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
@@ -161,8 +161,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
             game._calls.crew.posts[1:, TURNS] = generator.choice((0, 2000))
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
-                for _ in range(1000):
-                    game.step(hold=True)
+                advance(game, 1000)
             except KeyboardInterrupt:
                 interrupts += 1
             finally:

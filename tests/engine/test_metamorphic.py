@@ -24,7 +24,7 @@ from tests.engine.support import (
     same_observations,
     state_equal,
 )
-from tests.episodes import difference
+from tests.episodes import advance, difference
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 CONFIG = GameConfig(height=26, width=70, num_players=6, map="lakes", max_ticks=500)
@@ -95,6 +95,8 @@ def test_turning_map_and_spawns_turns_a_game(name):
         assert np.array_equal(game.blocks.ledger, turned.blocks.ledger)
         for field in SEAT_FIELDS:
             assert np.array_equal(getattr(game.state, field), getattr(turned.state, field)), field
+        seen = [one.pairs([0] * 6, range(1, 7)) for one in (game, turned)]
+        assert difference(*seen) is None
     assert game.state.taken[0, 1:, 1:].any(), "there was some fighting"
 
 
@@ -139,10 +141,8 @@ def test_observing_or_not_changes_nothing():
 @both_rules
 def test_a_game_goes_on_in_another_slot_of_another_batch(config):
     game, other = bot_game(config, autoreset="disabled"), bot_game(config, 2, seed=99, autoreset="disabled")
-    for _ in range(15):
-        game.step(hold=True)
-    for _ in range(3):
-        other.step(hold=True)
+    advance(game, 15)
+    advance(other, 3)
     bystander = other.clone()
     other.restore(1, pickle.loads(pickle.dumps(game.save(2))))
     assert other.seats_of(1) == game.seats_of(2)

@@ -10,6 +10,7 @@ from territorial.constants import LARGEST_TROOPS, NEUTRAL
 from territorial.decode.features import scale_of
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, columns, index
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
+from tests.episodes import after_steps
 from tests.twin import formulas
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
@@ -183,10 +184,7 @@ def test_every_column_is_what_the_state_says_as_games_go_by(config, seats, every
 
 def test_every_column_is_current_after_tick_restore_and_set_position():
     config = GameConfig(height=18, width=30, num_players=5, map="lakes")
-    game = VecGame(config, 2, seed=3, seats=BOTS)
-    game.reset()
-    for _ in range(10):
-        game.step()
+    game = after_steps(VecGame(config, 2, seed=3, seats=BOTS), 10)
     saved = game.save(0)
     for _ in range(13):
         game.tick(0)

@@ -10,6 +10,7 @@ from territorial.observation.pair_columns import OWN, PAIR_TABLES, PAIRS, TEAM_P
 from territorial.observation.pairs import log_of, part, parts_of, ratio
 from tests.engine.pair_states import states
 from tests.engine.support import game_on, rows_of
+from tests.episodes import after_steps
 from tests.twin import pairs as slow
 
 CONFIG = GameConfig(height=40, width=40, num_players=6, max_ticks=900)
@@ -23,11 +24,7 @@ def all_seats(game, k=0, num_candidates=8, dtype="int16", **options):
 
 
 def played(steps=40, num_games=2, seed=3):
-    game = VecGame(CONFIG, num_games, seed, seats=BOTS, observe=False)
-    game.reset()
-    for _ in range(steps):
-        game.step()
-    return game
+    return after_steps(VecGame(CONFIG, num_games, seed, seats=BOTS, observe=False), steps)
 
 
 # ---- the reference implementation ------------------------------------------------------------------
@@ -92,14 +89,34 @@ def test_logarithms_are_those_of_the_page(amount):
 # ---- properties ------------------------------------------------------------------------------------
 
 
-def test_every_number_is_within_the_bounds_of_its_column():
+def test_every_number_is_within_the_bounds_of_its_column_and_all_legal_launches_are_there():
     for seed in range(5):
         for game, _ in states(seed):
-            seen = all_seats(game)
+            seen = all_seats(game, num_candidates=game.config.num_players)
+            legal = game.fronts(0)[2][1:].sum(axis=1)
+            assert np.array_equal((seen.pairs[..., column(PAIRS, "legal")] > 0).sum(axis=1), legal)
             for table, numbers in zip(PAIR_TABLES.values(), seen, strict=False):
                 flat = numbers.reshape(-1, len(table))
                 assert (flat >= [one.low for one in table]).all()
                 assert (flat <= [one.high for one in table]).all()
+
+
+@pytest.mark.parametrize("by", range(1, 6))
+def test_renaming_the_seats_in_a_circle_changes_nothing_that_they_see(by):
+    game, renamed = played(30), played(0)
+    assert game.state.pools.any(axis=(1, 2)).all()
+    original = np.array([0, *np.roll(np.arange(1, 7), by)])
+    code_of = np.arange(256)
+    code_of[original] = range(7)
+    for k in range(game.num_games):
+        renamed.set_position(k, code_of[game.state.owner[k, 1:-1, 1:-1]], tick=int(game.state.tick[k]))
+        for name in ("alive", "troops", "peak", "next_step", "pools", "taken"):
+            field = getattr(game.state, name)[k]
+            getattr(renamed.state, name)[k] = field[np.ix_(*[original] * field.ndim)]
+        renamed.play(k, [], int(game.state.tick[k]))  # derives anew what follows from them
+        seen = game.pairs([k] * 6, original[1:], dtype="int16")
+        for wanted, found in zip(seen, all_seats(renamed, k), strict=True):
+            assert np.array_equal(wanted, found)
 
 
 # ---- what is asked for -----------------------------------------------------------------------------

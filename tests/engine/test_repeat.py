@@ -11,6 +11,7 @@ from territorial.bots import PythonBot
 from territorial.engine.step import WHOLE
 from territorial.jit.thread_pool import Crew
 from tests.engine.support import board, digests, random_actions, state_equal
+from tests.episodes import advance
 
 CONFIG = GameConfig(
     height=24,
@@ -243,8 +244,7 @@ def test_a_game_between_two_decisions_is_played_to_the_next_one_first():
         one.reset(seed=1)
         one.tick(0)
     game.step(repeat=3)
-    for _ in range(3):
-        alone.step(hold=True)
+    advance(alone, 3)
     assert digests(game) == digests(alone)
     assert game.state.tick.tolist() == [30]
 
@@ -316,8 +316,7 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     with pytest.raises(KeyboardInterrupt):  # in the third decision, and in observing what there was so far
         game.step_unchecked(5, Silent())
     monkeypatch.undo()
-    for _ in range(2):
-        alone.step(hold=True)
+    advance(alone, 2)
     for one in (game, alone):
         one.step(repeat=1, hold=True)
     assert digests(game) == digests(alone)

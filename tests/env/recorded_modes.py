@@ -243,13 +243,19 @@ def add_info(recording, info, autoreset):
             recording.add(f"info.{name}", value)
 
 
-def engine_actions(game, rng):
-    """Return legal actions of all seats of all games, and some that are not."""
+def legal_actions(game, rng, least):
+    """Return legal actions of all seats of all games, launches of the fraction ``least`` or a larger one."""
     bits = np.unpackbits(game.observations.masks, axis=-1, bitorder="little")[..., : PLAYERS + 2]
     actions = np.zeros((game.num_games, PLAYERS, 2), np.int64)
     for k, seat in np.ndindex(game.num_games, PLAYERS):
         if rng.random() < 0.6:
-            actions[k, seat] = rng.choice(np.flatnonzero(bits[k, seat])), rng.integers(4, NUM_FRACTIONS)
+            actions[k, seat] = rng.choice(np.flatnonzero(bits[k, seat])), rng.integers(least, NUM_FRACTIONS)
+    return actions
+
+
+def engine_actions(game, rng):
+    """Return legal actions of all seats of all games, and some that are not."""
+    actions = legal_actions(game, rng, 4)
     illegal = rng.random(actions.shape[:2]) < 0.05
     actions[illegal, 0] = rng.integers(0, PLAYERS + 2, illegal.sum())
     return actions

@@ -21,6 +21,7 @@ from territorial.snapshots.checkpoints import Checkpoints
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
 from tests.league.support import manifest, tensors
+from tests.league.test_tensor_file import entry, file_of
 
 REFUSED = (DamagedSnapshotError, MismatchError, UnknownSnapshotError)
 
@@ -163,15 +164,6 @@ def test_damaged_manifests_are_refused_or_describe_a_snapshot(store, about, chan
 # ---- tensors -------------------------------------------------------------------------------------------
 
 
-def as_file(header: object, data: bytes = b"") -> bytes:
-    text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + data
-
-
-def empty(shape: list[int]) -> dict[str, object]:
-    return {"dtype": "U8", "shape": shape, "data_offsets": [0, 0]}
-
-
 class Opened(io.FileIO):
     """A file that counts what is read of it; mapped bytes are not."""
 
@@ -186,16 +178,16 @@ class Opened(io.FileIO):
 @pytest.mark.parametrize(
     ("content", "message", "most_read"),
     [
-        (as_file(b"[" * 10**6), "deep", 10**6 + 8),
-        (as_file(b'{"a": ' + b"[]," * 2 * 10**6 + b"0}"), "values; it must have at most", 6 * 10**6 + 16),
-        (as_file(b'{"a": ' + b"9" * 10**6 + b"}"), "its header", 10**6 + 16),
+        (file_of(b"[" * 10**6), "deep", 10**6 + 8),
+        (file_of(b'{"a": ' + b"[]," * 2 * 10**6 + b"0}"), "values; it must have at most", 6 * 10**6 + 16),
+        (file_of(b'{"a": ' + b"9" * 10**6 + b"}"), "its header", 10**6 + 16),
         ((17 * MB).to_bytes(8, "little") + bytes(18 * MB), "it must have at most 16,777,216", 8),
         ((2**63).to_bytes(8, "little") + bytes(MB), "it must have at most", 8),
-        (as_file({"a": empty([0] + [2**40] * 60)}), "an impossible shape", 10**4),
-        (as_file({"a": empty([10**300] * 1000)}), "'a' has the shape", 10**6),
-        (as_file({"x" * 10**6: empty([-1])}), r"'xxxx.*\.\.\..*xxx' has the shape", 2 * 10**6),
+        (file_of({"a": entry([0] + [2**40] * 60, 0, 0)}), "an impossible shape", 10**4),
+        (file_of({"a": entry([10**300] * 1000, 0, 0)}), "'a' has the shape", 10**6),
+        (file_of({"x" * 10**6: entry([-1], 0, 0)}), r"'xxxx.*\.\.\..*xxx' has the shape", 2 * 10**6),
         (
-            as_file({str(i): empty([0]) for i in range(20_000)} | {"a": empty([1])}),
+            file_of({str(i): entry([0], 0, 0) for i in range(20_000)} | {"a": entry([1], 0, 0)}),
             "'a' takes 1 bytes",
             2 * 10**6,
         ),
@@ -216,7 +208,7 @@ def test_a_header_takes_little_memory_and_nothing_else_is_read(tmp_path, content
 def test_every_header_is_parsed_once(tmp_path, monkeypatch):
     entries = {str(i): {"dtype": "U8", "shape": [1], "data_offsets": [i, i + 1]} for i in range(3000)}
     path, seen = tmp_path / "x.safetensors", []
-    path.write_bytes(as_file(entries, bytes(3000)))
+    path.write_bytes(file_of(entries, bytes(3000)))
     real = tensor_file._entry
     monkeypatch.setattr(tensor_file, "_entry", lambda name, value: seen.append(name) or real(name, value))
     with open(path, "rb") as file:
@@ -234,7 +226,7 @@ def test_more_tensors_than_a_header_holds_are_not_written(store, monkeypatch):
 def changed_header(content: bytes, seed: int) -> bytes:
     """Return a file whose header says something else, and has the length that stands before it."""
     end = 8 + int.from_bytes(content[:8], "little")
-    return as_file(mutated_json(content[8:end], seed), content[end:])
+    return file_of(mutated_json(content[8:end], seed), content[end:])
 
 
 @amounts

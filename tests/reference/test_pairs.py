@@ -1,13 +1,11 @@
-"""The observation form "pairs" of the reference implementation: examples by hand, and properties."""
+"""The observation form "pairs" of the reference implementation: examples by hand.
 
-from random import Random
+What must hold of it in any state is checked on the engine, in tests/engine/test_pairs.py: it sees the same.
+"""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from territorial.constants import BLOCKED
-from tests.reference.drawings import game_of, game_on, rows_of
+from tests.reference.drawings import game_on, rows_of
 from tests.twin.pairs import (
     OWN_COLUMNS,
     PAIR_COLUMNS,
@@ -19,7 +17,6 @@ from tests.twin.pairs import (
     gap,
     log,
     observe,
-    observe_all,
     part,
     ratio,
 )
@@ -452,150 +449,3 @@ def test_actions_are_numbered_row_by_row_with_ten_fractions_each():
 def test_what_is_out_of_range_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-# ---------------------------------------------------------------------------- properties
-
-fewer = settings(max_examples=settings.default.max_examples // 3)
-"""For tests that look at all seats of every state; `--hypothesis-profile=explore` has more of these, too."""
-
-TROOPS = (0, 1, 49, 512, 2399, 2400, 9999, 2**36)
-POOLS = (0, 0, 0, 1, 60, 777, 2**36, 2**40, 2**56)
-OPTIONS = {
-    "soft_cap": (1, 100),
-    "hard_cap": (100, 10_000),
-    "layer_cost": (1, 3, 100),
-    "layer_growth_divisor": (1, 8, 1000),
-    "need_divisor": (1, 4, 1000),
-    "interest_base": (0, 100, 10_000),
-    "interest_levels": (1, 511, 4095),
-    "interest_land_scale": (0, 25_600, 100_000_000),
-    "interest_land_divisor": (1, 508, 1_000_000),
-    "early_interest_ticks": (1, 1920, 1_000_000),
-    "early_interest_multiple": (1, 7, 100),
-    "over_cap_slope": (0, 2, 100),
-    "income_every": (1, 100, 10_000),
-    "neutral_cost": (0, 2, 100),
-    "attack_cost": (0, 2, 100),
-    "defence_tenths": (1, 16, 1000),
-    "attackers_per_defender": (1, 2, 100),
-    "max_ticks": (2, 10_000, 10_000_000),
-    "deaths": (False, True),
-}
-
-
-@st.composite
-def states(draw):
-    """A state of a game as a dict: board, numbers of seats, pools and rules; many of them at their ends."""
-    random = Random(draw(st.integers(0, 2**32)))  # hypothesis takes long to draw every cell by itself
-    num_players = draw(st.sampled_from([*range(2, 13), 24]))
-    side = 16 if num_players <= 12 else 20
-    patch = random.choice((1, 2, 5))
-    codes = range(num_players + 1)
-    drawn = [[random.choice((BLOCKED, *codes, *codes)) for _ in range(side)] for _ in range(side)]
-    board = [[drawn[r // patch][c // patch] for c in range(side)] for r in range(side)]
-    board[-1] = [0] * side  # some land in any case
-    rules = {name: random.choice(values) for name, values in OPTIONS.items() if random.random() < 0.3}
-    land = [sum(row.count(p) for row in board) for p in codes]
-    alive = [False] + [land[p] > 0 or random.random() < 0.2 for p in codes[1:]]
-
-    def of_living(values):
-        return [random.choice(values) * alive[p] for p in codes]
-
-    return {
-        "board": board,
-        "rules": {"num_players": num_players, **rules, "min_layers": 100},  # as costs may be 100
-        "tick": random.choice((0, 10, 1910, 1920, 9990, rules.get("max_ticks", 10_000))),
-        "alive": alive,
-        "troops": of_living(TROOPS),
-        "peak": [land[p] + random.choice((0, 0, 5, 10**6)) for p in codes],
-        "pools": [
-            [random.choice(POOLS) * (alive[p] and t != p and (alive[t] or t == 0)) for t in codes]
-            for p in codes
-        ],
-        "taken": [[random.choice((0, 0, 3, 400, 2**43)) for _ in codes] for _ in codes],
-    }
-
-
-def game_in(state):
-    game = game_of(state["board"], **state["rules"])
-    for name in ("tick", "alive", "troops", "peak", "pools", "taken"):
-        setattr(game, name, state[name])
-    return game
-
-
-def renamed(state, code_of):
-    """Return the state in which seat p is called ``code_of[p]``."""
-    old = sorted(code_of, key=code_of.get)
-
-    def seats(values):
-        return [values[p] for p in old]
-
-    def rows(matrix):
-        return [seats(matrix[p]) for p in old]
-
-    return state | {
-        "board": [[code_of.get(code, code) for code in row] for row in state["board"]],
-        "alive": seats(state["alive"]),
-        "troops": seats(state["troops"]),
-        "peak": seats(state["peak"]),
-        "pools": rows(state["pools"]),
-        "taken": rows(state["taken"]),
-    }
-
-
-@fewer
-@given(states(), st.integers(1, 9))
-def test_every_number_is_a_whole_one_that_fits_16_bits(state, num_candidates):
-    game = game_in(state)
-    for seen in observe_all(game, num_candidates):
-        assert len(seen.pairs) == len(seen.targets) == num_candidates
-        for value in [*seen.own, *(value for row in seen.pairs for value in row)]:
-            assert type(value) is int
-            assert -(2**15) <= value < 2**15
-        assert all(0 <= target <= game.config.num_players + 1 for target in seen.targets)
-
-
-@fewer
-@given(states(), st.integers(1, 24))
-def test_fronts_and_legal_launches_are_those_of_the_game(state, seat):
-    """The rows that are legal, all candidates shown, are the launches that the rules allow."""
-    game = game_in(state)
-    num_players = game.config.num_players
-    p = min(seat, num_players)
-    codes = range(num_players + 1)
-    assert Quantities(game).n[p] == [len(game.front(p, t)) * (t != p) for t in codes]
-    seen = observe(game, p, num_players)
-    launches = [choice(action, seen.targets) for action, is_legal in enumerate(seen.mask) if is_legal]
-    legal = [t for t in codes if game.is_legal(p, t)]
-    assert sorted({owner_of(what, p, num_players) for what, _ in launches if what}) == legal
-    assert sum(seen.masks_of_parts[0]) == 1 + len(legal)
-
-
-def owner_of(what, p, num_players):
-    """Return the owner code that the first part of an action names, from the rules page."""
-    return 0 if what == 1 else (what - 2 + p - 1) % num_players + 1
-
-
-@fewer
-@given(states(), st.integers(1, 30), st.integers(1, 9))
-def test_renaming_the_seats_in_a_circle_changes_no_number_and_no_target(state, by, num_candidates):
-    num_players = state["rules"]["num_players"]
-    code_of = {0: 0} | {p: (p - 1 + by) % num_players + 1 for p in range(1, num_players + 1)}
-    before = observe_all(game_in(state), num_candidates)
-    after = observe_all(game_in(renamed(state, code_of)), num_candidates)
-    assert [after[code_of[p] - 1] for p in range(1, num_players + 1)] == before
-
-
-@fewer
-@given(states(), st.booleans(), st.integers(0, 3))
-def test_turning_or_mirroring_the_board_changes_nothing(state, is_mirrored, quarter_turns):
-    board = state["board"]
-    if is_mirrored:
-        board = [row[::-1] for row in board]
-    for _ in range(quarter_turns):
-        board = [list(row) for row in zip(*board[::-1], strict=True)]
-    assert observe_all(game_in(state | {"board": board}), 5) == observe_all(game_in(state), 5)
-
-
-# ---------------------------------------------------------------------------- in play

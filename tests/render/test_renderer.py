@@ -15,6 +15,7 @@ from territorial.render import (
 )
 from territorial.render.figures import short
 from territorial.render.renderer import FAINT, INK, PAPER, fitting_scale, letter_size, panel_size
+from tests.episodes import after_steps
 from tests.render.support import contains, land_of, random_board
 
 
@@ -132,10 +133,9 @@ def test_drawing_changes_nothing_that_it_is_given():
 
 def test_a_game_of_a_batch_is_drawn_with_the_names_of_its_seats():
     config = territorial.GameConfig(height=40, width=40, num_players=3, map="mountains")
-    game = territorial.VecGame(config, 2, seats=["banker", "turtle", "novice"], observe=False)
-    game.reset()
-    for _ in range(30):
-        game.step()
+    game = after_steps(
+        territorial.VecGame(config, 2, seats=["banker", "turtle", "novice"], observe=False), 30
+    )
     picture = render_game(game, 1)
     assert picture.shape == (760, 760 + 384, 3)
     for word in ("banker", "turtle", "novice", f"tick {game.state.tick[1]}"):

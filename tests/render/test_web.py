@@ -11,6 +11,7 @@ import pytest
 import territorial
 from territorial.render import render_game, web
 from territorial.render.web import SCRIPTS, page, write_page
+from tests.episodes import after_steps
 from tests.render.film_reader import read_film
 from tests.render.support import decode_png
 from tests.replay.support import recorded_game
@@ -119,9 +120,7 @@ def test_a_film_that_is_too_large_is_a_line_that_says_so(replay, monkeypatch):
 def test_a_game_is_a_picture_of_it_as_it_stands():
     game = territorial.VecGame(CONFIG, 2, seats=SEATS, observe=False)
     assert game._repr_html_() is None  # there is none yet
-    game.reset(seeds=[1, 2])
-    for _ in range(12):
-        game.step()
+    after_steps(game, 12, seeds=[1, 2])
     (_, attributes), _ = Elements(game._repr_html_()).found
     assert attributes["alt"] == "game 0 of 2 at tick 120"
     kind, _, data = attributes["src"].partition(",")

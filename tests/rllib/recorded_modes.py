@@ -15,27 +15,12 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial import GameConfig
 from territorial.bots import PythonBot
-from territorial.constants import NUM_FRACTIONS
 from territorial.league import Group, LeagueTable
+from tests.env.recorded_modes import GAMES, MOST_STEPS, PLAYERS, SMALL, choose_parts, legal_actions
 from tests.recordings import Recording, main
 
 PATH = Path(__file__).parent / "modes.json"
-PLAYERS, GAMES = 5, 3
-MOST_STEPS = 60
-"""Of a game that does not end, as none should."""
-SMALL = {
-    "height": 20,
-    "width": 26,
-    "num_players": PLAYERS,
-    "decision_every": 25,
-    "max_ticks": 600,
-    "starting_troops": 1500,
-    "death_divisor": 2,
-    "defence_tenths": 2,
-    "win_percent": 80,
-    "map": "lakes",
-}
-"""A game in which players die early, and which may be won, or end without agents, or be cut."""
+GAME = SMALL | {"map": "lakes"}
 
 
 class Drummer(PythonBot):
@@ -77,14 +62,8 @@ MAPS = {"frozen": 1, "shuffled": 0, "two learn": 3, "all": 0, "some": 1}
 def options_of(who, end_when, max_cycles):
     """Return an ``env_config`` with every entry written out."""
     players = {"seats": SEATS[who]} if who in SEATS else {"league": TABLES[who]}
-    config = GameConfig(**SMALL, num_maps=MAPS[who], rewards={"land": 1.0, "placement": 1.0})
+    config = GameConfig(**GAME, num_maps=MAPS[who], rewards={"land": 1.0, "placement": 1.0})
     return {"config": config, "frames": 2, "end_when": end_when, "max_cycles": max_cycles, **players}
-
-
-def choose(mask, rng):
-    """Return a legal action of a mask of two parts, end to end."""
-    what = int(rng.choice(np.flatnonzero(mask[:-NUM_FRACTIONS]))) if rng.random() < 0.6 else 0
-    return [what, int(rng.integers(NUM_FRACTIONS // 2, NUM_FRACTIONS)) if what else 0]
 
 
 def add_outcomes(recording, env):
@@ -106,7 +85,9 @@ def single_case(who, end_when, max_cycles, games=5):
         add_who_plays(recording, env)
         recording.end()
         for _ in range(MOST_STEPS):
-            actions = {agent: np.array(choose(seen["action_mask"], rng)) for agent, seen in shown.items()}
+            actions = {
+                agent: np.array(choose_parts(seen["action_mask"], rng)) for agent, seen in shown.items()
+            }
             shown, *results = env.step(actions)
             add_by_agent(recording, "shown", shown)
             for label, result in zip(("rewards", "terminateds", "truncateds", "infos"), results, strict=True):
@@ -141,16 +122,6 @@ def seats_of(env, k):
     return tuple("agent" if seat == "external" else seat for seat in env.game.seats_of(k))
 
 
-def batch_actions(env, rng):
-    """Return legal actions of all seats, by their own targets."""
-    bits = np.unpackbits(env.game.observations.masks, axis=-1, bitorder="little")[..., : PLAYERS + 2]
-    actions = np.zeros((GAMES, PLAYERS, 2), np.int64)
-    for k, seat in np.ndindex(GAMES, PLAYERS):
-        if rng.random() < 0.6:
-            actions[k, seat] = rng.choice(np.flatnonzero(bits[k, seat])), rng.integers(5, NUM_FRACTIONS)
-    return actions
-
-
 def add_batch(recording, env):
     """Add who plays, and what is asked of the batch between steps."""
     for name in ("learners", "frozen", "who"):
@@ -179,7 +150,7 @@ def batch_case(who, end_when, max_cycles, steps=50):
                 view.set_league(LATER[who])
         if i == 38:
             env.reset()
-        step = env.step(batch_actions(env, rng))
+        step = env.step(legal_actions(env.game, rng, 5))
         rewards = np.where(step.stepped[:, None], step.rewards, np.float32(0))  # others count for nothing
         for label, value in step._replace(rewards=rewards)._asdict().items():
             recording.add(label, value)

@@ -10,6 +10,7 @@ from territorial.league import Manifest
 from territorial.nets import BoardPolicy, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.players import rows_of
+from tests.episodes import after_steps
 
 SMALL = GameConfig(height=32, width=40, num_players=5)
 
@@ -33,10 +34,11 @@ class MeanTrunk(torch.nn.Module):
 
 def seen_by(config, seats, frames=4, steps=20):
     """What ``seats`` see of one game, as rows that share its frame."""
-    game = VecGame(config, 1, frames=frames, seats=["metronome"] * (config.num_players - 1) + ["agent"])
-    game.reset(3)
-    for _ in range(steps):
-        game.step(hold=True)
+    game = after_steps(
+        VecGame(config, 1, frames=frames, seats=["metronome"] * (config.num_players - 1) + ["agent"]),
+        steps,
+        seed=3,
+    )
     return game.layout, rows_of(game.observations, np.zeros(len(seats), np.int64), np.array(seats))
 
 

@@ -19,6 +19,7 @@ from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.observation.layout import ObsLayout
+from tests.episodes import after_steps
 from tests.league.support import play_games
 from tests.torch.support import SMALL, MeanTrunk, add_random, near_ties
 
@@ -75,10 +76,9 @@ def test_every_seat_is_played_by_its_own_snapshot_at_every_decision(named):
 
 def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(store):
     """With the observations and the numbers made by hand."""
-    game = VecGame(CONFIG, 3, frames=2, autoreset="disabled", seats=["banker"] * 4 + ["external"])
-    game.reset(8)
-    for _ in range(15):
-        game.step(hold=True)
+    game = after_steps(
+        VecGame(CONFIG, 3, frames=2, autoreset="disabled", seats=["banker"] * 4 + ["external"]), 15, seed=8
+    )
     actions = {}
     names = ["seeing-1", "seeing-2"]
     for name, seat in zip(names, (1, 3), strict=True):

@@ -15,6 +15,7 @@ from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
 from territorial.nets.players import rows_of
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
 from territorial.observation.layout import index
+from tests.episodes import after_steps
 from tests.torch.support import SMALL, seen_by, whole
 
 PLAYERS = SMALL.num_players
@@ -83,10 +84,7 @@ def test_relabelling_seats_relabels_the_outputs(new):
 def played(agents, steps=120):
     """What some seats of several games see in which others have been eliminated."""
     config = GameConfig(height=32, width=32, num_players=8, num_maps=3)
-    game = VecGame(config, 5, frames=1, seats=["random", "metronome"] * 4)
-    game.reset(1)
-    for _ in range(steps):
-        game.step()
+    game = after_steps(VecGame(config, 5, frames=1, seats=["random", "metronome"] * 4), steps, seed=1)
     seen, random = game.observations, np.random.default_rng(0)
     games, seats = np.nonzero(random.random((5, 8)) < agents)
     return config, rows_of(seen, games, seats + 1), game.layout

@@ -17,6 +17,7 @@ from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.players import rows_of
 from territorial.nets.policy import Policy
 from territorial.nets.side_by_side import NotSideBySideError, SideBySide
+from tests.episodes import after_steps
 from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
 CONFIG = GameConfig(height=32, width=40, num_players=6)
@@ -29,10 +30,7 @@ def small_trunk(layout, config):
 
 def seats_of_games():
     """Four games, and a row for each of four seats of the last three."""
-    game = VecGame(CONFIG, 4, frames=2, seats=["metronome"] * 5 + ["agent"])
-    game.reset(5)
-    for _ in range(30):
-        game.step(hold=True)
+    game = after_steps(VecGame(CONFIG, 4, frames=2, seats=["metronome"] * 5 + ["agent"]), 30, seed=5)
     games, seats = np.repeat([1, 2, 3], 4), np.tile([1, 3, 4, 6], 3)
     return game.layout, rows_of(game.observations, games, seats)
 
