@@ -52,13 +52,16 @@ def serve(
     parsed: argparse.Namespace,
     make: Callable[[str, int], Server],
     work: Callable[[], None],
-    stop: Callable[[], None],
+    stop: Callable[[], bool | None],
     danger: str,
     *,
     is_opened: bool,
     **more: Any,
 ) -> None:
     """Serve until interrupted, while ``work`` is done in a thread that ends after ``stop``; raise its error.
+
+    The server listens before the work begins, which may have to compile. ``stop`` returns False where the
+    thread need not be waited for, as it has nothing to save.
 
     ``make`` gets the host and the port that were asked for. The address is printed, and written as JSON with
     ``more`` where that is asked for. ``danger``: what others can do where the server does not listen on this
@@ -98,7 +101,6 @@ def serve(
         except KeyboardInterrupt:
             print(f"\n{name}: stopped", file=sys.stderr)
         finally:
-            stop()
-            working.join()
+            working.join(0 if stop() is False else None)
     if failures:
         raise failures[0]

@@ -50,7 +50,7 @@ def add_parser(verbs: Any) -> None:
             default="every decision, or fewer in games that may last more than 2,000 decisions",
         ),
     )
-    options.add_seed_option(parser, "equal seeds give equal games")
+    options.add_seed_option(parser, options.SEEDS_OF_GAMES)
     options.add_seats_option(parser, has_champion=True)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -84,7 +84,7 @@ def _recorded(parsed: argparse.Namespace) -> Show:
 
 def _live(parsed: argparse.Namespace) -> Show:
     """Return a game of bots that is played while its frames are taken."""
-    config = options.config_of(parsed)
+    config = options.config_of(parsed, seed=parsed.seed)
     seats = options.seats_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed)

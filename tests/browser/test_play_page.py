@@ -529,7 +529,10 @@ def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
     try:
         url = process.stdout.readline().split()[2]
         tab = open_page(url)
+        soon(tab, "document.activeElement.matches('#start [type=submit]')")
+        tab.keyboard.press("Enter")
         ready(tab)
+        soon(tab, "!page.game.now.is_paused")
         pass_tick(tab, lambda: tab.keyboard.press("n"))
         leave(tab)
         process.send_signal(signal.SIGINT)
@@ -543,7 +546,7 @@ def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
     replay = Replay.load(path)
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
-    assert (replay.names[0], replay.seats[1], len(replay.seats)) == ("Ada", "champion-1", 4)
+    assert (replay.names[0], replay.seats[1], len(replay.seats)) == ("Ada", "very_easy-1", 4)
 
 
 # ---- panels ----------------------------------------------------------------------------------------

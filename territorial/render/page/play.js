@@ -19,6 +19,7 @@ class Game {
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
     this.sight = new Sight(this);
+    this.start = page.start = new StartCard(this);
     this.orders = new Orders({
       arrived: (now) => this.#arrived(now),
       silent: (seconds) => this.#silent(seconds),
@@ -41,6 +42,7 @@ class Game {
     if (!this.now) return;
     if (isNew) this.#showLists(); // with the troops and donations of this tick
     this.outlines.show(this.now.seat, this.#legal(), this.#isAlly);
+    this.start.draw();
     this.#showEnding();
   }
 
@@ -55,6 +57,11 @@ class Game {
 
   #arrived(now) {
     if (this.now && now.number < this.now.number) return; // an answer that was overtaken
+    const { header } = this.page.film;
+    if (header && header.title !== now.title) { // another game
+      this.start.restart();
+      return;
+    }
     this.now = now;
     if (this.isLive && this.page.painter) this.#show();
     else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
@@ -75,6 +82,7 @@ class Game {
 
   #show() {
     const { now } = this;
+    this.start.arrived();
     this.#showMe();
     this.#showShare();
     this.#showLists();
@@ -252,19 +260,11 @@ class Game {
   }
 
   #showEnding() {
-    const { now } = this, film = this.page.film, dialog = element("ending");
+    const { now, page: { film } } = this;
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
     if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
     this.#told = ending;
-    const sides = film.teams.length ? `${film.teams.length} teams` : film.header.num_players;
-    const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
-    const [first] = film.standings(film.length - 1);
-    const isOwn = first === now.seat || film.areAllies(first, now.seat), own = film.teams.length ? "Your team holds" : "You hold";
-    const winner = `${isOwn ? own : `${film.sideName(first)} holds`} the most land.`;
-    put(dialog.querySelector("h2"), !now.seat ? "The game is over" : now.is_alive || now.is_over ? `The end: ${place}` : `You are out: ${place}`);
-    put(dialog.querySelector(".text"), now.is_over ? winner : "The bots play on, and you can watch them.");
-    put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
-    if (!dialog.open) dialog.showModal();
+    showEnding(this);
   }
 
   // ---- what the player does ------------------------------------------------------------------------
@@ -424,7 +424,7 @@ function playKeys(game) {
     "?": () => game.ask("rules"),
   };
   FRACTIONS.forEach((_, share) => { keys[(share + 1) % 10] = () => game.setShare(share); });
-  for (const name of ["+", "=", "-", "a", "b", "c", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
+  for (const name of ["+", "=", "-", "a", "b", "c", "t", "y", "Escape"]) keys[name] = WATCH_KEYS[name];
   return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
 }
 
@@ -447,7 +447,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain() }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => game.start.again(0), next: () => game.start.again(1) }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("keydown", (event) => {
