@@ -6,7 +6,12 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import numpy as np
+import pytest
+
+import territorial
 from territorial import cli
+from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.cli import options, play
 from territorial.play.commands import PlayerCommand
@@ -21,8 +26,9 @@ SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks",
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    seats, names, policies, advisor = play.table_of(parsed, options.config_of(parsed))
-    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor)
+    config = play._config(parsed)
+    seats, names, policies, advisor = play.table_of(parsed, config)
+    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor, config=config)
 
 
 def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
@@ -32,6 +38,34 @@ def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
         assert table_of(*SMALL, "--level", level, "--seat", "3").seats[3:] == dealt[:1]
         assert table_of(*SMALL, "--level", level, "--spectate").seats == dealt[:4]
     assert table_of().seats == table_of("--level", play.DEFAULT_LEVEL).seats
+
+
+class Beginner(PythonBot):
+    """Takes free land while there is any, then attacks a neighbour that is weaker by far, or else waits."""
+
+    name = "beginner"
+    interval = 3 * play.DEFAULT_PACE  # three seconds
+
+    def decide(self, view):
+        weakest, is_free = view.least(view.troops), view.legal[:, 0]
+        is_weak = (weakest > 0) & (2 * view.troops[view.rows, weakest] < view.own(view.troops))
+        return np.where(is_free, 0, np.where(is_weak, weakest, -1)), np.where(is_free, 256, 512)
+
+
+@pytest.mark.verify
+def test_a_beginner_outlives_the_bots_of_easy_and_does_worse_from_level_to_level():
+    places, lives = [], []
+    for level in LEVELS:
+        table = table_of("--level", level, "--seed", "1", "--set", "num_maps=8")
+        seats = [Beginner(), *table.seats[1:]]
+        game = territorial.VecGame(table.config, 100, seats=seats, autoreset="disabled", observe=False)
+        game.reset(seed=1)
+        while not game.state.over.all():
+            game.step()
+        places.append(game.state.place2[:, 1].mean())
+        lives.append(np.where(game.state.alive == 1, game.state.tick[:, None], game.state.death_tick))
+    assert places == sorted(places)
+    assert lives[0][:, 1].mean() > lives[0][:, 2:].mean()
 
 
 def test_who_is_named_plays_instead_of_a_level():

@@ -2,6 +2,7 @@
 // Playing a seat: what the player sees of it and does, over the page that shows the game.
 
 const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
+const PREPARES = "The panel is being prepared, which takes up to a minute the first time.";
 const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
 
 /** The game of one seat, as the session has told last. */
@@ -310,7 +311,12 @@ class Game {
   }
 
   /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
-  toggle(panel) { this.#send({ do: "show", panel, on: !(panel in this.now.panels) }); }
+  async toggle(panel) {
+    const late = setTimeout(() => this.say(PREPARES), PATIENCE);
+    await this.#send({ do: "show", panel, on: !(panel in this.now.panels) });
+    clearTimeout(late);
+    if (this.said === PREPARES) this.say("");
+  }
 
   /** Gives to the first ally of the list: the one that is attacked most. */
   give() {
