@@ -218,8 +218,11 @@ def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
         "name": parsed.person != PERSON,
         "seed": parsed.seed is not None,
     }
-    given = {name: card[name] for name, is_so in is_given.items() if is_so}
-    return {"levels": list(LEVELS), "maps": list(ALL_MAPS), "given": given}
+    return {
+        "levels": list(LEVELS),
+        "maps": list(ALL_MAPS),
+        "given": {name: card[name] for name, is_so in is_given.items() if is_so},
+    }
 
 
 # ---- who plays -------------------------------------------------------------------------------------

@@ -95,14 +95,15 @@ def read_command(text: bytes) -> PlayerCommand:
 
 
 def _read_wish(fields: dict[str, Any]) -> Wish:
-    level, game_map, text = fields["level"], fields["map"], fields["seed"]
-    seed = None if text is None else whole_number_in(str(text), 0, 2**64 - 1)
-    if text is not None and seed is None:
-        raise ValueError(f"seed is {shown(text)}; it must be the text of a whole number from 0 to 2**64 - 1")
+    seed = whole_number_in(str(fields["seed"]), 0, 2**64 - 1)
+    if seed is None and fields["seed"] is not None:
+        raise ValueError(
+            f"seed is {shown(fields['seed'])}; it must be the text of a whole number from 0 to 2**64 - 1"
+        )
     return Wish(
-        level=None if level is None else one_of("level", level, LEVELS),
+        level=None if fields["level"] is None else one_of("level", fields["level"], LEVELS),
         players=whole_number("players", fields["players"], 2, 250),
-        map=None if game_map is None else one_of("map", game_map, ALL_MAPS),
+        map=None if fields["map"] is None else one_of("map", fields["map"], ALL_MAPS),
         name=checked_names("name", [fields["name"]], 1)[0],
         seed=seed,
     )

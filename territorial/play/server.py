@@ -67,7 +67,8 @@ class PlayHandler(PageHandler):
         if name == ACT:
             self.refuse_method("POST")
         elif name is not None:
-            self.send(name, {"": self.send_page, "film": self._send_film, "seat": self._send_situations})
+            self.server.film = self.server.session.film  # of the game that is played now
+            self.send(name, {"": self.send_page, "film": self.send_film, "seat": self._send_situations})
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""
@@ -109,10 +110,6 @@ class PlayHandler(PageHandler):
         lengths = self.headers.get_all("Content-Length", [])
         length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
         return None if length is None else self.rfile.read(min(length, MOST_READ))
-
-    def _send_film(self) -> None:
-        """Send the film of the game that is played now."""
-        self.send_content("application/octet-stream", self.server.session.film.pieces())
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""

@@ -93,8 +93,6 @@ class Session:
 
     """
 
-    table: Table
-
     def __init__(
         self, make: Callable[[Wish | None], Table], *, pace: int | None, is_paused: bool = False
     ) -> None:
@@ -144,7 +142,7 @@ class Session:
         self._inbox.put(None)  # wakes the thread of the game
 
     def stop(self) -> bool:
-        """End ``run``, which saves the replay; return whether there is a game, so that it ends soon."""
+        """End ``run``, which saves the replay; return whether a game has begun."""
         self._is_stopped = True
         self._inbox.put(None)
         return self._recorder is not None

@@ -4,7 +4,6 @@ import json
 import webbrowser
 from concurrent.futures import Future
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -150,9 +149,14 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
 
 
+def interrupted(server, poll_interval):
+    wait_for(lambda: server.session.situations.count)
+    raise KeyboardInterrupt
+
+
 def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PlayServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
     opened = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     assert cli.main(["play", *SMALL, "--port", "0", "--host", "0.0.0.0", "--seed", "5"]) == 0
@@ -173,12 +177,7 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     begin, begun = play.begin, []
-
-    def serve_forever(server, poll_interval):
-        wait_for(lambda: server.session.situations.count)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
     monkeypatch.setattr(play, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
     for arguments in ([], [], ["--seed", "5"], ["--seed", "5", "--set", "map_seed=8"]):
         assert cli.main(["play", *SMALL, "--port", "0", "--no-open", *arguments]) == 0
