@@ -18,8 +18,10 @@ from PIL import Image
 from playwright.sync_api import Page
 
 import territorial
+from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import shown_names
 from territorial.play.commands import PANELS
+from territorial.play.levels import LEVELS
 from territorial.render.web import page
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon
@@ -35,6 +37,8 @@ WINDOWS = ((1100, 700), (390, 844))
 """A desktop's and a phone's, in pixels."""
 SHEET_HEIGHT = 360
 """Of a small picture, in pixels."""
+CARD = {"level": "easy", "players": 32, "map": "lakes", "name": "you", "seed": str(SEED), "given": {}}
+CARD |= {"levels": list(LEVELS), "maps": list(ALL_MAPS)}
 FREE_LAND_UNTIL = 400
 """Ticks in which the player of the pictures takes free land."""
 ATTACK = "page.game.attack(page.game.now.openings.filter((one) => !one.reason).map((one) => one.owner)[0])"
@@ -49,8 +53,12 @@ def main(argv: list[str]) -> int:
     write_picture_of_teams(folder)
     if argv[1:]:
         return 0
-    with shown(CONFIG, SEATS, 700, advisor="champion-1") as (tab, made):
+    with shown(CONFIG, SEATS, 700, advisor="champion-1", card=CARD, is_paused=True) as (tab, made):
         sheet = MomentSheet(tab, made)
+        soon(tab, "element('start').open")
+        picture(tab, folder / "play-start.png")
+        tab.keyboard.press("Enter")
+        soon(tab, "!page.game.now.is_paused")
         for tick in MOMENTS[:-1]:
             play_to(tab, tick)
             sheet.take(f"playing-{tick}")

@@ -87,6 +87,8 @@ def play(stranger: Stranger) -> float:
     while place is None and (line := situations.readline()):
         now = json.loads(line) if line.strip() else {"tick": last}
         if now["tick"] > last:
+            if not now["tick"]:  # it stands until the player begins
+                post(url.netloc, f"{url.path}act", {"do": "pause", "on": False})
             last, place = now["tick"], now["place"]
             post(url.netloc, f"{url.path}act", choice(now))
     connection.close()

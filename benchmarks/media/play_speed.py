@@ -238,6 +238,7 @@ def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> It
     """Give a page that plays a game of ``territorial play``, in which all touch each other already."""
     command = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--json", "-"]
     game = [*command, "--seed", str(seed), "--pace", str(OPENING_PACE), "--save", str(folder / "game.replay")]
+    game += ["--opponent", "champion"]
     with subprocess.Popen(game, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
@@ -245,7 +246,9 @@ def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> It
             while not lines or lines[-1] != "}\n":
                 lines.append(process.stdout.readline())
             tab = open_tab(browser, json.loads("".join(lines))["url"], SCRIPT)
-            soon(tab, "page.game?.now && page.painter && page.frame >= 0")
+            soon(tab, "document.activeElement.matches('#start [type=submit]')")
+            tab.keyboard.press("Enter")
+            soon(tab, "page.painter && page.frame >= 0 && !page.game.now.is_paused")
             tab.evaluate(PLAY)
             soon(tab, f"page.game.now.tick >= {OPENING_TICKS}")
             if has_panels:

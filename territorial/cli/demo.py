@@ -50,7 +50,7 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "play one whole game of bots, print the standings and leave a picture"
     parser = options.new_parser(verbs, "demo", summary, EXAMPLES)
-    options.add_seed_option(parser, "equal seeds give equal games")
+    options.add_seed_option(parser, options.SEEDS_OF_GAMES)
     options.add_seats_option(parser, has_champion=True)
     parser.add_argument(
         "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
@@ -84,7 +84,7 @@ def add_parser(verbs: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Play the game and report it."""
-    config = options.config_of(parsed)
+    config = options.config_of(parsed, seed=parsed.seed)
     seats = options.seats_of(parsed, config)
     files = _files(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):

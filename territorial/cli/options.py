@@ -41,6 +41,7 @@ CHAMPION = "champion-1"
 USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
 SEED_LIMIT = 2**64
+SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
 
 MEANINGS: Mapping[str, str] = {
@@ -203,13 +204,16 @@ def option_of(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
-def config_of(parsed: argparse.Namespace, num_maps: int | None = None) -> GameConfig:
+def config_of(parsed: argparse.Namespace, num_maps: int | None = None, seed: int | None = None) -> GameConfig:
     """Return the config that the options of :func:`add_config_options` describe.
 
     ``num_maps``: so many maps, if the options leave that open and the map is none that there is only one of.
+    ``seed``: of a game, whose map is generated from it unless the options say from what.
     """
     named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
     fields = {name: value for name, value in named.items() if value is not None}
+    if seed is not None:
+        fields = {"map_seed": seed} | fields
     if isinstance(parsed.map, LandMask):
         fields = {"height": parsed.map.height, "width": parsed.map.width} | fields
     assigned = dict(parsed.assignments)
@@ -329,15 +333,20 @@ def add_address_option(parser: argparse.ArgumentParser) -> None:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = False) -> None:
-    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
-    default = f"{DEFAULT_LINEUP}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_LINEUP
+def add_seats_option(
+    parser: argparse.ArgumentParser, *, has_champion: bool = False, default: str | None = None
+) -> None:
+    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default.
+
+    ``default``: how the help calls who plays by default.
+    """
+    usual = f"{DEFAULT_LINEUP}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_LINEUP
     parser.add_argument(
         "--seats",
         type=_seat_names,
         default=USUAL_SEATS if has_champion else DEFAULT_LINEUP,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default),
+        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default or usual),
     )
 
 

@@ -10,7 +10,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,22 @@ from territorial.cli.demo import begin
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, serve
 from territorial.config import GameConfig
+from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
-from territorial.jit import warmup
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, STEP
+from territorial.play.commands import FASTEST, STEP, Wish
+from territorial.play.levels import LEVELS
 from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Session
+from territorial.play.session import Session, Table
 from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 
 EXAMPLES = """\
-  territorial play                            you and 31 others
+  territorial play                            a card asks for the rest
+  territorial play --level champion           what the card begins with
   territorial play --map europe --pace 40     another map, twice as quick
   territorial play --pace step                the game waits for your decisions
   territorial play --num-players 2 --opponent turtle
@@ -43,6 +46,7 @@ EXAMPLES = """\
 """
 
 DEFAULT_PACE = 20
+DEFAULT_LEVEL = "easy"
 PERSON = "person"
 
 
@@ -57,12 +61,17 @@ def add_parser(verbs: Any) -> None:
         "--person", default=PERSON, metavar="NAME", help=f"your name in the replay (default {PERSON})"
     )
     parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        help=f"who the others are; not with --seats and --opponent (default {DEFAULT_LEVEL})",
+    )
+    parser.add_argument(
         "--opponent",
         action="append",
         metavar="PLAYER",
         dest="opponents",
         help="player among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
-        f"repeat the option for more (default {options.CHAMPION}, unless --seats is given)",
+        "repeat the option for more",
     )
     parser.add_argument(
         "--advisor",
@@ -91,9 +100,13 @@ def add_parser(verbs: Any) -> None:
         "--seed",
         type=options.whole(0, options.SEED_LIMIT - 1),
         metavar="N",
-        help=explained("--seed", "equal seeds give equal maps", "0 to 2**64 - 1", default="a new one"),
+        help=explained("--seed", options.SEEDS_OF_GAMES, "0 to 2**64 - 1", default="a new one"),
     )
-    options.add_seats_option(parser, has_champion=True)
+    options.add_seats_option(
+        parser,
+        has_champion=True,
+        default=f"by --level; beside --opponent {options.DEFAULT_LINEUP}",
+    )
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
@@ -111,13 +124,65 @@ def _pace(text: str) -> int | None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Serve the game until it is interrupted, and say where its replay is."""
+    """Serve games until it is interrupted, and say where their replays are."""
     options.check_json(parsed)
-    config = options.config_of(parsed)
+    first, numbers = _settled(parsed), count(1)
+    table_of(first, _config(first))  # before anything is compiled
+
+    def make(wish: Wish | None) -> Table:
+        try:
+            asked = first if wish is None else _settled(_wished(parsed, wish))
+            return _begun(asked, next(numbers), _card(asked) | _choices(parsed))
+        except UsageError as error:
+            raise error if wish is None else ValueError(str(error)) from None
+
+    session = Session(make, pace=parsed.pace, is_paused=True)
+    danger = "and gets this address, unencrypted as it is, can play your seat"
+    server, more = partial(PlayServer, page(is_played=True), session), {"replay": str(first.save)}
+    with _ends_like_ctrl_c():
+        serve(parsed, server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
+    if session.save_error is not None:
+        raise session.save_error
+    told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
+    print("\n".join(told) or "no replay: the game has not begun", file=sys.stderr)
+    return 0
+
+
+# ---- which game ------------------------------------------------------------------------------------
+
+
+def _settled(parsed: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of a game with its seed and the file of its replay, which may be left open."""
     seed = secrets.randbelow(2**31) if parsed.seed is None else parsed.seed
-    usual = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
-    save = Path(parsed.save or options.new_name(usual))
+    save = Path(parsed.save or options.new_name(time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")))
     options.check_writable("--save", save, options.REPLAY)
+    return argparse.Namespace(**(vars(parsed) | {"seed": seed, "save": save}))
+
+
+def _config(parsed: argparse.Namespace) -> GameConfig:
+    """Return the config of a game whose seed is settled; at a level, its bots have a handicap."""
+    config = options.config_of(parsed, seed=parsed.seed)
+    return (
+        config
+        if level_of(parsed) is None or "handicap" in dict(parsed.assignments)
+        else config.replace(handicap=True)
+    )
+
+
+def _wished(parsed: argparse.Namespace, wish: Wish) -> argparse.Namespace:
+    """Return the options of the game that a player wishes, which are those of ``parsed`` for all else."""
+    changed: dict[str, Any] = {"num_players": wish.players, "person": wish.name, "seed": wish.seed}
+    changed |= {} if wish.map is None else {"map": wish.map}
+    changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
+    if wish.level is not None:
+        changed |= {"level": wish.level, "seats": options.USUAL_SEATS, "opponents": None}
+    changed["save"] = None if parsed.save is None else options.new_name(parsed.save)
+    return argparse.Namespace(**(vars(parsed) | changed))
+
+
+def _begun(parsed: argparse.Namespace, number: int, card: dict[str, Any]) -> Table:
+    """Return a game at its first tick, which may have to compile; its number is that among all games."""
+    config, seed = _config(parsed), parsed.seed
     seats, names, acting, advisor = table_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         observers = (player for player in (*acting.values(), advisor) if is_acting(player))
@@ -125,28 +190,39 @@ def run(parsed: argparse.Namespace) -> int:
         game = begin(config, seats, seed, is_recorded=True, frames=frames)
         panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
         with blamed_on("--opponent", SnapshotError):
-            policies = {seat: chooser(one, seat, game, seed) for seat, one in acting.items()}
-    session = Session(
-        game,
-        0 if parsed.spectate else parsed.seat,
-        names,
-        pace=parsed.pace,
-        save=save,
-        title=f"{'bots' if parsed.spectate else names[parsed.seat - 1]}, seed {seed}",
-        policies=policies,
-        panels=panels,
-    )
-    danger = "and gets this address, unencrypted as it is, can play your seat"
-    make, more = partial(PlayServer, page(is_played=True), session), {"replay": str(save)}
-    with _ends_like_ctrl_c():
-        serve(parsed, make, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
-    if session.save_error is not None:
-        raise session.save_error
-    if session.saved_tick:
-        print(f"replay of {session.saved_tick:,} ticks: {save}", file=sys.stderr)
-    else:
-        print("no replay: the game has not begun", file=sys.stderr)
-    return 0
+            policies = {at: chooser(one, at, game, seed) for at, one in acting.items()}
+    seat, which = 0 if parsed.spectate else parsed.seat, f", game {number}" if number > 1 else ""
+    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{which}"
+    return Table(game, seat, names, parsed.save, title, policies, panels, card)
+
+
+def _card(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the game of the options as the start card has it; a level or map of no name is None."""
+    config = options.config_of(parsed)
+    return {
+        "level": level_of(parsed),
+        "players": config.num_players,
+        "map": str(config.map) if str(config.map) in ALL_MAPS else None,
+        "name": parsed.person,
+        "seed": str(parsed.seed),
+    }
+
+
+def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return what the start card offers, and what the options give, which the page need not remember."""
+    card, assigned = _card(parsed), dict(parsed.assignments)
+    is_given = {
+        "level": parsed.level is not None or card["level"] is None,
+        "players": parsed.num_players is not None or "num_players" in assigned,
+        "map": parsed.map is not None or "map" in assigned,
+        "name": parsed.person != PERSON,
+        "seed": parsed.seed is not None,
+    }
+    return {
+        "levels": list(LEVELS),
+        "maps": list(ALL_MAPS),
+        "given": {name: card[name] for name, is_so in is_given.items() if is_so},
+    }
 
 
 # ---- who plays -------------------------------------------------------------------------------------
@@ -159,14 +235,17 @@ def table_of(
 
     These are seats and names of all, by seat the policies that act on observations, and who advises the
     person.
-    Where the person has taken the champion's seat, that is the opponent unless others were asked for. It is
-    also who advises the person, unless another was asked for.
+    The bots of a level are dealt in turn to all seats after the person's. The champion advises the person,
+    unless another was asked for.
     """
-    players = config.num_players
+    players, level = config.num_players, level_of(parsed)
     if parsed.seat > players:
         raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
-    seats, policies = list(options.seats_of(parsed, config)), dict[int, Acting]()
-    named = dict[int, str]()
+    first = parsed.seat - bool(parsed.spectate)
+    free = (*range(first + 1, players + 1), *range(1, first + 1))
+    seats, policies, named = list(options.seats_of(parsed, config)), dict[int, Acting](), dict[int, str]()
+    for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
+        seats[seat - 1] = bot
     if not parsed.spectate:
         seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
     elif parsed.advisor is not None:
@@ -176,12 +255,9 @@ def table_of(
         )
     advisors = [] if parsed.spectate else [parsed.advisor or options.CHAMPION]
     (advisor,) = _players(parsed, "--advisor", advisors) or (None,)
-    is_displaced = parsed.seats == options.USUAL_SEATS and parsed.seat == 1 and not parsed.spectate
-    texts = parsed.opponents or ([options.CHAMPION] if is_displaced else [])
+    texts = parsed.opponents or []
     if len(texts) > (most := players - (not parsed.spectate)):
         raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
-    first = parsed.seat - bool(parsed.spectate)
-    free = (*range(first + 1, players + 1), *range(1, first + 1))
     for seat, name, opponent in zip(free, texts, _players(parsed, "--opponent", texts), strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
@@ -190,6 +266,17 @@ def table_of(
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     with blamed_on("--person", ValueError):
         return seats, checked_names("names", names, players), policies, advisor
+
+
+def level_of(parsed: argparse.Namespace) -> str | None:
+    """Return the level whose bots play; None: those that the options name do."""
+    if parsed.seats == options.USUAL_SEATS and not parsed.opponents:
+        return str(parsed.level or DEFAULT_LEVEL)
+    if parsed.level is None:
+        return None
+    raise UsageError(
+        f"argument --level: {parsed.level!r} says who plays, and so do --seats and --opponent; leave one out"
+    )
 
 
 def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
@@ -203,11 +290,10 @@ def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> l
 
 
 def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: int) -> dict[str, Look]:
-    """Return what the page can show beside the game, with all compiled that it needs."""
-    progress = warmup.progress("territorial: compiling what the page can show")
-    with progress, blamed_on("--advisor", SnapshotError):
-        advise, look = advice_of(advisor, game, parsed.seat, seed), sight_of(game, parsed.seat)
-        advise(game), look(game)
+    """Return what the page can show beside the game, which is compiled when it is first asked for."""
+    with blamed_on("--advisor", SnapshotError):
+        advise = advice_of(advisor, game, parsed.seat, seed)
+    sight = cache(partial(sight_of, game, parsed.seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {
@@ -215,7 +301,7 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
             "options": [option._asdict() for option in advise(game)],
         }
 
-    return {"advice": advice, "sight": look}
+    return {"advice": advice, "sight": lambda game: sight()(game)}
 
 
 # ---- as a server -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -50,7 +51,7 @@ def add_parser(verbs: Any) -> None:
             default="every decision, or fewer in games that may last more than 2,000 decisions",
         ),
     )
-    options.add_seed_option(parser, "equal seeds give equal games")
+    options.add_seed_option(parser, options.SEEDS_OF_GAMES)
     options.add_seats_option(parser, has_champion=True)
     options.add_report(parser, run)
     options.add_config_options(parser)
@@ -61,15 +62,15 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
     try:
-        shown = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-        return _write(parsed, shown) if parsed.page is not None else _serve(parsed, shown)
+        make = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
+        return _write(parsed, make()) if parsed.page is not None else _serve(parsed, make)
     except ReplayError as error:
         print(f"territorial watch: {error}", file=sys.stderr)
         return 1
 
 
-def _recorded(parsed: argparse.Namespace) -> Show:
-    """Return the game of a replay."""
+def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:
+    """Return a function that shows the game of a replay, which has been read."""
     given = {"--seed": parsed.seed != 0, "--seats": parsed.seats != options.USUAL_SEATS}
     given |= {options.option_of(name): getattr(parsed, name) is not None for name in options.NAMED_FIELDS}
     for name, is_given in (given | {"--set": bool(parsed.assignments)}).items():
@@ -77,17 +78,21 @@ def _recorded(parsed: argparse.Namespace) -> Show:
             raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
     with blamed_on("FILE_OR_LIVE"):
         replay = Replay.load(parsed.game)
-    return show(replay, replay.seats, replay.seed, parsed.every)
+    return partial(show, replay, replay.seats, replay.seed, parsed.every)
 
 
-def _live(parsed: argparse.Namespace) -> Show:
-    """Return a game of bots that is played while its frames are taken."""
-    config = options.config_of(parsed)
+def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
+    """Return a function that begins a game of bots, which is played while its frames are taken."""
+    config = options.config_of(parsed, seed=parsed.seed)
     seats = options.seats_of(parsed, config)
-    with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
+
+    @options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}")
+    def begun() -> Show:
         game = begin(config, seats, parsed.seed)
-    header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
-    return header, told(frames, game)
+        header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
+        return header, told(frames, game)
+
+    return begun
 
 
 # ---- as a file -------------------------------------------------------------------------------------
@@ -111,14 +116,17 @@ def _write(parsed: argparse.Namespace, shown: Show) -> int:
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-def _serve(parsed: argparse.Namespace, shown: Show) -> int:
+def _serve(parsed: argparse.Namespace, make: Callable[[], Show]) -> int:
     """Serve until interrupted; an error in making the film ends it too."""
     film = Feed()
 
     def fill() -> None:
-        if all(film.append(piece) for piece in write_film(*shown)):
+        if all(film.append(piece) for piece in write_film(*make())):
             film.close()
 
-    abandon = partial(film.close, is_whole=False)
+    def abandon() -> bool:
+        film.close(is_whole=False)
+        return film.count > 0
+
     serve(parsed, partial(PageServer, page(), film), fill, abandon, "can see the game", is_opened=parsed.open)
     return 0

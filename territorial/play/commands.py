@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from territorial.config.validation import one_of, shown, true_or_false, whole_number
+from territorial.config.map_names import ALL_MAPS
+from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
+from territorial.play.levels import LEVELS
+from territorial.replay.replay import checked_names
 
 LARGEST_COMMAND = 1024
 """Bytes of a command, at most."""
@@ -26,10 +29,25 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     "pace": ("pace",),
     "resign": (),
     "show": ("panel", "on"),
+    "new": ("level", "players", "map", "name", "seed"),
 }
 
 
-Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show"]
+Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new"]
+
+
+class Wish(NamedTuple):
+    """The game that a player wants to play next.
+
+    ``level``, one of ``LEVELS``, and ``map``, the name of a kind or of a land, are None for what the command
+    line names. ``name`` is what the player is called. A ``seed`` of None is a new one, and with it a new map.
+    """
+
+    level: str | None
+    players: int
+    map: str | None
+    name: str
+    seed: int | None
 
 
 class PlayerCommand(NamedTuple):
@@ -47,14 +65,18 @@ class PlayerCommand(NamedTuple):
     """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
     """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
+    wish: Wish | None = None
+    """Of "new": the game to begin."""
 
 
 def read_command(text: bytes) -> PlayerCommand:
     """Return the command that a JSON text is; TypeError or ValueError says what is wrong with it.
 
     Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
-    ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20, and
-    ``{"do": "show", "panel": "advice", "on": true}``.
+    ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20,
+    ``{"do": "show", "panel": "advice", "on": true}``, and
+    ``{"do": "new", "level": "easy", "players": 32, "map": "lakes", "name": "Ada", "seed": null}``, whose seed
+    is a text otherwise, because numbers of JavaScript have 53 bits.
     """
     fields = parse_object(text, _BOUNDS)
     do: Kind = fields.pop("do", None)
@@ -69,4 +91,20 @@ def read_command(text: bytes) -> PlayerCommand:
         is_on=true_or_false("on", fields.get("on", do == "aim")),
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
+        wish=_read_wish(fields) if do == "new" else None,
+    )
+
+
+def _read_wish(fields: dict[str, Any]) -> Wish:
+    seed = whole_number_in(str(fields["seed"]), 0, 2**64 - 1)
+    if seed is None and fields["seed"] is not None:
+        raise ValueError(
+            f"seed is {shown(fields['seed'])}; it must be the text of a whole number from 0 to 2**64 - 1"
+        )
+    return Wish(
+        level=None if fields["level"] is None else one_of("level", fields["level"], LEVELS),
+        players=whole_number("players", fields["players"], 2, 250),
+        map=None if fields["map"] is None else one_of("map", fields["map"], ALL_MAPS),
+        name=checked_names("name", [fields["name"]], 1)[0],
+        seed=seed,
     )

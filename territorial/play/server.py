@@ -67,6 +67,7 @@ class PlayHandler(PageHandler):
         if name == ACT:
             self.refuse_method("POST")
         elif name is not None:
+            self.server.film = self.server.session.film  # of the game that is played now
             self.send(name, {"": self.send_page, "film": self.send_film, "seat": self._send_situations})
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)

@@ -1,4 +1,4 @@
-"""Session: one game that a person plays; a single thread owns the game, its recorder and its film.
+"""Session: the games that a person plays one after the other; a single thread owns game, recorder and film.
 
 Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
 two threads, and its pace does not depend on what clients send.
@@ -10,18 +10,18 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
-from territorial.play.commands import STEP, PlayerCommand
+from territorial.play.commands import STEP, PlayerCommand, Wish
 from territorial.play.panels import Choose, Look, forecast_of
 from territorial.play.situation import situation_of, why_not
 from territorial.render.film import show, write_film
@@ -49,61 +49,65 @@ _Pending = tuple[PlayerCommand, Future[bytes]]
 """A command on its way to the thread of the game, and where its answer goes."""
 
 
-class Session:
-    """Plays game 0 of ``game`` with a person at a seat; ``run`` does that, in one thread.
-
-    The game stands still while no page shows it (``page_open``), so it begins with the first page. It takes a
-    decision every ``decision_every`` ticks, at ``pace``. Whenever the last page is closed, when the game is
-    paused, when the player is out or the game is over, and when the session is stopped, the replay is saved.
+class Table(NamedTuple):
+    """A game that a person plays, and all that belongs to it.
 
     Args:
         game: a batch of one with autoreset "disabled", after ``reset``. From here on it is the session's.
         seat: the player's, 1..P, which must be "agent" or "external"; 0: there is none, bots play alone.
         names: what the P seats are called, in the film and in the replay.
-        pace: ticks a second; None: the game waits for each decision of the player.
         save: the file of the replay.
-        title: of the film.
+        title: of the film; each game of a session has another one, by which pages notice a new game.
         policies: what chooses the actions of other seats that are "agent" or "external", by seat.
         panels: by name, what the page can show beside the game. They are asked while they are open and the
             player has decisions to make, and must not change the game.
+        card: what the page shows of this game and offers for the next one, as values that JSON has; None:
+            there is no next game.
+
+    """
+
+    game: VecGame
+    seat: int
+    names: Sequence[str]
+    save: Path
+    title: str
+    policies: Mapping[int, Choose] = {}
+    panels: Mapping[str, Look] = {}
+    card: Mapping[str, Any] | None = None
+
+
+class Session:
+    """Plays one game after the other with a person at a seat; ``run`` does that, in one thread.
+
+    A game stands still while no page shows it (``page_open``), and the first one until it is no longer
+    paused if ``is_paused``. It takes a decision every ``decision_every`` ticks, at ``pace``. Whenever the
+    last page is closed, when the game is paused, when the player is out or the game is over, before the next
+    game, and when the session is stopped, the replay is saved.
+
+    Args:
+        make: returns the first game for None, and a game as a player wishes. It is called in the thread of
+            ``run``, which is the only one that then calls the game, and raises ValueError for a wish that
+            cannot be met.
+        pace: ticks a second; None: the game waits for each decision of the player.
+        is_paused: whether the first game is paused as it begins.
 
     """
 
     def __init__(
-        self,
-        game: VecGame,
-        seat: int,
-        names: Sequence[str],
-        *,
-        pace: int | None,
-        save: Path,
-        title: str,
-        policies: Mapping[int, Choose] | None = None,
-        panels: Mapping[str, Look] | None = None,
+        self, make: Callable[[Wish | None], Table], *, pace: int | None, is_paused: bool = False
     ) -> None:
-        self.seat, self.save = seat, save
         self.film, self.situations = Feed(), Feed(has_newest_alone=True)
         self.save_error: OSError | None = None
         """What kept the replay from being saved, the last time."""
-        self.saved_tick = 0
-        """Up to which tick the replay has been written."""
-        self._game, self._pace, self._policies = game, pace, dict(policies or {})
-        self._panels, self._open = (
-            dict(panels or {}) | {"forecast": self._forecast},
-            dict[str, tuple[int, Any]](),
-        )
-        self._aim, self._foresee = PlayerCommand("aim"), forecast_of(game, seat)
-        self._recorder = Recorder(game, names=names)
-        source = LiveGame(game, actions=self._actions, names=names)
-        self._pieces = write_film(*show(source, title, game.config.decision_every))
+        self.replays = dict[Path, int]()
+        """Up to which tick the replays of all games have been written, by file."""
+        self._make, self._pace, self._is_paused = make, pace, is_paused
+        self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_shared = False  # as it was told last
-        self._is_stopped = self._is_ended = self._is_paused = self._has_resigned = False
-        self._queued: PlayerCommand | None = None
-        self._has_decided = False
+        self._is_stopped = self._is_ended = False
         self._due: float | None = None
-        self._now = situation_of(game, seat)
 
     # ---- for other threads --------------------------------------------------------------------------
 
@@ -137,17 +141,18 @@ class Session:
             self._pages += change
         self._inbox.put(None)  # wakes the thread of the game
 
-    def stop(self) -> None:
-        """End ``run``, which saves the replay."""
+    def stop(self) -> bool:
+        """End ``run``, which saves the replay; return whether a game has begun."""
         self._is_stopped = True
         self._inbox.put(None)
+        return self._recorder is not None
 
     # ---- the thread of the game ---------------------------------------------------------------------
 
     def run(self) -> None:
         """Play until ``stop``, or an error."""
         try:
-            self._show()
+            self._begin(self._make(None))
             while not self._is_stopped:
                 self._take_turn()
         finally:
@@ -171,6 +176,24 @@ class Session:
             self._save()
         elif not self._is_stopped and (self._pages > 1 or self._is_shared):
             self._publish()  # the pages of one seat are to know of each other
+
+    def _begin(self, table: Table) -> None:
+        """Show a game as it begins; the one before has been saved."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self.film.close()
+            self.film, self._is_paused = Feed(), False
+        self._open = dict[str, tuple[int, Any]]()
+        self._panels = {**table.panels, "forecast": self._forecast}
+        self._aim, self._foresee = PlayerCommand("aim"), forecast_of(table.game, table.seat)
+        self._queued: PlayerCommand | None = None
+        self._has_decided = self._has_resigned = False
+        self.table, self._game, self._policies = table, table.game, table.policies
+        self._recorder = Recorder(table.game, names=table.names)
+        source = LiveGame(table.game, actions=self._actions, names=table.names)
+        self._pieces = write_film(*show(source, table.title, table.game.config.decision_every))
+        self._now = situation_of(table.game, table.seat)
+        self._show()
 
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
@@ -199,16 +222,17 @@ class Session:
             if game.state.alive[0, seat]:
                 actions[0, seat - 1] = choose(game)
         if self._queued is not None:
-            what = target_of_owner(self._queued.target, self.seat, game.config.num_players)
-            actions[0, self.seat - 1, WHAT] = what
-            actions[0, self.seat - 1, HOW_MUCH] = self._queued.share
+            seat = self.table.seat
+            what = target_of_owner(self._queued.target, seat, game.config.num_players)
+            actions[0, seat - 1, WHAT] = what
+            actions[0, seat - 1, HOW_MUCH] = self._queued.share
         self._queued, self._has_decided = None, False
         return actions
 
     def _show(self) -> None:
         """Add a frame to the film, for which a decision is taken, and tell pages how the game stands."""
         piece = next(self._pieces)
-        was_alive, self._now = self._now.is_alive, situation_of(self._game, self.seat)
+        was_alive, self._now = self._now.is_alive, situation_of(self._game, self.table.seat)
         self.film.append(piece)
         if self._now.is_over:
             self.film.append(next(self._pieces))
@@ -221,7 +245,9 @@ class Session:
         wait, queued, self._is_shared = self._wait(), self._queued, self._pages > 1
         told = self._now._asdict() | {
             "number": self.situations.count + 1,
-            "seat": self.seat,
+            "seat": self.table.seat,
+            "title": self.table.title,
+            "card": None if self._decides and self._now.tick else self.table.card,
             "openings": [opening._asdict() for opening in self._now.openings],
             "allies": [ally._asdict() for ally in self._now.allies],
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
@@ -230,7 +256,7 @@ class Session:
             "has_resigned": self._has_resigned,
             "pace": self._pace or STEP,
             "wait_ms": None if wait is None else max(0, round(1000 * wait)),
-            "replay": str(self.save.absolute()) if self.saved_tick else None,
+            "replay": str(self.table.save.absolute()) if self.table.save in self.replays else None,
             "panels": self._contents(),
         }
         text = json.dumps(told, separators=(",", ":")).encode()
@@ -247,7 +273,7 @@ class Session:
     def _forecast(self, game: VecGame) -> dict[str, Any] | None:
         """Return what the launch that was aimed last would come to; None where it is not legal."""
         target, share = self._aim.target, self._aim.share
-        return None if why_not(self._now, self.seat, target) else self._foresee(target, share, game)
+        return None if why_not(self._now, self.table.seat, target) else self._foresee(target, share, game)
 
     # ---- commands ------------------------------------------------------------------------------------
 
@@ -259,7 +285,15 @@ class Session:
             answer.set_exception(RefusedError(reason))
             return
         try:
-            self._do(command)
+            table = None if command.wish is None else self._make(command.wish)
+        except ValueError as error:
+            answer.set_exception(error)
+            return
+        try:
+            if table is None:
+                self._do(command)
+            else:
+                self._begin(table)
             told = self._publish()
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
@@ -270,21 +304,27 @@ class Session:
         """Return why a command cannot be done; empty if it can."""
         if command.do == "show":
             return "" if command.panel in self._panels else f"this game has no {command.panel} to show"
-        if command.do in (
-            "pause",
-            "pace",
-            "aim",
-        ):  # to aim at what is not legal now is no fault: it may be later
-            return "the game is over" if self._now.is_over and command.do != "aim" else ""
+        if command.do in ("pause", "pace"):
+            return "the game is over" if self._now.is_over else ""
+        if command.do == "aim":  # to aim at what is not legal now is no fault: it may be later
+            return ""
+        if command.do == "new":
+            return self._why_no_next()
         if self._has_resigned:
             return "you have resigned"
-        return why_not(self._now, self.seat, command.target if command.do == "launch" else None)
+        return why_not(self._now, self.table.seat, command.target if command.do == "launch" else None)
+
+    def _why_no_next(self) -> str:
+        """Save the replay, and return why there can be no next game; empty if there can."""
+        if self.table.card is None or (self._decides and self._now.tick):
+            return "there is no other game yet; resign to end this one"
+        self._save()
+        return f"the replay cannot be written: {self.save_error}" if self.save_error else ""
 
     def _do(self, command: PlayerCommand) -> None:
         if command.do == "pause":
             self._is_paused = command.is_on
-            if command.is_on:
-                self._save()
+            self._save()
         elif command.do == "pace":
             self._pace = command.pace
             if self._due is not None:
@@ -301,30 +341,31 @@ class Session:
             self._queued, self._has_decided = command, True
         elif command.do == "hold":
             self._queued, self._has_decided = None, True
-        else:
+        elif command.do != "new":
             assert_never(command.do)
 
     # ---- the end -------------------------------------------------------------------------------------
 
     def _save(self) -> None:
         """Write the replay as far as it goes, unless it has been; a full disk does not end the game."""
-        if self._now.tick == self.saved_tick:
+        if self._recorder is None or self._now.tick == self.replays.get(self.table.save, 0):
             return
         try:
-            self._recorder.replay().save(self.save)
+            self._recorder.replay().save(self.table.save)
         except OSError as error:
             self.save_error = error
         else:
-            self.save_error, self.saved_tick = None, self._now.tick
+            self.save_error, self.replays[self.table.save] = None, self._now.tick
 
     def _end(self) -> None:
         """Save the replay, and release all who wait."""
         try:
             self._save()
         finally:
-            self._recorder.close()
-            self.film.close(is_whole=False)
+            if self._recorder is not None:
+                self._recorder.close()
             self.situations.close()
+            self.film.close(is_whole=False)
             self._is_ended = True
             while not self._inbox.empty():
                 pending = self._inbox.get()

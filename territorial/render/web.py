@@ -53,6 +53,8 @@ PLAY_SCRIPTS = (
     "income.js",
     "feed.js",
     "shares.js",
+    "start.js",
+    "ending.js",
     "play.js",
 )
 """What comes after them in a page that plays a seat."""

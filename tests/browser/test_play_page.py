@@ -1,12 +1,7 @@
 """Playing in a real browser: by mouse, by keyboard and by touch; what the page says, sends and shows."""
 
 import base64
-import os
 import re
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +24,7 @@ from tests.browser.support import (
     spot_of,
     text_of,
 )
-from tests.play.sessions import FREE, NAMES, SECONDS, SMALL, now, wait_for
+from tests.play.sessions import FREE, NAMES, SMALL, now, wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -513,38 +508,6 @@ def test_spectators_watch_bots_and_can_pause(play):
     soon(tab, "element('said').textContent === 'free land: you are a spectator.'")
     pause(tab, game.session, is_paused=True)
     assert len(game.posts) == 1
-
-
-@pytest.mark.quick
-def test_the_command_plays_from_its_address_to_its_replay(open_page, tmp_path):
-    """`territorial play` itself: the address that it prints, a launch, Ctrl-C, and what it leaves."""
-    size = ["--height", "32", "--width", "32", "--num-players", "4", "--seed", "3", "--person", "Ada"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step", *size],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        url = process.stdout.readline().split()[2]
-        tab = open_page(url)
-        ready(tab)
-        pass_tick(tab, lambda: tab.keyboard.press("n"))
-        leave(tab)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=SECONDS)
-    finally:
-        process.kill()
-        process.wait()
-    assert process.returncode == 0
-    (path,) = tmp_path.glob("territorial-3-*.replay")
-    assert told.endswith(f"territorial play: stopped\nreplay of 10 ticks: {path.name}\n")
-    replay = Replay.load(path)
-    replay.verify()
-    assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
-    assert (replay.names[0], replay.seats[1], len(replay.seats)) == ("Ada", "champion-1", 4)
 
 
 # ---- panels ----------------------------------------------------------------------------------------

@@ -2,13 +2,19 @@
 
 import json
 import webbrowser
+from concurrent.futures import Future
 from types import SimpleNamespace
-from unittest.mock import Mock
 
+import numpy as np
+import pytest
+
+import territorial
 from territorial import cli
-from territorial.bots.network_bot import Network
+from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.cli import options, play
+from territorial.play.commands import PlayerCommand
+from territorial.play.levels import LEVELS
 from territorial.play.server import PlayServer
 from territorial.play.session import Session
 from territorial.replay import Replay
@@ -19,23 +25,50 @@ SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks",
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    seats, names, policies, advisor = play.table_of(parsed, options.config_of(parsed))
-    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor)
+    config = play._config(parsed)
+    seats, names, policies, advisor = play.table_of(parsed, config)
+    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor, config=config)
 
 
-def test_the_champion_sits_beside_the_person_in_the_usual_line_up():
-    table = table_of()
-    assert isinstance(table.seats[1], Network)
-    assert table.names[:3] == ("person", options.CHAMPION, "metronome")
-    assert (len(table.seats), table.seats[0], table.policies) == (32, "agent", {})
+def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
+    for level, bots in LEVELS.items():
+        dealt = [*bots, *bots, *bots, *bots]
+        assert table_of(*SMALL, "--level", level).seats == ["agent", *dealt[:3]]
+        assert table_of(*SMALL, "--level", level, "--seat", "3").seats[3:] == dealt[:1]
+        assert table_of(*SMALL, "--level", level, "--spectate").seats == dealt[:4]
+    assert table_of().seats == table_of("--level", play.DEFAULT_LEVEL).seats
 
 
-def test_there_is_one_champion_wherever_the_person_sits():
-    for arguments in ([], ["--seat", "5"], ["--spectate"], ["--num-players", "8"]):
-        assert table_of(*arguments).names.count(options.CHAMPION) == 1, arguments
-    assert options.CHAMPION not in table_of("--opponent", "turtle").names
+class Beginner(PythonBot):
+    """Takes free land while there is any, then attacks a neighbour that is weaker by far, or else waits."""
 
-    assert options.CHAMPION not in table_of("--seats", options.DEFAULT_LINEUP).names
+    name = "beginner"
+    interval = 3 * play.DEFAULT_PACE  # three seconds
+
+    def decide(self, view):
+        weakest, is_free = view.least(view.troops), view.legal[:, 0]
+        is_weak = (weakest > 0) & (2 * view.troops[view.rows, weakest] < view.own(view.troops))
+        return np.where(is_free, 0, np.where(is_weak, weakest, -1)), np.where(is_free, 256, 512)
+
+
+@pytest.mark.verify
+def test_a_beginner_outlives_the_bots_of_easy_and_does_worse_from_level_to_level():
+    places, lives = [], []
+    for level in LEVELS:
+        table = table_of("--level", level, "--seed", "1", "--set", "num_maps=8")
+        seats = [Beginner(), *table.seats[1:]]
+        game = territorial.VecGame(table.config, 100, seats=seats, autoreset="disabled", observe=False)
+        game.reset(seed=1)
+        while not game.state.over.all():
+            game.step()
+        places.append(game.state.place2[:, 1].mean())
+        lives.append(np.where(game.state.alive == 1, game.state.tick[:, None], game.state.death_tick))
+    assert places == sorted(places)
+    assert lives[0][:, 1].mean() > lives[0][:, 2:].mean()
+
+
+def test_who_is_named_plays_instead_of_a_level():
+    assert table_of("--opponent", "turtle").names[:3] == ("person", "turtle", "metronome")
     assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
 
 
@@ -86,12 +119,13 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
 
     def run_with_a_decision(session):
         session._count_page(1)
-        session._has_decided = True
+        for command in (PlayerCommand("pause"), PlayerCommand("hold")):
+            session._inbox.put((command, Future()))
         sessions.append(session)
         run(session)
 
     def serve_forever(server, poll_interval):
-        wait_for(lambda: sessions and sessions[0].situations.count > 1)
+        wait_for(lambda: sessions and sessions[0].situations.count > 1 and sessions[0]._now.tick)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "run", run_with_a_decision)
@@ -115,9 +149,14 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
 
 
+def interrupted(server, poll_interval):
+    wait_for(lambda: server.session.situations.count)
+    raise KeyboardInterrupt
+
+
 def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PlayServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
     opened = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     assert cli.main(["play", *SMALL, "--port", "0", "--host", "0.0.0.0", "--seed", "5"]) == 0
@@ -137,13 +176,11 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(PlayServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
-    seeds = []
-    monkeypatch.setattr(play, "begin", lambda *given, **more: seeds.append(given[2]) or begin(*given, **more))
-    for arguments in ([], [], ["--seed", "5"]):
+    begin, begun = play.begin, []
+    monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
+    monkeypatch.setattr(play, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
+    for arguments in ([], [], ["--seed", "5"], ["--seed", "5", "--set", "map_seed=8"]):
         assert cli.main(["play", *SMALL, "--port", "0", "--no-open", *arguments]) == 0
-    assert len(set(seeds)) == 3
-    assert seeds[2] == 5
-
-
-begin = play.begin
+    seeds = [(seed, config.map_seed) for config, _, seed in begun]
+    assert seeds[2:] == [(5, 5), (5, 8)]
+    assert len({seed for seed, map_seed in seeds[:3] if seed == map_seed}) == 3

@@ -42,7 +42,7 @@ def check_film(film: bytes, seed: int) -> None:
     header, frames, is_whole = read_film(film)
     assert is_whole
     assert header["names"] == list(shown_names(SEATS))
-    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=400)
+    config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=400, map_seed=seed)
     game = territorial.VecGame(config, 1, seats=SEATS, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
     for frame in frames:

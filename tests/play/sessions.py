@@ -13,10 +13,10 @@ from typing import Any
 
 import territorial
 from territorial.play import session as session_module
-from territorial.play.commands import STEP, PlayerCommand
+from territorial.play.commands import STEP, PlayerCommand, Wish
 from territorial.play.panels import Look, advice_of, sight_of
 from territorial.play.server import PlayServer
-from territorial.play.session import Session
+from territorial.play.session import Session, Table
 from tests.render.support import running
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
@@ -84,14 +84,20 @@ def session_of(
     names: tuple[str, ...] = NAMES,
     title: str = "a test",
     advisor: Any = None,
+    is_paused: bool = False,
+    make: Callable[[Wish | None], Table] | None = None,
     **options: Any,
 ) -> Iterator[KeptSession]:
-    """Give a session that runs within the block; with an ``advisor`` it has panels to show."""
+    """Give a session that runs within the block; with an ``advisor`` it has panels to show.
+
+    ``make`` returns the games; without it there is the one that the other arguments describe.
+    """
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
     if advisor is not None:
         options["panels"] = panels_of(game, seat, advisor)
-    session = KeptSession(game, seat, names[: len(seats)], pace=pace, save=save, title=title, **options)
+    table = Table(game, seat, names[: len(seats)], save, title, **options)
+    session = KeptSession(make or (lambda _: table), pace=pace, is_paused=is_paused)
     thread = threading.Thread(target=session.run)
     thread.start()
     try:

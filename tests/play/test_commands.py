@@ -9,9 +9,15 @@ from unittest.mock import Mock
 import pytest
 
 from territorial.play import session as session_module
-from territorial.play.commands import LARGEST_COMMAND, PlayerCommand, read_command
+from territorial.play.commands import LARGEST_COMMAND, PlayerCommand, Wish, read_command
 from territorial.play.session import BusyError
 from tests.play.sessions import HOLD, now, session_of, wait_for
+
+
+def wish(**changes):
+    """The command for a next game."""
+    fields = {"level": "easy", "players": 32, "map": "lakes", "name": "Ada", "seed": str(2**64 - 1)}
+    return json.dumps({"do": "new"} | fields | changes)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +33,8 @@ from tests.play.sessions import HOLD, now, session_of, wait_for
         ('{"do": "resign"}', PlayerCommand("resign")),
         ('{"do": "show", "panel": "advice", "on": true}', PlayerCommand("show", is_on=True, panel="advice")),
         ('{"do": "show", "panel": "sight", "on": false}', PlayerCommand("show", panel="sight")),
+        (wish(), PlayerCommand("new", wish=Wish("easy", 32, "lakes", "Ada", 2**64 - 1))),
+        (wish(level=None, map=None, seed=None), PlayerCommand("new", wish=Wish(None, 32, None, "Ada", None))),
     ],
 )
 def test_what_a_command_says(text, command):
@@ -56,6 +64,11 @@ def test_what_a_command_says(text, command):
         ),
         ('{"do": "pace", "pace": 0}', "pace is 0; it must be a whole number from 1 to 1000"),
         ('{"do": "pace", "pace": 1001}', "pace is 1001"),
+        (wish(level="hardest"), "level is 'hardest' (did you mean 'hard'?); it must be one of easy, normal"),
+        (wish(players=1), "players is 1; it must be a whole number from 2 to 250"),
+        (wish(map="../lakes.png"), "map is '../lakes.png'"),
+        (wish(name=""), "name[0] is ''; it must be a string of 1 to 64 printable characters"),
+        (wish(seed=7.5), "seed is 7.5; it must be the text of a whole number from 0 to 2**64 - 1"),
         ('{"do": "hold", "do": "resign"}', "occurs twice"),
         (json.dumps({"do": "hold" + " " * LARGEST_COMMAND}), "it must have at most 1,024"),
         ("[" * 10 + "]" * 10, "it must be a JSON object"),

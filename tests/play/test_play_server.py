@@ -141,6 +141,8 @@ def test_commands_are_not_taken_by_get(game):
         (b"hold", {}, 400),
         (b'{"do": "fly"}', {}, 400),
         (b'{"do": "launch", "target": 1, "share": 0}', {}, 409),
+        (b'{"do": "new", "level": "no", "players": 4, "map": null, "name": "Ada", "seed": null}', {}, 400),
+        (b'{"do": "new", "level": null, "players": 4, "map": null, "name": "Ada", "seed": null}', {}, 409),
     ],
 )
 def test_what_is_no_command_is_refused_with_a_status(game, monkeypatch, body, headers, status):

@@ -8,8 +8,8 @@ import territorial
 from territorial.bots import Network
 from territorial.constants import FRACTIONS
 from territorial.play import session as session_module
-from territorial.play.commands import PANELS, PlayerCommand
-from territorial.play.session import RefusedError
+from territorial.play.commands import PANELS, PlayerCommand, Wish
+from territorial.play.session import RefusedError, Table
 from territorial.play.situation import earnings_of
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
@@ -17,6 +17,7 @@ from tests.play.sessions import (
     FREE,
     HOLD,
     NAMES,
+    SEATS,
     SMALL,
     Clock,
     decide,
@@ -301,6 +302,44 @@ def test_an_error_ends_the_session_and_the_game_is_saved(save):
     assert Replay.load(save).num_ticks == 20
     with pytest.raises(ConnectionAbortedError):
         list(session.film.pieces())
+
+
+# ---- the next game ---------------------------------------------------------------------------------
+
+
+def test_a_game_that_begins_paused_stands_until_the_player_begins(save, clock):
+    with session_of(save, pace=Clock.PACE, is_paused=True) as session:
+        clock.pass_in_vain(session)
+        session.submit(PlayerCommand("pause"))
+        assert clock.pass_decisions(session)["tick"] == 10
+
+
+def test_the_next_game_begins_once_one_is_out_and_both_are_saved(save):
+    def make(wish):
+        path = save.with_name(wish.name if wish else "first")
+        if path.name == "none":
+            raise ValueError("there is no room")
+        game = territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False)
+        game.reset(seeds=[3])
+        return Table(game, 1, NAMES, path, path.name, card={})
+
+    wished, none = (PlayerCommand("new", wish=Wish(None, 4, None, name, None)) for name in ("next", "none"))
+    with session_of(save, make=make) as session:
+        decide(session, HOLD)
+        with pytest.raises(RefusedError, match="resign to end this one"):
+            session.submit(wished)
+        session.submit(PlayerCommand("resign"))
+        with pytest.raises(ValueError, match="no room"):
+            session.submit(none)
+        told = json.loads(session.submit(wished))
+        assert (told["title"], told["tick"], told["has_resigned"]) == ("next", 0, False)
+        decide(session, HOLD)
+    found = {path: Replay.load(path).num_ticks for path in session.replays}
+    assert (
+        found
+        == session.replays
+        == {save.with_name("first"): found[save.with_name("first")], save.with_name("next"): 10}
+    )
 
 
 # ---- panels ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 // Playing a seat: what the player sees of it and does, over the page that shows the game.
 
 const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
+const PREPARES = "The panel is being prepared, which takes up to a minute the first time.";
 const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
 
 /** The game of one seat, as the session has told last. */
@@ -22,6 +23,7 @@ class Game {
     this.forecast = new Forecast(this);
     this.feed = new Feed(this);
     this.shares = new Shares();
+    this.start = page.start = new StartCard(this);
     this.orders = new Orders({
       arrived: (now) => this.#arrived(now),
       silent: (seconds) => this.#silent(seconds),
@@ -45,6 +47,7 @@ class Game {
     if (isNew) this.#showLists(); // with the troops and donations of this tick
     this.feed.show();
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
+    this.start.draw();
     this.#showEnding();
   }
 
@@ -59,6 +62,11 @@ class Game {
 
   #arrived(now) {
     if (this.now && now.number < this.now.number) return; // an answer that was overtaken
+    const { header } = this.page.film;
+    if (header && header.title !== now.title) { // another game
+      this.start.restart();
+      return;
+    }
     this.now = now;
     if (this.isLive && this.page.painter) this.#show();
     else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
@@ -79,6 +87,7 @@ class Game {
 
   #show() {
     const { now } = this;
+    this.start.arrived();
     this.#showMe();
     this.#showShare();
     this.#showLists();
@@ -261,19 +270,11 @@ class Game {
   }
 
   #showEnding() {
-    const { now } = this, film = this.page.film, dialog = element("ending");
+    const { now, page: { film } } = this;
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
     if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
     this.#told = ending;
-    const sides = film.teams.length ? `${film.teams.length} teams` : film.header.num_players;
-    const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
-    const [first] = film.standings(film.length - 1);
-    const isOwn = first === now.seat || film.areAllies(first, now.seat), own = film.teams.length ? "Your team holds" : "You hold";
-    const winner = `${isOwn ? own : `${film.sideName(first)} holds`} the most land.`;
-    put(dialog.querySelector("h2"), !now.seat ? "The game is over" : now.is_alive || now.is_over ? `The end: ${place}` : `You are out: ${place}`);
-    put(dialog.querySelector(".text"), now.is_over ? winner : "The bots play on, and you can watch them.");
-    put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
-    if (!dialog.open) dialog.showModal();
+    showEnding(this);
   }
 
   // ---- what the player does ------------------------------------------------------------------------
@@ -319,7 +320,12 @@ class Game {
   }
 
   /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
-  toggle(panel) { this.#send({ do: "show", panel, on: !(panel in this.now.panels) }); }
+  async toggle(panel) {
+    const late = setTimeout(() => this.say(PREPARES), PATIENCE);
+    await this.#send({ do: "show", panel, on: !(panel in this.now.panels) });
+    clearTimeout(late);
+    if (this.said === PREPARES) this.say("");
+  }
 
   /** Gives to the first ally of the list: the one that is attacked most. */
   give() {
@@ -434,7 +440,7 @@ function playKeys(game) {
     "?": () => game.ask("rules"),
   };
   DIGITS.forEach((digit, place) => { keys[digit] = () => game.setShare(game.shares.keys[place]); });
-  for (const name of ["+", "=", "-", "a", "b", "c", "d", "t", "Escape"]) keys[name] = WATCH_KEYS[name];
+  for (const name of ["+", "=", "-", "a", "b", "c", "d", "t", "y", "Escape"]) keys[name] = WATCH_KEYS[name];
   return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
 }
 
@@ -457,7 +463,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain() }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => game.start.again(0), next: () => game.start.again(1) }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("keydown", (event) => {

@@ -1,0 +1,112 @@
+"""How games begin and end: start card, play, end card, play again; by mouse, by keyboard and by touch."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import territorial
+from territorial.replay import Replay
+from tests.browser.chromium import PHONE, leave, soon
+from tests.browser.support import board_of, box_of, middle_of_element, place_of, settle, text_of
+from tests.play.test_session import DEADLY, LONG
+
+pytestmark = pytest.mark.browser
+
+PLAY = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "1000"]
+SMALL = ["--height", "32", "--width", "32", "--num-players", "2", "--max-ticks", "300"]
+STORED = "localStorage.setItem('territorial', JSON.stringify({ level: 'hard', players: 9 }))"
+NO_STORE = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('it is off'); } })"
+ENDED = "page.film.isComplete && element('ending').open && [page.film.header.title, page.game.now.card.level]"
+
+
+def by_keyboard(tab, selector):
+    """Go to an element, with the arrows within a group, and press it unless that has chosen it."""
+    while not tab.evaluate(f"document.activeElement.matches({selector!r})"):
+        kinds = tab.evaluate(f"[document.activeElement.type, document.querySelector({selector!r}).type]")
+        tab.keyboard.press("ArrowRight" if kinds == ["radio", "radio"] else "Shift+Tab")
+    if tab.evaluate("document.activeElement.type !== 'radio'"):
+        tab.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize(
+    ("press", "window", "first", "level"),
+    [
+        pytest.param(
+            lambda tab, what: tab.mouse.click(*middle_of_element(tab, what)),
+            *({}, STORED, "hard"),
+            marks=pytest.mark.quick,
+        ),
+        (by_keyboard, {}, STORED, "hard"),
+        (
+            lambda tab, what: tab.touchscreen.tap(*middle_of_element(tab, what)),
+            *(PHONE, NO_STORE, "easy"),
+        ),
+    ],
+)
+def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, press, window, first, level):
+    """By the command itself, which begins with what the browser remembers, but for what its options say."""
+    with subprocess.Popen(
+        [*PLAY, *SMALL],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            tab = open_page(process.stdout.readline().split()[2], first, **window)
+            soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
+            values = "page.start.form.elements.{0}.value".format
+            assert tab.evaluate(f"[{values('level')}, {values('players')}, page.game.now.tick]") == [
+                level,
+                "2",
+                0,
+            ]
+            tab.evaluate(f"{values('name')} = 'Ada'")
+            press(tab, "#start [value=normal]")
+            with tab.expect_event("load"):
+                press(tab, "#start [type=submit]")
+            (title, level), path = soon(tab, ENDED), Path(text_of(tab, "#ending code"))
+            assert (title, level) == (f"Ada, seed {path.name.split('-')[1]}, game 2", "normal")
+            assert text_of(tab, "#ending h2").startswith("The end: place ")
+            assert " won, with " in text_of(tab, "#ending .text")
+            with tab.expect_event("load"):
+                press(tab, "#ending [value=next]")
+            assert soon(tab, ENDED)[1] == "hard"
+            leave(tab)
+        finally:
+            process.send_signal(signal.SIGINT)
+        lines = process.communicate()[1].splitlines()
+    assert process.returncode == 0
+    replay = Replay.load(path)
+    assert lines[-3:-1] == ["territorial play: stopped", f"replay of {replay.num_ticks} ticks: {path.name}"]
+    assert (replay.is_over, replay.names[0], len(list(tmp_path.glob("*.replay")))) == (True, "Ada", 2)
+
+
+def test_one_sees_where_one_is_until_the_game_is_under_way(play):
+    tab, _ = play(is_paused=True, config=territorial.GameConfig(height=128, width=128, num_players=4))
+    settle(tab)
+    box, place = box_of(tab, "element('you')"), place_of(tab, *np.argwhere(board_of(tab) == 1).mean(0))
+    np.testing.assert_allclose([box["x"], box["y"]], place, atol=1)
+    tab.keyboard.press("Space")
+    tab.evaluate("page.game.setPace(1000)")
+    soon(tab, "page.game.now.tick > MARKED_TICKS && element('you').hidden")
+
+
+def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
+    tab, _ = play(seats=DEADLY, config=LONG, seed=2, pace=1000)
+    soon(tab, "page.game.now.is_over && page.film.isComplete && element('ending').open")
+    replay, fall = Replay.load(tmp_path / "game.replay"), tab.evaluate("fateOf(page.film, 1).fall")
+    before, after, end = (replay.game(tick).state for tick in (fall["from"], fall["until"], replay.num_ticks))
+    taken = after.taken[0, :, 1] - before.taken[0, :, 1]
+    assert (fall["seat"], fall["cells"], fall["land"]) == (taken.argmax(), taken.max(), before.land[0, 1])
+    assert text_of(tab, "#ending .fall").endswith(f"between ticks {fall['from']:,} and {fall['until']:,}.")
+    is_kill = (end.taken[0] == end.taken[0].max(0)) & (end.alive[0] == 0)
+    kills = [[dead for dead in range(1, 5) if is_kill[seat, dead]] for seat in range(1, 5)]
+    assert tab.evaluate("[1, 2, 3, 4].map((seat) => killsOf(page.film, seat))") == kills
+    assert sum(map(len, kills)) > 1
