@@ -29,8 +29,8 @@ from territorial.cli import options
 
 NUM_GAMES = 64
 LIMITS = {"zero_copy, multi_discrete": 1.2, "zero_copy, discrete": 1.25, "packed, copied": 1.75}
-"""Times the engine's own call that a step may take, by the names below. Copies write 14 MB for 64 games, most of
-them zeros: without the zeros, and in memory that is used again, it would be 1.45 to 1.5."""
+"""Times the engine's own call that a step may take, by the names below. Copies write 14 MB for 64 games,
+most of them zeros: without the zeros, and in memory that is used again, it would be 1.45 to 1.5."""
 PARALLEL_GOAL = 6000
 """Environment steps a second of ``parallel_env`` with features, 32 agents at full size."""
 ENVS: dict[str, dict[str, Any]] = {
