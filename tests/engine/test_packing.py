@@ -161,14 +161,24 @@ def test_the_arrays_have_the_shapes_and_types_of_the_layout(frames):
     assert observations.players[:, :, 0].all()
 
 
-@pytest.mark.parametrize("kind", ["open", "lakes", "mountains"])
-def test_the_terrain_is_that_of_the_map_being_played(kind):
-    config = GameConfig(height=40, width=43, num_players=4, map=kind, num_maps=3)
-    game = VecGame(config, 6, seed=1)
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("open", {"water"}),
+        ("lakes", {"water"}),
+        ("mountains", {"mountains"}),
+        ("lakes + mountains", {"water", "mountains"}),
+    ],
+)
+@pytest.mark.parametrize("num_maps", [3, 0])
+def test_the_terrain_is_that_of_the_map_being_played(kind, names, num_maps):
+    config = GameConfig(height=40, width=43, num_players=4, map=kind, num_maps=num_maps)
+    game = VecGame(config, 12, seed=1)
     game.reset()
+    assert {game.terrain_name(k) for k in range(12)} == names
     seen = set()
-    for k in range(6):
-        expected = pack_terrain(game.layout, board(game, k), is_water=kind != "mountains")
+    for k in range(12):
+        expected = pack_terrain(game.layout, board(game, k), is_water=game.terrain_name(k) == "water")
         assert game.terrain(k).tobytes() == expected
         seen.add(expected)
     assert not game.terrain(0).flags.writeable

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, TerritorialEnv, parallel_env
-from territorial.actions.encoding import ego_owners
-from territorial.constants import NUM_FRACTIONS
 from tests.env.support import (
     SMALL,
     play,
@@ -71,19 +69,6 @@ def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
 
 
 # ---- actions ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seats", [None, ("novice", "agent", "metronome", "agent")])
-def test_the_mask_allows_what_the_rules_allow(seats):
-    env = small_env(seats=seats)
-    first, _ = env.reset(seed=2)
-    ego = ego_owners(4)
-    for _, observations, *_ in play(env, first, 2):
-        _, _, is_legal = env.game.fronts(0)
-        for agent, observation in observations.items():
-            seat = int(agent.removeprefix("player_")) + 1
-            launches = is_legal[seat, ego[seat - 1]].repeat(NUM_FRACTIONS)
-            assert observation["action_mask"].tolist() == [1, *launches]
 
 
 NUMBERS = (

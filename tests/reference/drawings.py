@@ -25,13 +25,8 @@ def game_on(drawing, troops=(), **fields):
     rows = [row.ljust(width, "#") for row in rows] + ["#" * width] * (height - len(rows))
     codes = [[CODES[char] if char in CODES else int(char) for char in row] for row in rows]
     num_players = max(code for row in codes for code in row if code != BLOCKED)
-    return game_of(codes, troops, num_players=num_players, **fields)
-
-
-def game_of(codes, troops=(), **fields):
-    """Return the same on a board of owner codes, rows of cells, 16 by 16 or larger."""
     land = LandMask.from_array([[code != BLOCKED for code in row] for row in codes])
-    config = GameConfig.for_map(land, **fields)
+    config = GameConfig.for_map(land, num_players=num_players, **fields)
     cells = [(r, c) for r, row in enumerate(codes) for c, code in enumerate(row) if code != BLOCKED]
     starts = range(0, SPAWN_CELLS * config.num_players, SPAWN_CELLS)
     game = ReferenceGame(config, land, 0, [cells[k : k + SPAWN_CELLS] for k in starts])
