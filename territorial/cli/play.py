@@ -25,7 +25,7 @@ from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, STEP, Wish
+from territorial.play.commands import FASTEST, STEP, Wish, WishError
 from territorial.play.levels import LEVELS
 from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
@@ -134,7 +134,7 @@ def run(parsed: argparse.Namespace) -> int:
             asked = first if wish is None else _settled(_wished(parsed, wish))
             return _begun(asked, next(numbers), _card(asked) | _choices(parsed))
         except UsageError as error:
-            raise error if wish is None else ValueError(str(error)) from None
+            raise error if wish is None else WishError(str(error)) from None
 
     session = Session(make, pace=parsed.pace, is_paused=True)
     danger = "and gets this address, unencrypted as it is, can play your seat"
