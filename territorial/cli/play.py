@@ -132,7 +132,7 @@ def run(parsed: argparse.Namespace) -> int:
     def make(wish: Wish | None) -> Table:
         try:
             asked = first if wish is None else _settled(_wished(parsed, wish))
-            return _begun(asked, next(numbers), _card(asked) | _choices(parsed))
+            return _begun(asked, numbers, _card(asked) | _choices(parsed))
         except UsageError as error:
             raise error if wish is None else WishError(str(error)) from None
 
@@ -180,8 +180,8 @@ def _wished(parsed: argparse.Namespace, wish: Wish) -> argparse.Namespace:
     return argparse.Namespace(**(vars(parsed) | changed))
 
 
-def _begun(parsed: argparse.Namespace, number: int, card: dict[str, Any]) -> Table:
-    """Return a game at its first tick, which may have to compile; its number is that among all games."""
+def _begun(parsed: argparse.Namespace, numbers: Iterator[int], card: dict[str, Any]) -> Table:
+    """Return a game at its first tick, which may have to compile; the next of ``numbers`` is in its title."""
     config, seed = _config(parsed), parsed.seed
     seats, names, acting, advisor = table_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
@@ -191,8 +191,8 @@ def _begun(parsed: argparse.Namespace, number: int, card: dict[str, Any]) -> Tab
         panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
         with blamed_on("--opponent", SnapshotError):
             policies = {at: chooser(one, at, game, seed) for at, one in acting.items()}
-    seat, which = 0 if parsed.spectate else parsed.seat, f", game {number}" if number > 1 else ""
-    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{which}"
+    seat, number = 0 if parsed.spectate else parsed.seat, next(numbers)
+    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{f', game {number}' if number > 1 else ''}"
     return Table(game, seat, names, parsed.save, title, policies, panels, card)
 
 
