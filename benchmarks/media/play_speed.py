@@ -103,6 +103,7 @@ window.clicksDone = [];
     return reason;
   };
 }
+0; // no function, which would be called
 """
 # Some cell well within the land of a legal target that is not attacked yet, as a point of the window.
 SPOT = """(() => {

@@ -25,7 +25,7 @@ from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, STEP, Wish
+from territorial.play.commands import FASTEST, STEP, Wish, WishError
 from territorial.play.levels import LEVELS
 from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
@@ -132,9 +132,9 @@ def run(parsed: argparse.Namespace) -> int:
     def make(wish: Wish | None) -> Table:
         try:
             asked = first if wish is None else _settled(_wished(parsed, wish))
-            return _begun(asked, next(numbers), _card(asked) | _choices(parsed))
+            return _begun(asked, numbers, _card(asked) | _choices(parsed))
         except UsageError as error:
-            raise error if wish is None else ValueError(str(error)) from None
+            raise error if wish is None else WishError(str(error)) from None
 
     session = Session(make, pace=parsed.pace, is_paused=True)
     danger = "and gets this address, unencrypted as it is, can play your seat"
@@ -180,8 +180,8 @@ def _wished(parsed: argparse.Namespace, wish: Wish) -> argparse.Namespace:
     return argparse.Namespace(**(vars(parsed) | changed))
 
 
-def _begun(parsed: argparse.Namespace, number: int, card: dict[str, Any]) -> Table:
-    """Return a game at its first tick, which may have to compile; its number is that among all games."""
+def _begun(parsed: argparse.Namespace, numbers: Iterator[int], card: dict[str, Any]) -> Table:
+    """Return a game at its first tick, which may have to compile; the next of ``numbers`` is in its title."""
     config, seed = _config(parsed), parsed.seed
     seats, names, acting, advisor = table_of(parsed, config)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
@@ -191,8 +191,8 @@ def _begun(parsed: argparse.Namespace, number: int, card: dict[str, Any]) -> Tab
         panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
         with blamed_on("--opponent", SnapshotError):
             policies = {at: chooser(one, at, game, seed) for at, one in acting.items()}
-    seat, which = 0 if parsed.spectate else parsed.seat, f", game {number}" if number > 1 else ""
-    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{which}"
+    seat, number = 0 if parsed.spectate else parsed.seat, next(numbers)
+    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{f', game {number}' if number > 1 else ''}"
     return Table(game, seat, names, parsed.save, title, policies, panels, card)
 
 

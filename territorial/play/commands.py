@@ -50,6 +50,10 @@ class Wish(NamedTuple):
     seed: int | None
 
 
+class WishError(ValueError):
+    """There can be no such game; the message says why."""
+
+
 class PlayerCommand(NamedTuple):
     """One command; its fields beside ``do`` have a meaning for one kind of command each."""
 

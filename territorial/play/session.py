@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
-from territorial.play.commands import STEP, PlayerCommand, Wish
+from territorial.play.commands import STEP, PlayerCommand, Wish, WishError
 from territorial.play.panels import Choose, Look, forecast_of
 from territorial.play.situation import situation_of, why_not
 from territorial.render.film import show, write_film
@@ -86,8 +86,8 @@ class Session:
 
     Args:
         make: returns the first game for None, and a game as a player wishes. It is called in the thread of
-            ``run``, which is the only one that then calls the game, and raises ValueError for a wish that
-            cannot be met.
+            ``run``, which is the only one that then calls the game, and raises WishError for a game that
+            there cannot be.
         pace: ticks a second; None: the game waits for each decision of the player.
         is_paused: whether the first game is paused as it begins.
 
@@ -285,16 +285,14 @@ class Session:
             answer.set_exception(RefusedError(reason))
             return
         try:
-            table = None if command.wish is None else self._make(command.wish)
-        except ValueError as error:
-            answer.set_exception(error)
-            return
-        try:
-            if table is None:
+            if command.wish is None:
                 self._do(command)
             else:
-                self._begin(table)
+                self._begin(self._make(command.wish))
             told = self._publish()
+        except WishError as error:
+            answer.set_exception(error)
+            return
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
             raise

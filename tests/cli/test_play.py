@@ -1,9 +1,11 @@
 """``territorial play``: who sits where, what is refused before a game begins, and what is printed."""
 
 import json
+import socket
 import webbrowser
 from concurrent.futures import Future
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -172,6 +174,14 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert told["replay"].endswith(".replay")
     assert "anyone" not in err
     assert len(opened) == 1
+
+
+def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled(capsys, monkeypatch):
+    monkeypatch.setattr(play, "begin", Mock(side_effect=AssertionError("it would compile")))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for where in (["--host", "192.0.2.1"], ["--port", str(taken.getsockname()[1])]):
+            assert cli.main(["play", *SMALL, "--no-open", *where]) == 2
+            assert "arguments --host, --port: cannot serve on" in capsys.readouterr().err
 
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):

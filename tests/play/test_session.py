@@ -8,7 +8,7 @@ import territorial
 from territorial.bots import Network
 from territorial.constants import FRACTIONS
 from territorial.play import session as session_module
-from territorial.play.commands import PANELS, PlayerCommand, Wish
+from territorial.play.commands import PANELS, PlayerCommand, Wish, WishError
 from territorial.play.session import RefusedError, Table
 from territorial.play.situation import earnings_of
 from territorial.replay import Replay
@@ -166,8 +166,10 @@ def test_it_stands_still_until_a_page_is_open_and_when_the_last_is_closed(save, 
         clock.pass_in_vain(session)
 
 
-def test_a_pause_stops_the_ticks_and_saves(save, clock):
-    with session_of(save, pace=Clock.PACE) as session:
+def test_a_pause_stops_the_ticks_and_saves_and_the_first_game_may_begin_with_one(save, clock):
+    with session_of(save, pace=Clock.PACE, is_paused=True) as session:
+        clock.pass_in_vain(session)
+        session.submit(PlayerCommand("pause"))
         clock.pass_decisions(session, 3)
         tick = json.loads(session.submit(PlayerCommand("pause", is_on=True)))["tick"]
         assert Replay.load(save).num_ticks == tick == 30
@@ -307,18 +309,11 @@ def test_an_error_ends_the_session_and_the_game_is_saved(save):
 # ---- the next game ---------------------------------------------------------------------------------
 
 
-def test_a_game_that_begins_paused_stands_until_the_player_begins(save, clock):
-    with session_of(save, pace=Clock.PACE, is_paused=True) as session:
-        clock.pass_in_vain(session)
-        session.submit(PlayerCommand("pause"))
-        assert clock.pass_decisions(session)["tick"] == 10
-
-
 def test_the_next_game_begins_once_one_is_out_and_both_are_saved(save):
     def make(wish):
         path = save.with_name(wish.name if wish else "first")
         if path.name == "none":
-            raise ValueError("there is no room")
+            raise WishError("there is no room")
         game = territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False)
         game.reset(seeds=[3])
         return Table(game, 1, NAMES, path, path.name, card={})
@@ -329,7 +324,7 @@ def test_the_next_game_begins_once_one_is_out_and_both_are_saved(save):
         with pytest.raises(RefusedError, match="resign to end this one"):
             session.submit(wished)
         session.submit(PlayerCommand("resign"))
-        with pytest.raises(ValueError, match="no room"):
+        with pytest.raises(WishError, match="no room"):
             session.submit(none)
         told = json.loads(session.submit(wished))
         assert (told["title"], told["tick"], told["has_resigned"]) == ("next", 0, False)

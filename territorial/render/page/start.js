@@ -89,10 +89,16 @@ class StartCard {
     form.elements.players.value = values.players;
     form.elements.name.value = values.name;
     form.elements.another.checked = values.another;
-    form.querySelector(".name").hidden = !this.game.now.seat;
+    for (const part of form.querySelectorAll(".name, .you")) part.hidden = !this.game.now.seat;
+    this.#offer("");
+  }
+
+  /** Lets the player choose; `refused`: why the last choice was not possible. */
+  #offer(refused) {
+    const { form } = this;
     form.querySelector("fieldset").disabled = false;
     form.querySelector(".waiting").hidden = true;
-    this.#say("");
+    put(form.querySelector(".refused"), refused && `${refused[0].toUpperCase()}${refused.slice(1)}.`);
     if (!this.dialog.open) this.dialog.showModal();
     form.querySelector("[type=submit]").focus();
     this.game.page.wake(); // which draws the map
@@ -119,17 +125,16 @@ class StartCard {
 
   /** Asks for another game; the page begins anew with it. */
   async ask(wish) {
+    const isChosen = this.dialog.open; // on the card, which keeps what was typed
     this.#wish = wish;
     this.#since = performance.now();
     this.form.querySelector("fieldset").disabled = true;
     const reason = await this.game.orders.send({ do: "new", ...wish });
     this.#wish = null;
     if (this.#isLeaving) return;
-    this.open();
-    this.#say(reason);
+    if (!isChosen) this.open();
+    this.#offer(reason);
   }
-
-  #say(reason) { put(this.form.querySelector(".refused"), reason && `${reason[0].toUpperCase()}${reason.slice(1)}.`); }
 
   /** Begins the page anew: another game is played than the one that it shows. */
   restart() {
@@ -150,9 +155,13 @@ class StartCard {
     if (!marker.hidden) {
       const { x, y, scale } = page.view;
       marker.style.transform = `translate(${x + center.column * scale}px, ${y + center.row * scale}px)`;
+      marker.style.setProperty("--radius", `${Math.max(RING_RADIUS, this.#reach(scale))}px`);
     }
     if (this.dialog.open) this.#drawMap(center);
   }
+
+  /** Returns the radius of a ring around own land, in pixels, where a cell has `scale` of them. */
+  #reach(scale) { return 0.9 * Math.sqrt(this.game.now.land) * scale + 4; }
 
   #drawMap(center) {
     const { page, now } = this.game, { top, left, bottom, right } = page.view.area, { size } = page.painter;
@@ -166,7 +175,7 @@ class StartCard {
       context.strokeStyle = color;
       context.lineWidth = width * devicePixelRatio;
       context.beginPath();
-      context.arc((center.column - left) * scale, (center.row - top) * scale, 14 * devicePixelRatio, 0, 2 * Math.PI);
+      context.arc((center.column - left) * scale, (center.row - top) * scale, Math.max(14 * devicePixelRatio, this.#reach(scale)), 0, 2 * Math.PI);
       context.stroke();
     }
   }
