@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, TerritorialEnv, parallel_env
-from territorial.actions.encoding import ego_owners
+from territorial.actions.encoding import action_owners
 from territorial.constants import NUM_FRACTIONS
 from tests.env.support import (
     SMALL,
@@ -77,7 +77,7 @@ def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
 def test_the_mask_allows_what_the_rules_allow(seats):
     env = small_env(seats=seats)
     first, _ = env.reset(seed=2)
-    ego = ego_owners(4)
+    ego = action_owners(4)[:, 1:]
     for _, observations, *_ in play(env, first, 2):
         _, _, is_legal = env.game.fronts(0)
         for agent, observation in observations.items():
