@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from territorial.actions.encoding import (
     NO_TARGET,
+    action_owners,
     convert_share,
-    ego_owners,
     num_flat_actions,
     num_targets,
     owner_of_target,
@@ -44,17 +44,15 @@ def test_target_k_with_fraction_j_is_number_1_plus_10_times_k_less_1_plus_j():
 
 
 def test_the_nearest_fraction_is_that_by_ratio_and_all_units_say_the_same():
-    every, indices = np.arange(1, 1025), np.arange(NUM_FRACTIONS)
-    for x, nearest in zip(every, convert_share(every, "1024ths", "index"), strict=True):
-        ratios = [max(x / one, one / x) for one in FRACTIONS]
-        assert ratios[nearest] == pytest.approx(min(ratios))
+    every, indices, fractions = np.arange(1, 1025), np.arange(NUM_FRACTIONS), np.array(FRACTIONS)
+    ratios = np.maximum(every[:, None] / fractions, fractions / every[:, None])
+    nearest = np.take_along_axis(ratios, convert_share(every, "1024ths", "index")[:, None], axis=1)[:, 0]
+    assert nearest == pytest.approx(ratios.min(axis=1))
     for unit in ("1024ths", "percent"):
-        assert (
-            convert_share(convert_share(indices, "index", unit), unit, "index").tolist() == indices.tolist()
-        )
-    assert convert_share(every, "1024ths", "percent")[[511, 1023]].tolist() == [50, 100]
-    assert convert_share([0, 30, 50], "percent", "1024ths").tolist() == [0, 307, 512]
-    assert int(convert_share(512, "1024ths", "index")) == 8
+        again = convert_share(convert_share(indices, "index", unit), unit, "index")
+        assert again.tolist() == indices.tolist()
+    parts = convert_share([0, 30, 50, 100], "percent", "1024ths")
+    assert parts.tolist() == [0, 307, 512, 1024]
 
 
 @pytest.mark.parametrize(
@@ -83,14 +81,14 @@ def test_targets_go_round_the_seats_beginning_with_oneself(num_players):
         owners = [owner_of_target(what, p, num_players) for what in range(num_targets(num_players))]
         round_table = [*range(p, num_players + 1), *range(1, p)]
         assert owners == [NO_TARGET, NEUTRAL, *round_table]
-        assert ego_owners(num_players)[p - 1].tolist() == [NEUTRAL, *round_table]
+        assert action_owners(num_players)[:, 1:][p - 1].tolist() == [NEUTRAL, *round_table]
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)
 def test_targets_lead_to_owners_and_back_as_numbers_and_as_arrays(num_players):
     seats, targets = np.arange(1, num_players + 1), np.arange(1, num_targets(num_players))
     owners = owner_of_target(targets, seats[:, None], num_players)
-    assert owners.tolist() == ego_owners(num_players).tolist()
+    assert owners.tolist() == action_owners(num_players)[:, 1:].tolist()
     back = target_of_owner(owners, seats[:, None], num_players)
     assert (back == targets).all()
     for p in (1, num_players):
@@ -114,7 +112,9 @@ def test_bits_become_masks_in_ego_order(num_players):
     targets = target_masks(bits_of(legal), *every_seat(num_players))
     assert (targets.shape, targets.dtype) == ((num_players, num_players + 2), np.int8)
     assert (targets[:, 0] == 1).all()
-    assert np.array_equal(targets[:, 1:], np.take_along_axis(legal, ego_owners(num_players), axis=1))
+    assert np.array_equal(
+        targets[:, 1:], np.take_along_axis(legal, action_owners(num_players)[:, 1:], axis=1)
+    )
 
 
 def test_masks_are_of_bits_seats_and_games_in_any_order_in_memory():

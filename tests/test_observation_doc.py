@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from territorial.actions.encoding import ego_owners, owner_of_target
+from territorial.actions.encoding import action_owners, owner_of_target
 from territorial.actions.masks import target_masks
 from territorial.constants import BLOCKED
 from territorial.observation.layout import ObsLayout
@@ -75,7 +75,7 @@ def codes_of(layout, board):
 def test_the_ego_codes_of_the_page_are_those_of_actions(players):
     ego_code, owner_code = function("ego_code"), function("owner_code")
     for seat in range(1, players + 1):
-        order = ego_owners(players)[seat - 1].tolist()
+        order = action_owners(players)[:, 1:][seat - 1].tolist()
         assert [owner_code(ego, seat, players) for ego in range(players + 1)] == order
         assert [ego_code(owner, seat, players) for owner in order] == list(range(players + 1))
         targets = [owner_of_target(what, seat, players) for what in range(1, players + 2)]

@@ -3,6 +3,7 @@
 import ast
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,16 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]  # without a checkout some are not there
-OPTIONAL = {"torch", "ray", "stable_baselines3", "sb3_contrib", "supersuit"}
 LONG = {"rllib.md", "rllib_leagues.md", "rllib_options.md", "learning.md"}
 """Pages that train with RLlib, which `make verify` runs."""
-ELSEWHERE = {"clusters.md", "old_api_stack.md"}
-"""Pages whose Python needs a cluster or algorithms: `tests/rllib/test_nodes.py` and `test_legacy.py`."""
-SMALLER = {
-    '"config": GameConfig()': '"config": GameConfig(height=48, width=48, max_ticks=300)',
-    "per_learner=2048, minibatch_size=512": "per_learner=32, minibatch_size=16",
+EXTRAS = {
+    "territorial-env[torch]": "torch",
+    "territorial-env[rllib]": "ray",
+    "territorial-env[sb3]": "stable_baselines3",
 }
-"""What takes long on a page, and what runs in its place."""
+"""A module of each extra, which is there where the extra is installed."""
+MARK = re.compile(r"(?:# (continues the blocks above)?(?:; )?(?:needs (.*))?\n)?")
+"""The first line of a block that does not run by itself, or not with what the core needs alone."""
 COMMENT = re.compile(r"\s{3,}|\s+#")
 
 
@@ -42,11 +43,10 @@ def commands(page, program):
     return [COMMENT.split(line)[0] for line in lines if line.startswith(f"{program} ")]
 
 
-def smaller(source):
-    """Return a source that takes less time."""
-    for long, short in SMALLER.items():
-        source = source.replace(long, short)
-    return source
+def lacking(needs):
+    """Return what is not there of what the mark of a block names; all but extras is left to other tests."""
+    parts = needs.split(" and ")
+    return {part for part in parts if part and (part not in EXTRAS or find_spec(EXTRAS[part]) is None)}
 
 
 @pytest.mark.parametrize(
@@ -54,30 +54,29 @@ def smaller(source):
     [
         pytest.param(page, marks=[pytest.mark.verify] if page.name in LONG else [], id=page.name)
         for page in PAGES
-        if blocks(page, "python") and page.name not in ELSEWHERE
+        if blocks(page, "python")
     ],
 )
-def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names, lacking = {"__name__": "page"}, set()
+def test_the_python_of_a_page_runs_as_printed(page, tmp_path, monkeypatch):
+    found, absent, left_out = [], set(), set()
     try:
-        for block in blocks(page, "python"):
-            try:
-                exec(compile(smaller(block), page.name, "exec"), names)
-            except ImportError as error:
-                if error.name not in OPTIONAL:
-                    raise
-                lacking.add(error.name)
-            except Exception:  # of what a block that could not run would have made
-                if not lacking:
-                    raise
+        for i, block in enumerate(blocks(page, "python")):
+            continues, needs = MARK.match(block).groups("")
+            if not continues:
+                found.append({"__name__": "page"})
+                absent = set()
+                (tmp_path / str(i)).mkdir()
+                monkeypatch.chdir(tmp_path / str(i))
+            absent |= lacking(needs)
+            left_out |= absent
+            if not absent:
+                exec(compile(block, page.name, "exec"), found[-1])
     finally:
-        for algorithm in [
-            one for one in names.values() if "Algorithm" in [kind.__name__ for kind in type(one).__mro__]
-        ]:
-            algorithm.stop()
-    if lacking:
-        pytest.skip(f"the other blocks need {', '.join(sorted(lacking))}")
+        for value in [value for names in found for value in names.values()]:
+            if "Algorithm" in [kind.__name__ for kind in type(value).__mro__]:
+                value.stop()
+    if left_out:
+        pytest.skip(f"some blocks need {', '.join(sorted(left_out))}")
 
 
 @pytest.mark.parametrize(

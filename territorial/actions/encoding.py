@@ -9,7 +9,7 @@ tell seats apart: owner code q is ego code (q - p) mod P + 1 for player p.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,11 +57,6 @@ def target_of_owner(owner: Any, p: Any, num_players: int) -> Any:
     return TARGET_NEUTRAL + (owner != NEUTRAL) * (TARGET_SELF - TARGET_NEUTRAL + steps)
 
 
-def ego_owners(num_players: int) -> npt.NDArray[np.int64]:
-    """Return int64 (P, P+1): row p - 1 lists the owner codes in the ego order of player p, neutral first."""
-    return action_owners(num_players)[:, 1:]
-
-
 def action_owners(num_players: int) -> npt.NDArray[np.int64]:
     """Return int64 (P, P+2): the owner code that each first part of an action of each seat names."""
     seats = np.arange(1, num_players + 1)[:, None]
@@ -89,14 +84,10 @@ def how_much_of(action: Any) -> Any:
 
 # ---- how much ----------------------------------------------------------------------------------------
 
-ShareUnit = Literal["index", "1024ths", "percent"]
-"""What counts a share of the balance: the number of one of FRACTIONS, 1024ths, or per cent."""
-_MOST: dict[str, int] = {"index": NUM_FRACTIONS - 1, "1024ths": FRACTION_UNIT, "percent": 100}
-_HALFWAY = [low * high for low, high in pairwise(FRACTIONS)]
-"""x lies halfway between two fractions, by their ratio, where x * x is their product."""
+_MOST = {"index": NUM_FRACTIONS - 1, "1024ths": FRACTION_UNIT, "percent": 100}
 
 
-def convert_share(shares: npt.ArrayLike, source: ShareUnit, target: ShareUnit) -> Any:
+def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
     """Return how much of a balance is sent, given in one unit, in another.
 
     Args:
@@ -121,9 +112,10 @@ def convert_share(shares: npt.ArrayLike, source: ShareUnit, target: ShareUnit) -
     if not ((given >= 0) & (given <= most)).all():
         raise ValueError(f"shares is {shown(shares)}; in the unit {source!r} it must be from 0 to {most}")
     parts = np.array(FRACTIONS)[given] if source == "index" else given * FRACTION_UNIT / most
-    match one_of("target", target, _MOST):
-        case "index":
-            return np.searchsorted(_HALFWAY, parts * parts)
-        case "percent":
-            return parts * 100 / FRACTION_UNIT
-    return np.rint(parts).astype(np.int64)
+    found = {
+        # x lies halfway between two fractions, by their ratio, where x * x is their product
+        "index": np.searchsorted([low * high for low, high in pairwise(FRACTIONS)], parts * parts),
+        "1024ths": np.rint(parts).astype(np.int64),
+        "percent": parts * 100 / FRACTION_UNIT,
+    }
+    return found[one_of("target", target, found)]

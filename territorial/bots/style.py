@@ -28,10 +28,7 @@ from territorial.files.bounded import Bounds, made_of, parse_object, read_file
 
 Range = int | tuple[int, int]
 """A number, or the lowest and the highest of those that a seat may draw."""
-Share = float | tuple[float, float]
-"""The same in per cent, to a tenth."""
-SHARES = frozenset({"send", "later", "fall"})
-"""The fields that are shares."""
+Share = float | tuple[float, float]  # the same in per cent, to a tenth
 
 MOST_TICKS = 10_000_000
 """From one decision of a bot to the next, and in an opening."""
@@ -46,7 +43,10 @@ def normalize(part: Any, ends: Mapping[str, tuple[Any, int]], flags: tuple[str, 
     """
     kind = type(part).__name__
     for name, (low, high) in ends.items():
-        value, number = getattr(part, name), checked_share if name in SHARES else whole_number
+        value, number = (
+            getattr(part, name),
+            checked_share if name in ("send", "later", "fall") else whole_number,
+        )
         object.__setattr__(part, name, checked_range(f"{kind}.{name}", value, low, high, number))
     for name in flags:
         object.__setattr__(part, name, true_or_false(f"{kind}.{name}", getattr(part, name)))
@@ -73,8 +73,8 @@ def checked_range(
 
 def checked_share(name: str, value: Any, low: float, high: float) -> float:
     """Return per cent to a tenth, without a decimal where it is 0; an error says that they are per cent."""
-    tenths = round(10 * finite_number(f"{name}, in per cent,", value, low, high))
-    return tenths / 10 if tenths % 10 else tenths // 10
+    number = round(finite_number(f"{name}, in per cent,", value, low, high), 1)
+    return int(number) if number == int(number) else number
 
 
 def check_name(what: str, name: Any) -> None:
@@ -363,9 +363,12 @@ class Style:
                 )
         ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
         normalize(self, ends | {"leader_share": (0, 100)}, ("at_random",))
-        for name, most in (("forgives", MOST_A_CELL), ("jitter", 100)):
-            object.__setattr__(self, name, whole_number(f"Style.{name}", getattr(self, name), 0, most))
-        object.__setattr__(self, "start", checked_share("Style.start", self.start, 0, ALL))
+        for name, most, number in (
+            ("forgives", MOST_A_CELL, whole_number),
+            ("jitter", 100, whole_number),
+            ("start", ALL, checked_share),
+        ):
+            object.__setattr__(self, name, number(f"Style.{name}", getattr(self, name), 0, most))
 
     @property
     def digest(self) -> str:
@@ -413,7 +416,7 @@ class Style:
         table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0)) | {
             s.INTERVAL: _exactly(self.interval),
             s.OPENING: self._about(self.opening),
-            s.FALL: _exactly(_thousandths(self.fall)),
+            s.FALL: _exactly(self.fall, 10),
             s.KIND: _exactly(s.LAUNCHES_AT_RANDOM if self.at_random else s.DECIDES_BY_MOVES),
             s.LEADER_SHARE: self._about(self.leader_share),
             s.FORGIVES: _exactly(self.forgives),
@@ -454,13 +457,15 @@ class Style:
 
     def _share(self, value: Share) -> SettingRange:
         """Return the range of a share in thousandths; all remains all, and that of free land remains that."""
-        return (_exactly if value in (ALL, s.AS_FREE) else self._about)(_thousandths(value))
+        if value in (ALL, s.AS_FREE):
+            return _exactly(value, 10 if value == ALL else 1)
+        return self._about(value, 10)
 
-    def _about(self, value: Range) -> SettingRange:
-        """Return the range of numbers within ``jitter`` per cent of ``value``."""
-        if isinstance(value, tuple):
-            return SettingRange(*value)
-        return SettingRange(value - value * self.jitter // 100, value + value * self.jitter // 100)
+    def _about(self, value: Share, parts: int = 1) -> SettingRange:
+        """Return the range of numbers within ``jitter`` per cent of ``value``, in so many parts of it."""
+        low, high = _exactly(value, parts)
+        spread = 0 if isinstance(value, tuple) else low * self.jitter // 100
+        return SettingRange(low - spread, high + spread)
 
 
 _free_land = partial(made_of, FreeLand, needed=("send",))
@@ -500,19 +505,13 @@ def _number_of(what: str, name: Any, known: Mapping[str, int]) -> int:
     return known[name]
 
 
-def _thousandths(share: Share) -> Range:
-    """Return a share as the engine has it."""
-    if isinstance(share, tuple):
-        return round(10 * share[0]), round(10 * share[1])
-    return s.AS_FREE if share == s.AS_FREE else round(10 * share)
-
-
 def _is_as_free(share: Any) -> bool:
     return whole_or_none(share) == s.AS_FREE
 
 
-def _exactly(value: Range) -> SettingRange:
-    return SettingRange(*value) if isinstance(value, tuple) else SettingRange(int(value), int(value))
+def _exactly(value: Share, parts: int = 1) -> SettingRange:
+    low, high = value if isinstance(value, tuple) else (value, value)
+    return SettingRange(round(parts * low), round(parts * high))
 
 
 for part_of_style in (FreeLand, Move, Gift, Style):

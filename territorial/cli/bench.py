@@ -179,8 +179,7 @@ def _rates(game: VecGame, seconds: float, chunk: int) -> dict[str, float]:
         taken += time.perf_counter() - started
         steps, agent_steps = steps + game.num_games, agent_steps + living
         ticks += int((np.where(info["ended"], info["final_length"], game.state.tick) - before).sum())
-    counts = steps, ticks, agent_steps
-    return {name: count / taken for name, count in zip(RATES, counts, strict=True)}
+    return {name: n / taken for name, n in zip(RATES, (steps, ticks, agent_steps), strict=True)}
 
 
 def _text(result: Mapping[str, Any]) -> str:

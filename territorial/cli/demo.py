@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
-
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import show
@@ -93,7 +91,8 @@ def run(parsed: argparse.Namespace) -> int:
         seconds = sum(told(_steps(game), game))
         standings = standings_of(game, shown_names(game.seats_of(0)))
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
-        steps = -(-ticks // config.decision_every)
+        lives = [ticks if row.death_tick is None else row.death_tick + 1 for row in standings]
+        steps, *agent_steps = (-(-number // config.decision_every) for number in (ticks, *lives))
         lineup = options.lineup_name(seats)
         result = {
             "seed": parsed.seed,
@@ -107,7 +106,7 @@ def run(parsed: argparse.Namespace) -> int:
             "seconds": seconds,
             "env_steps_per_s": steps / seconds,
             "ticks_per_s": ticks / seconds,
-            "agent_steps_per_s": agent_steps(game) / seconds,
+            "agent_steps_per_s": sum(agent_steps) / seconds,
             **result_of(standings, teams),
             **files,
         }
@@ -210,13 +209,6 @@ def _steps(game: VecGame) -> Iterator[float]:
         started = time.perf_counter()
         game.step()
         yield time.perf_counter() - started
-
-
-def agent_steps(game: VecGame) -> int:
-    """Return the decisions that the seats of a game have had so far, each of them while it was alive."""
-    died = game.state.death_tick[0, 1:]  # within the tick that follows
-    ticks = np.where(died < 0, game.state.tick[0], died + 1)
-    return int((-(-ticks // game.config.decision_every)).sum())
 
 
 def told(played: Iterable[T], game: VecGame) -> Iterator[T]:

@@ -84,14 +84,6 @@ def copy_actions(actions: npt.ArrayLike, copy: Ints) -> None:
         )
 
 
-def checked_hold(hold: object, actions: object) -> bool:
-    """Return whether all agents are to hold; ValueError if there are actions, too."""
-    holds = true_or_false("hold", hold)
-    if holds and actions is not None:
-        raise ValueError("step() takes actions, or hold=True, but not both")
-    return holds
-
-
 def check_on_grid(state: State, decision_every: int) -> None:
     """Raise ValueError if a game stands between two decisions, where no player may act."""
     ticks, over = view(state, "tick"), view(state, "over")
@@ -107,12 +99,11 @@ def check_on_grid(state: State, decision_every: int) -> None:
 def check_no_decision(state: State, stands: Bools, decision_every: int) -> None:
     """Raise ValueError if an agent has a decision to make in a game that does not stand."""
     is_due = ~stands & (view(state, "tick") % decision_every == 0)
-    is_agent = (view(state, "seats") < FIRST_BOT_CODE) & (view(state, "alive") != 0)
-    games, seats = np.nonzero(is_due[:, None] & is_agent)
-    if len(games):
+    is_agent = is_due[:, None] & (view(state, "seats") < FIRST_BOT_CODE) & (view(state, "alive") != 0)
+    if (found := np.argwhere(is_agent)).size:
         raise ValueError(
-            f"seat {seats[0]} of game {games[0]} is an agent, and has a decision to make; pass actions=, int "
-            f"{(len(is_agent), is_agent.shape[1] - 1, 2)}, or hold=True to let all agents hold"
+            f"seat {found[0, 1]} of game {found[0, 0]} is an agent with a decision to make; pass actions=, "
+            f"int {(len(is_agent), is_agent.shape[1] - 1, 2)}, or hold=True to let all agents hold"
         )
 
 

@@ -60,14 +60,13 @@ def check_saved(
         if not isinstance(bot, CompiledBot):
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
     check_blocks(state, saved.blocks)
-    has_agents = _check_seats(saved, guests)
     if config.teams is not None:
         _check_pools(saved, teams_of_saved(saved, config))
     older = saved.older_frames
     if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
         found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
-    return has_agents
+    return _check_seats(saved, guests)
 
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:

@@ -36,8 +36,7 @@ Seat = str | CustomBot
 SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 """All names of seats; the position of a name is its code in the state (see constants)."""
 
-WHOLE_START = 512
-"""All of the starting troops: the rules count in these parts."""
+WHOLE_START = 512  # all of the starting troops: the rules count in these parts
 
 FIRST_GUEST_CODE = len(SEAT_NAMES)
 """The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""

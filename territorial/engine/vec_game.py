@@ -17,7 +17,7 @@ from territorial._notebooks import ShownInNotebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import suggests_keywords, whole_number
+from territorial.config.validation import suggests_keywords, true_or_false, whole_number
 from territorial.constants import AGENT_CODE, FIRST_BOT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine import step
 from territorial.engine.batch_arrays import (
@@ -34,7 +34,6 @@ from territorial.engine.checks import (
     check_no_decision,
     check_on_grid,
     checked_game,
-    checked_hold,
     checked_launch_table,
     checked_launches,
     checked_options,
@@ -124,8 +123,7 @@ class VecGame(ShownInNotebooks):
 
     """
 
-    _may_have_agents = False
-    """Whether a seat was given to an agent: a batch of bots alone has no actions to forget."""
+    _may_have_agents = False  # a batch of bots alone has no actions to forget, and is not looked through
 
     @suggests_keywords
     def __init__(
@@ -285,9 +283,10 @@ class VecGame(ShownInNotebooks):
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
         """
-        if hold is not False:
-            hold = checked_hold(hold, actions)
-        if actions is None and not hold and self._may_have_agents:
+        holds = hold is not False and true_or_false("hold", hold)
+        if holds and actions is not None:
+            raise ValueError("step() takes actions, or hold=True, but not both")
+        if actions is None and not holds and self._may_have_agents:
             check_no_decision(self.blocks, self.stands, self.config.decision_every)
         if actions is not None:
             copy_actions(actions, self.actions)

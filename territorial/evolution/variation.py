@@ -18,11 +18,10 @@ class Scale(NamedTuple):
     high: int
     may_be_off: bool = False
     """Whether 0, which switches a rule off, is tried as well."""
-    parts: int = 1
-    """Into how many a unit of the number is divided; the ends, and all values between, count these parts."""
+    step: float = 1  # between two of the values
 
 
-_SHARE = Scale(10, 10 * ALL, parts=10)
+_SHARE = Scale(1, ALL, step=0.1)
 _A_CELL = Scale(5, 150, may_be_off=True)
 TIMING = {
     "interval": Scale(10, 300),
@@ -106,11 +105,7 @@ def _drawn(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) ->
 def _random_number(scale: Scale, rng: np.random.Generator) -> float:
     if scale.may_be_off and rng.random() < OFF:
         return 0
-    return _in_units(round(float(np.exp(rng.uniform(np.log(scale.low), np.log(scale.high))))), scale)
-
-
-def _in_units(counted: int, scale: Scale) -> float:
-    return counted if scale.parts == 1 else counted / scale.parts
+    return round(float(np.exp(rng.uniform(*np.log([scale.low, scale.high])))) / scale.step) * scale.step
 
 
 def _varied(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) -> Part:
@@ -131,10 +126,10 @@ def _moved(value: float | None, scale: Scale, rng: np.random.Generator) -> float
         return 0
     if rng.random() >= CHANGED:
         return value
-    factor, counted = float(np.exp(rng.normal(0, SPREAD))), round(value * scale.parts)
+    factor, counted = float(np.exp(rng.normal(0, SPREAD))), round(value / scale.step)
     stepped = round(counted * factor) or 1
     stepped += int(np.sign(factor - 1)) if stepped == counted else 0
-    return _in_units(int(np.clip(stepped, scale.low, scale.high)), scale)
+    return min(max(stepped * scale.step, scale.low), scale.high)
 
 
 def _without_pairs(part: Any) -> Any:

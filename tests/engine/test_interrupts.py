@@ -8,7 +8,6 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 
 import numpy as np
 import pytest
@@ -105,8 +104,12 @@ def interrupted_at(number):
 def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
     expected, game = played(batch(1)), batch(3)
     game._calls.crew.posts[1:, TURNS] = turns
-    step = partial(game.step, hold=True)
-    calls = {"first step": step, "step": step, "reset": game.reset, "close": game.close}
+    calls = {
+        "first step": lambda: game.step(hold=True),
+        "step": lambda: game.step(hold=True),
+        "reset": game.reset,
+        "close": game.close,
+    }
     number, places = 0, 0
     while True:
         with ThreadPoolExecutor(1) as pool:  # other threads may use it, too

@@ -77,20 +77,17 @@ def test_actions_count_for_agents_and_externals_and_not_for_bots():
 
 
 def test_actions_may_be_left_out_where_no_agent_has_a_decision_to_make():
-    game = new_game(1, LONG, seats=("external", *BOTS[:3]), autoreset="disabled")
-    bots, start = new_game(1, LONG), game.save(0)
+    game, bots = (
+        new_game(1, LONG, seats=(one, *BOTS[:3]), autoreset="disabled") for one in ("external", BOTS[3])
+    )
     bots.step()
-    bots.restore(0, start)
+    bots.restore(0, game.save(0))
     for batch in (game, bots, bots.clone()):
-        with pytest.raises(ValueError, match="seat 1 of game 0 is an agent, and has a decision to make"):
+        with pytest.raises(ValueError, match="seat 1 of game 0 is an agent with a decision to make"):
             batch.step()
     game.tick(0)
-    game.step()
-    while game.state.alive[0, 1]:
-        game.step(hold=True)
-    while not game.state.over[0]:
-        game.step()
-    game.step()
+    while not game.state.over[0]:  # between two decisions, and once the agent is eliminated
+        game.step(hold=bool(game.state.alive[0, 1] and game.state.tick[0] % 10 == 0))
 
 
 def test_actions_name_targets_in_ego_order():
@@ -332,7 +329,7 @@ BAD_CALLS = {
     "no actions": (
         lambda game: game.step(),
         ValueError,
-        r"has a decision to make; pass actions=, int \(3, 4, 2\), or hold=True to let all agents hold",
+        r"with a decision to make; pass actions=, int \(3, 4, 2\), or hold=True to let all agents hold",
     ),
     "actions, and that all hold": (
         lambda game: game.step(np.zeros((3, 4, 2), int), hold=True),

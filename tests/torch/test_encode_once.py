@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import ego_owners
+from territorial.actions.encoding import action_owners
 from territorial.decode.numpy import Decoder
 from territorial.nets import encode_once
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
@@ -58,7 +58,7 @@ def relabelled(seen, new):
 
 def by_owner(logits, seats):
     """Logits of targets in ego order as (N, P + 1) by owner code, and the others."""
-    ego = torch.from_numpy(ego_owners(PLAYERS))[seats.flatten().long() - 1]
+    ego = torch.from_numpy(action_owners(PLAYERS)[:, 1:])[seats.flatten().long() - 1]
     targets = torch.empty(len(logits), PLAYERS + 1).scatter_(1, ego, logits[:, 1 : PLAYERS + 2])
     return targets, torch.cat([logits[:, :1], logits[:, PLAYERS + 2 :]], 1)
 
