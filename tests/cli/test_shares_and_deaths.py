@@ -80,7 +80,18 @@ def test_tables_pictures_and_text_have_the_same_shares(told):
 
 def test_progress_and_json_have_them_too(capsys):
     size = ["--height", "48", "--width", "56", "--num-players", "8", "--max-ticks", "3000"]
-    arguments = ["demo", "--no-picture", "--seed", "2", "--seats", ",".join(SEATS), *size, "--json"]
+    arguments = [
+        "demo",
+        "--no-picture",
+        "--seed",
+        "2",
+        "--map-seed",
+        "0",
+        "--seats",
+        ",".join(SEATS),
+        *size,
+        "--json",
+    ]
     assert cli.main(arguments) == 0
     out, err = capsys.readouterr()
     found, game, living = json.loads(out), game_of(), 0

@@ -20,6 +20,7 @@ import pytest
 
 import territorial
 from territorial import cli
+from territorial.bots import Style
 from territorial.cli import options
 from territorial.engine.seats import shown_names
 from territorial.replay import DivergedError, Replay, frame_of
@@ -154,9 +155,10 @@ def test_it_serves_a_game_until_it_is_interrupted(done, monkeypatch, replay, wha
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent to whole consoles there, this one included")
-def test_an_interrupt_stops_the_command_in_the_middle_of_a_game():
-    long = ["--height", "256", "--width", "256", "--map", "open", "--set", "max_ticks=10000000"]
-    command = [sys.executable, "-m", "territorial", "watch", *long, "--set", "win_percent=100"]
+def test_an_interrupt_stops_the_command_in_the_middle_of_a_game(tmp_path):
+    Style(name="waits", interval=100).save(tmp_path / "waits.json")
+    long = ["--seats", f"style:{tmp_path}/waits.json", "--num-players", "2", "--set", "max_ticks=10000000"]
+    command = [sys.executable, "-m", "territorial", "watch", *long]
     process = subprocess.Popen(
         [*command, "--port", "0", "--json"],
         env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},

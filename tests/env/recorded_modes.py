@@ -350,7 +350,7 @@ def positions_case(autoreset):
     batch.play(2, [], int(batch.state.tick[2]) + 30)
     add_tables(recording, batch)
     recording.end()
-    batch.step(None)
+    batch.step(hold=True)
     play_engine(recording, batch, 30, rng)
     return recording
 
@@ -385,7 +385,7 @@ def restored_end_case(autoreset):
     ended = make_engine("disabled", "game")
     ended.reset(9)
     while not ended.state.over[0]:
-        ended.step()
+        ended.step(hold=True)
     batch = make_engine(autoreset, "game")
     begin_engine(recording, batch, seed=3)
     play_engine(recording, batch, 40, rng, middle)
