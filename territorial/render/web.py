@@ -43,7 +43,16 @@ SCRIPTS = (
     "controls.js",
 )
 """In the order in which they need each other."""
-PLAY_SCRIPTS = ("orders.js", "outlines.js", "advice.js", "sight.js", "start.js", "ending.js", "play.js")
+PLAY_SCRIPTS = (
+    "orders.js",
+    "outlines.js",
+    "advice.js",
+    "sight.js",
+    "lobby.js",
+    "start.js",
+    "ending.js",
+    "play.js",
+)
 """What comes after them in a page that plays a seat."""
 
 

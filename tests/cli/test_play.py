@@ -92,7 +92,7 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
         run(session)
 
     def serve_forever(server, poll_interval):
-        wait_for(lambda: sessions and sessions[0].situations.count > 1 and sessions[0]._now.tick)
+        wait_for(lambda: sessions and sessions[0].people[0].situations.count > 1 and sessions[0]._now.tick)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "run", run_with_a_decision)
@@ -141,7 +141,7 @@ def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monke
     begin, begun = play.begin, []
 
     def serve_forever(server, poll_interval):
-        wait_for(lambda: server.session.situations.count)
+        wait_for(lambda: server.session.people[0].situations.count)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)

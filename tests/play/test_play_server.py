@@ -43,7 +43,7 @@ def post(game, body=HOLD, name="act", path=None, **headers):
 
 
 def test_what_lies_under_the_token(game):
-    assert (game.server.url, len(game.server.token)) == (f"http://{game.host}{game.path}", 22)
+    assert (game.server.url, len(game.server.tokens[0])) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert status == 200
@@ -56,7 +56,7 @@ def test_what_lies_under_the_token(game):
 
 def test_every_game_has_another_token(game, tmp_path):
     with served(page=PAGE, save=tmp_path / "other.replay", has_page=False) as other:
-        assert other.server.token != game.server.token
+        assert other.server.tokens[0] != game.server.tokens[0]
 
 
 def test_the_player_reads_the_newest_situation_line_by_line(game):
@@ -82,7 +82,7 @@ def test_nothing_is_served_without_the_token(game, token, name):
     assert get(game, name, token=path)[0] == 403
     status, _, body = post(game, name=name, path=path)
     assert status == 403
-    assert game.server.token.encode() not in body
+    assert game.server.tokens[0].encode() not in body
     assert now(game.session)["tick"] == 0
 
 

@@ -243,7 +243,7 @@ def test_who_has_resigned_decides_no_more_and_bots_play_on(save, clock):
 
 def test_a_spectator_has_no_decisions_and_no_panels(save, clock):
     seats = ("novice", "novice", "turtle", "banker")
-    with session_of(save, pace=Clock.PACE, seat=0, seats=seats) as session:
+    with session_of(save, pace=Clock.PACE, people=(0,), seats=seats) as session:
         clock.pass_decisions(session, 3)
         with pytest.raises(RefusedError, match="you are a spectator"):
             session.submit(launch(FREE, 3))
