@@ -48,8 +48,7 @@ class PlayServer(PageServer):
     """
 
     def __init__(self, page: bytes, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.session = session
-        self.tokens = [secrets.token_urlsafe(TOKEN_BYTES) for _ in session.people]
+        self.session, self.tokens = session, [secrets.token_urlsafe(TOKEN_BYTES) for _ in session.people]
         super().__init__(page, session.film, host, port, PlayHandler)
 
     @property

@@ -228,8 +228,7 @@ class Session:
         awaited = self._deciding if self._pace is None else []
         if self._now.is_over or self._is_paused or not self._pages or awaited:
             self._due = None
-            is_decided = awaited and all(person.has_decided for person in awaited)
-            return 0 if is_decided and not self._is_paused else None
+            return 0 if awaited and not self._is_paused and all(one.has_decided for one in awaited) else None
         if self._due is None:
             self._due = time.monotonic() + self._interval
         return self._due - time.monotonic()

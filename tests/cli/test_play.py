@@ -36,6 +36,12 @@ def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
 
 def test_who_is_named_plays_instead_of_a_level():
     assert table_of("--opponent", "turtle").names[:3] == ("person", "turtle", "metronome")
+    assert table_of("--people", "2", "--seat", "4", *SMALL).names == (
+        "person 2",
+        "very_easy",
+        "easy",
+        "person",
+    )
     assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
 
 
@@ -127,6 +133,8 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "//127." not in opened[0]
     assert "anyone who can reach this machine and gets this address, unencrypted as it is, can play" in err
     assert err.endswith("no replay: the game has not begun\n")
+    assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--people", "2"]) == 0
+    assert "\nperson 2 at http://127.0.0.1:" in capsys.readouterr().out
     assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
     out, err = capsys.readouterr()
     told = json.loads(out)

@@ -25,8 +25,6 @@ class Lobby {
   open() {
     if (!this.isShared) return;
     const { form, isGuest } = this;
-    document.body.classList.add("is-shared");
-    document.body.classList.toggle("is-guest", isGuest);
     form.querySelector(".name").hidden = false;
     form.elements.name.value = remembered().name ?? this.me.name;
     form.elements.players.disabled = isGuest; // what is hidden must not be asked to be right
@@ -36,6 +34,8 @@ class Lobby {
   /** The session has told how the game stands. */
   arrived() {
     if (!this.isShared) return;
+    document.body.classList.add("is-shared");
+    document.body.classList.toggle("is-guest", this.isGuest);
     element("pace").disabled = this.isGuest;
     put(element("others"), this.#line());
     if (this.start.dialog.open) this.#showCard();
