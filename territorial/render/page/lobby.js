@@ -44,8 +44,8 @@ class Lobby {
   #showCard() {
     const { form, me, isGuest } = this, { people } = this.#now, label = me.is_ready ? "not ready yet" : "I am ready";
     form.querySelector(".people").replaceChildren(...people.map((one, n) => this.#row(one, n)));
-    put(form.querySelector(".host"), isGuest ? `${people[0].name}, the host, chooses the level and the map.`
-      : "The game begins once all who are there are ready, or when you begin it. Bots play for those who are not there; the terminal has the address of each person.");
+    put(form.querySelector(".host"), isGuest ? "The host chooses the level and the map."
+      : "The game begins once all who are there are ready. Bots play for the others, whose addresses are on the terminal.");
     put(element("ready"), label);
     put(form.querySelector("[type=submit]"), isGuest ? label : "begin now");
     this.#beginOnceReady();
