@@ -84,11 +84,7 @@ def serve(
             server.shutdown()
 
     with server:
-        if parsed.json is not None:
-            options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1], **more})
-        if parsed.json != STDOUT:
-            print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
-        sys.stdout.flush()
+        _announce(parsed, server, more)
         name = f"territorial {parsed.verb}"
         if not server.is_loopback:
             print(f"{name}: anyone who can reach this machine {danger} ({parsed.host})", file=sys.stderr)
@@ -104,3 +100,18 @@ def serve(
             working.join(None if stop() else 1)  # it may be compiling for minutes
     if failures:
         raise failures[0]
+
+
+def _announce(parsed: argparse.Namespace, server: PageServer, more: dict[str, Any]) -> None:
+    """Say where the page is, for each of those who are served."""
+    others = server.urls[1:]
+    if parsed.json is not None:
+        told = {"url": server.url, "port": server.server_address[1], **more}
+        options.write_json(parsed.json, told | ({"urls": server.urls} if others else {}))
+    if parsed.json != STDOUT:
+        print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
+        for number, url in enumerate(others, start=2):
+            print(f"person {number} at {url}")
+        if others and server.is_loopback:
+            print("these addresses work on this machine alone; --host 0.0.0.0 serves the network")
+    sys.stdout.flush()

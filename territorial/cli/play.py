@@ -1,4 +1,4 @@
-"""``territorial play``: a person plays against bots and trained policies, on a page in the browser."""
+"""``territorial play``: people play against bots and trained policies, on a page in the browser."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ EXAMPLES = """\
   territorial play --num-players 2 --opponent turtle
   territorial play --opponent style:mine.json --opponent net:one.safetensors
   territorial play --opponent snapshot:main-12 --store snapshots
+  territorial play --people 2 --host 0.0.0.0  two people on one network
   territorial play --spectate --pace 200      watch bots alone
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
@@ -48,6 +49,7 @@ EXAMPLES = """\
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"
 PERSON = "person"
+MOST_PEOPLE = 8
 
 
 def add_parser(verbs: Any) -> None:
@@ -59,6 +61,14 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--person", default=PERSON, metavar="NAME", help=f"your name in the replay (default {PERSON})"
+    )
+    parser.add_argument(
+        "--people",
+        type=options.whole(1, MOST_PEOPLE),
+        default=1,
+        metavar="N",
+        help="people who play, each with an address of their own, on the seats from --seat on; "
+        f"1 to {MOST_PEOPLE} (default 1)",
     )
     parser.add_argument(
         "--level",
@@ -110,7 +120,7 @@ def add_parser(verbs: Any) -> None:
     snapshots.add_options(parser)
     options.add_json_option(parser)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, others=None)
 
 
 def _pace(text: str) -> int | None:
@@ -136,7 +146,7 @@ def run(parsed: argparse.Namespace) -> int:
         except UsageError as error:
             raise error if wish is None else WishError(str(error)) from None
 
-    session = Session(make, pace=parsed.pace, is_paused=True)
+    session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
     danger = "and gets this address, unencrypted as it is, can play your seat"
     server, more = partial(PlayServer, page(is_played=True), session), {"replay": str(first.save)}
     with _ends_like_ctrl_c():
@@ -176,6 +186,7 @@ def _wished(parsed: argparse.Namespace, wish: Wish) -> argparse.Namespace:
     changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
     if wish.level is not None:
         changed |= {"level": wish.level, "seats": options.USUAL_SEATS, "opponents": None}
+    changed["others"] = wish.others
     changed["save"] = None if parsed.save is None else options.new_name(parsed.save)
     return argparse.Namespace(**(vars(parsed) | changed))
 
@@ -188,12 +199,13 @@ def _begun(parsed: argparse.Namespace, numbers: Iterator[int], card: dict[str, A
         observers = (player for player in (*acting.values(), advisor) if is_acting(player))
         frames = max((player.frames for player in observers), default=None)
         game = begin(config, seats, seed, is_recorded=True, frames=frames)
-        panels = {} if advisor is None else _panels(parsed, game, advisor, seed)
+        sitting = seats_of_people(parsed, config.num_players)
+        panels = {seat: _panels(parsed, game, advisor, seat, seed) for seat in sitting if seat and advisor}
         with blamed_on("--opponent", SnapshotError):
             policies = {at: chooser(one, at, game, seed) for at, one in acting.items()}
-    seat, number = 0 if parsed.spectate else parsed.seat, next(numbers)
-    title = f"{names[seat - 1] if seat else 'bots'}, seed {seed}{f', game {number}' if number > 1 else ''}"
-    return Table(game, seat, names, parsed.save, title, policies, panels, card)
+    people, number = [names[seat - 1] for seat in sitting if seat], next(numbers)
+    title = f"{', '.join(people) or 'bots'}, seed {seed}{f', game {number}' if number > 1 else ''}"
+    return Table(game, sitting, names, parsed.save, title, policies, panels, card)
 
 
 def _card(parsed: argparse.Namespace) -> dict[str, Any]:
@@ -231,24 +243,24 @@ def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
 def table_of(
     parsed: argparse.Namespace, config: GameConfig
 ) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
-    """Return the person and the others: opponents next to the person, the line-up on all other seats.
+    """Return the people and the others: opponents next to the people, the line-up on all other seats.
 
     These are seats and names of all, by seat the policies that act on observations, and who advises the
-    person.
-    The bots of a level are dealt in turn to all seats after the person's. The champion advises the person,
-    unless another was asked for.
+    people.
+    The bots of a level are dealt in turn to all seats after those of the people. The champion advises the
+    people, unless another was asked for.
     """
     players, level = config.num_players, level_of(parsed)
-    if parsed.seat > players:
-        raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
-    first = parsed.seat - bool(parsed.spectate)
-    free = (*range(first + 1, players + 1), *range(1, first + 1))
+    people = dict(zip(seats_of_people(parsed, players), _people(parsed), strict=True))
+    in_turn = (*range(parsed.seat, players + 1), *range(1, parsed.seat))
+    free = [seat for seat in in_turn if seat not in people]
     seats, policies, named = list(options.seats_of(parsed, config)), dict[int, Acting](), dict[int, str]()
     for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
         seats[seat - 1] = bot
-    if not parsed.spectate:
-        seats[parsed.seat - 1], named[parsed.seat] = AGENT, parsed.person
-    elif parsed.advisor is not None:
+    for seat, name in people.items():
+        if name is not None:
+            seats[seat - 1], named[seat] = AGENT, name
+    if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
             f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
             "leave one of the two out"
@@ -256,7 +268,7 @@ def table_of(
     advisors = [] if parsed.spectate else [parsed.advisor or options.CHAMPION]
     (advisor,) = _players(parsed, "--advisor", advisors) or (None,)
     texts = parsed.opponents or []
-    if len(texts) > (most := players - (not parsed.spectate)):
+    if len(texts) > (most := len(free)):
         raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
     for seat, name, opponent in zip(free, texts, _players(parsed, "--opponent", texts), strict=False):
         if isinstance(opponent, str | CustomBot):
@@ -266,6 +278,27 @@ def table_of(
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     with blamed_on("--person", ValueError):
         return seats, checked_names("names", names, players), policies, advisor
+
+
+def seats_of_people(parsed: argparse.Namespace, players: int) -> list[int]:
+    """Return by person the seat in a game of so many players; 0 for those who have none."""
+    if parsed.seat > players:
+        raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
+    if parsed.spectate and parsed.people > 1:
+        raise UsageError(
+            f"argument --people: {parsed.people} people take seats, and --spectate takes none; "
+            "leave one of the two out"
+        )
+    names, seats = _people(parsed), count(parsed.seat - 1)
+    if (sitting := len(names) - names.count(None)) > players:
+        raise UsageError(f"argument --people: {sitting}; there are seats for {players} (--num-players)")
+    return [0 if name is None else next(seats) % players + 1 for name in names]
+
+
+def _people(parsed: argparse.Namespace) -> list[str | None]:
+    """Return the names of the people; None for those who have no seat."""
+    others = [f"{PERSON} {number}" for number in range(2, parsed.people + 1)]
+    return [None if parsed.spectate else parsed.person, *(others if parsed.others is None else parsed.others)]
 
 
 def level_of(parsed: argparse.Namespace) -> str | None:
@@ -289,11 +322,13 @@ def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> l
         ]
 
 
-def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: int) -> dict[str, Look]:
-    """Return what the page can show beside the game, which is compiled when it is first asked for."""
+def _panels(
+    parsed: argparse.Namespace, game: VecGame, advisor: Player, seat: int, seed: int
+) -> dict[str, Look]:
+    """Return what the page of a seat can show, which is compiled when it is first asked for."""
     with blamed_on("--advisor", SnapshotError):
-        advise = advice_of(advisor, game, parsed.seat, seed)
-    sight = cache(partial(sight_of, game, parsed.seat))
+        advise = advice_of(advisor, game, seat, seed)
+    sight = cache(partial(sight_of, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {

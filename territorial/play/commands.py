@@ -30,10 +30,11 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     "resign": (),
     "show": ("panel", "on"),
     "new": ("level", "players", "map", "name", "seed"),
+    "ready": ("name", "on"),
 }
 
 
-Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new"]
+Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new", "ready"]
 
 
 class Wish(NamedTuple):
@@ -41,6 +42,7 @@ class Wish(NamedTuple):
 
     ``level``, one of ``LEVELS``, and ``map``, the name of a kind or of a land, are None for what the command
     line names. ``name`` is what the player is called. A ``seed`` of None is a new one, and with it a new map.
+    The session adds the names of the ``others`` in a game of several people, None for who is not there.
     """
 
     level: str | None
@@ -48,6 +50,7 @@ class Wish(NamedTuple):
     map: str | None
     name: str
     seed: int | None
+    others: tuple[str | None, ...] = ()
 
 
 class WishError(ValueError):
@@ -64,13 +67,16 @@ class PlayerCommand(NamedTuple):
     share: int = 0
     """Of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
     is_on: bool = False
-    """Of a pause: whether the game stands still from now on; of the others, whether the panel is open."""
+    """Of a pause: whether the game is to stand still from now on; of "ready": whether the person waits for
+    the next game to begin; of the others, whether the panel is open."""
     pace: int | None = None
     """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
     """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
     wish: Wish | None = None
     """Of "new": the game to begin."""
+    name: str = ""
+    """Of "ready": what the person is called in the next game."""
 
 
 def read_command(text: bytes) -> PlayerCommand:
@@ -78,7 +84,7 @@ def read_command(text: bytes) -> PlayerCommand:
 
     Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
     ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20,
-    ``{"do": "show", "panel": "advice", "on": true}``, and
+    ``{"do": "show", "panel": "advice", "on": true}``, ``{"do": "ready", "name": "Bob", "on": true}``, and
     ``{"do": "new", "level": "easy", "players": 32, "map": "lakes", "name": "Ada", "seed": null}``, whose seed
     is a text otherwise, because numbers of JavaScript have 53 bits.
     """
@@ -96,7 +102,12 @@ def read_command(text: bytes) -> PlayerCommand:
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
         wish=_read_wish(fields) if do == "new" else None,
+        name=_name_in(fields) if do == "ready" else "",
     )
+
+
+def _name_in(fields: dict[str, Any]) -> str:
+    return checked_names("name", [fields["name"]], 1)[0]
 
 
 def _read_wish(fields: dict[str, Any]) -> Wish:
@@ -109,6 +120,6 @@ def _read_wish(fields: dict[str, Any]) -> Wish:
         level=None if fields["level"] is None else one_of("level", fields["level"], LEVELS),
         players=whole_number("players", fields["players"], 2, 250),
         map=None if fields["map"] is None else one_of("map", fields["map"], ALL_MAPS),
-        name=checked_names("name", [fields["name"]], 1)[0],
+        name=_name_in(fields),
         seed=seed,
     )

@@ -143,7 +143,7 @@ MOST_DECISIONS = 30
 """For so many a forecast looks ahead, at most."""
 
 
-def forecast_of(game: VecGame, seat: int) -> Callable[[int, int, VecGame], dict[str, Any]]:
+def forecast_of(game: VecGame, seat: int) -> Foresee:
     """Return what plays a launch of ``seat`` in a copy of game 0 of ``game`` in which all others hold.
 
     ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
@@ -184,6 +184,8 @@ DIGITS = 3
 
 Look = Callable[[VecGame], Any]
 """``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
+Foresee = Callable[[int, int, VecGame], dict[str, Any]]
+"""``foresee(owner, share, game)`` returns what a launch would come to: see ``forecast_of``."""
 
 
 def sight_of(game: VecGame, seat: int) -> Look:

@@ -1,4 +1,4 @@
-"""The server of a game that is played: its page, its film, the player's situation, and commands."""
+"""The server of a game that is played: its page, its film, the situation of each person, and commands."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ MOST_READ = 8 * LARGEST_COMMAND
 
 
 class PlayServer(PageServer):
-    """Serves a session under a token, which only those have who were given the address.
+    """Serves a session under a token for each person, which only those have who were given the address.
 
-    Below ``/TOKEN/`` lie the page, its ``film``, and ``seat``, the situations of the player as lines of JSON.
+    Below ``/TOKEN/`` lie the page, its ``film``, and ``seat``, the situations of the person as lines of JSON.
     ``POST /TOKEN/act`` takes a command (``read_command``) from pages of this server alone: the token must be
     right, ``Host`` must name this server, ``Origin`` must be that host, and the body be JSON of at most 1 KB.
-    The answer is the situation after the command, or an object with an ``error``.
+    The answer is the situation after the command, or an object with an ``error``. The token says
+    whose command it is.
 
     Args:
         page: the page, HTML.
@@ -47,19 +48,26 @@ class PlayServer(PageServer):
     """
 
     def __init__(self, page: bytes, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.session, self.token = session, secrets.token_urlsafe(TOKEN_BYTES)
+        self.session, self.tokens = session, [secrets.token_urlsafe(TOKEN_BYTES) for _ in session.people]
         super().__init__(page, session.film, host, port, PlayHandler)
 
     @property
+    def urls(self) -> list[str]:
+        """Where the page of each person is, with the token; the first one is the host's."""
+        base = super().url
+        return [f"{base}{token}/" for token in self.tokens]
+
+    @property
     def url(self) -> str:
-        """Where the page is, with the token."""
-        return f"{super().url}{self.token}/"
+        """Where the page of the host is, with the token."""
+        return self.urls[0]
 
 
 class PlayHandler(PageHandler):
     """One request of a page that plays, or of what pretends to be one."""
 
     server: PlayServer
+    person: int  # whose token the request has
 
     def answer(self) -> None:
         """Send what is asked for by GET or HEAD."""
@@ -89,20 +97,22 @@ class PlayHandler(PageHandler):
         else:
             status = HTTPStatus.OK
             try:
-                text = self.server.session.submit(read_command(body))
+                text = self.server.session.submit(read_command(body), self.person)
             except (TypeError, ValueError, RefusedError) as error:
                 status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
                 text = json.dumps({"error": str(error)}).encode()
             self.send_content("application/json", [text], len(text), status)
 
     def _name(self) -> str | None:
-        """Return what is asked for below the token; None, and it is refused, without the right one."""
+        """Return what is asked for below a token; None, and it is refused, without the right one."""
         if not self.names_server():
             return None
         token, slash, name = self.path.removeprefix("/").partition("/")
-        if not compare_digest(token.encode("latin-1"), self.server.token.encode()) or not slash:
+        is_found = [compare_digest(token.encode("latin-1"), one.encode()) for one in self.server.tokens]
+        if not any(is_found) or not slash:
             self.send_error(HTTPStatus.FORBIDDEN, "The address lacks the token of this game")
             return None
+        self.person = is_found.index(True)
         return name
 
     def _body(self) -> bytes | None:
@@ -113,11 +123,11 @@ class PlayHandler(PageHandler):
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""
-        with self.server.session.page_open():
+        with self.server.session.page_open(self.person):
             self.send_content("application/x-ndjson", self._situations())
 
     def _situations(self) -> Iterator[bytes]:
-        situations = self.server.session.situations
+        situations = self.server.session.people[self.person].situations
         new, number = situations.read(0, SECONDS_BETWEEN_LINES)
         while new is not None:
             yield new + b"\n"

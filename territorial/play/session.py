@@ -1,4 +1,4 @@
-"""Session: the games that a person plays one after the other; a single thread owns game, recorder and film.
+"""Session: the games that people play one after the other; a single thread owns game, recorder and film.
 
 Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
 two threads, and its pace does not depend on what clients send.
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
@@ -22,8 +23,9 @@ import numpy.typing as npt
 from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
 from territorial.play.commands import STEP, PlayerCommand, Wish, WishError
-from territorial.play.panels import Choose, Look, forecast_of
-from territorial.play.situation import situation_of, why_not
+from territorial.play.panels import Choose, Foresee, Look, forecast_of
+from territorial.play.person import Person
+from territorial.play.situation import Situation, situation_of, why_not
 from territorial.render.film import show, write_film
 from territorial.render.server import Feed
 from territorial.replay import LiveGame, Recorder
@@ -34,6 +36,7 @@ NEVER = -1
 """The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
+HEAD_START = 3  # seconds that a game of several people stands as it begins, while all of their pages load it
 ENDED = "the session has ended"
 
 
@@ -45,58 +48,69 @@ class BusyError(RefusedError):
     """The game takes too long."""
 
 
-_Pending = tuple[PlayerCommand, Future[bytes]]
-"""A command on its way to the thread of the game, and where its answer goes."""
+_Pending = tuple[PlayerCommand, Future[bytes], int]
+"""A command on its way to the thread of the game, where its answer goes, and the number of the person."""
 
 
 class Table(NamedTuple):
-    """A game that a person plays, and all that belongs to it.
+    """A game that people play, and all that belongs to it.
 
     Args:
         game: a batch of one with autoreset "disabled", after ``reset``. From here on it is the session's.
-        seat: the player's, 1..P, which must be "agent" or "external"; 0: there is none, bots play alone.
+        seats: by person the seat, 1..P, which must be "agent" or "external"; 0: this person watches.
         names: what the P seats are called, in the film and in the replay.
         save: the file of the replay.
         title: of the film; each game of a session has another one, by which pages notice a new game.
         policies: what chooses the actions of other seats that are "agent" or "external", by seat.
-        panels: by name, what the page can show beside the game. They are asked while they are open and the
-            player has decisions to make, and must not change the game.
+        panels: by seat and name, what the page can show beside the game. They are asked while they are open
+            and the person has decisions to make, and must not change the game.
         card: what the page shows of this game and offers for the next one, as values that JSON has; None:
             there is no next game.
 
     """
 
     game: VecGame
-    seat: int
+    seats: Sequence[int]
     names: Sequence[str]
     save: Path
     title: str
     policies: Mapping[int, Choose] = {}
-    panels: Mapping[str, Look] = {}
+    panels: Mapping[int, Mapping[str, Look]] = {}
     card: Mapping[str, Any] | None = None
 
 
 class Session:
-    """Plays one game after the other with a person at a seat; ``run`` does that, in one thread.
+    """Plays one game after the other with people at some seats; ``run`` does that, in one thread.
 
     A game stands still while no page shows it (``page_open``), and the first one until it is no longer
     paused if ``is_paused``. It takes a decision every ``decision_every`` ticks, at ``pace``. Whenever the
-    last page is closed, when the game is paused, when the player is out or the game is over, before the next
+    last page is closed, when the game is paused, when a person is out or the game is over, before the next
     game, and when the session is stopped, the replay is saved.
+
+    Of several people the first one is the host, who alone begins games and changes the pace. A game is paused
+    once all who have decisions to make and a page open want that, and goes on as soon as one of them does
+    not; so nobody can stop the others, or hold them up.
 
     Args:
         make: returns the first game for None, and a game as a player wishes. It is called in the thread of
             ``run``, which is the only one that then calls the game, and raises WishError for a game that
             there cannot be.
-        pace: ticks a second; None: the game waits for each decision of the player.
-        is_paused: whether the first game is paused as it begins.
+        pace: ticks a second; None: the game waits for each decision of all people who have a page open.
+        is_paused: whether the first game is paused as it begins. With several people it is only there to be
+            seen until the host begins another one, in which all play who are there.
+        num_people: the number of people.
 
     """
 
     def __init__(
-        self, make: Callable[[Wish | None], Table], *, pace: int | None, is_paused: bool = False
+        self,
+        make: Callable[[Wish | None], Table],
+        *,
+        pace: int | None,
+        is_paused: bool = False,
+        num_people: int = 1,
     ) -> None:
-        self.film, self.situations = Feed(), Feed(has_newest_alone=True)
+        self.film, self.people = Feed(), tuple(Person() for _ in range(num_people))
         self.save_error: OSError | None = None
         """What kept the replay from being saved, the last time."""
         self.replays = dict[Path, int]()
@@ -104,20 +118,21 @@ class Session:
         self._make, self._pace, self._is_paused = make, pace, is_paused
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
-        self._pages, self._pages_lock = 0, threading.Lock()
+        self._pages_lock = threading.Lock()
         self._is_shared = False  # as it was told last
+        self._is_lobby = is_paused and num_people > 1
         self._is_stopped = self._is_ended = False
         self._due: float | None = None
 
     # ---- for other threads --------------------------------------------------------------------------
 
-    def submit(self, command: PlayerCommand) -> bytes:
-        """Let the thread of the game do ``command``, and return the situation after that, as JSON.
+    def submit(self, command: PlayerCommand, person: int = 0) -> bytes:
+        """Let the thread of the game do ``command``, and return the person's situation after that, as JSON.
 
         Raises RefusedError, with the reason, for what cannot be done; BusyError if the game takes too long.
         """
         answer: Future[bytes] = Future()
-        self._inbox.put((command, answer))
+        self._inbox.put((command, answer, person))
         if self._is_ended and answer.cancel():  # nobody takes it any more
             raise RefusedError(ENDED)
         try:
@@ -128,17 +143,17 @@ class Session:
         return answer.result()  # it has begun, so it is carried out, and its answer is waited for
 
     @contextmanager
-    def page_open(self) -> Iterator[None]:
-        """Let the game go on within the block, as a page shows it."""
-        self._count_page(1)
+    def page_open(self, person: int = 0) -> Iterator[None]:
+        """Let the game go on within the block, as a page of the person shows it."""
+        self._count_page(1, person)
         try:
             yield
         finally:
-            self._count_page(-1)
+            self._count_page(-1, person)
 
-    def _count_page(self, change: int) -> None:
+    def _count_page(self, change: int, person: int = 0) -> None:
         with self._pages_lock:
-            self._pages += change
+            self.people[person].pages += change
         self._inbox.put(None)  # wakes the thread of the game
 
     def stop(self) -> bool:
@@ -175,40 +190,49 @@ class Session:
         elif not self._pages:
             self._save()
         elif not self._is_stopped and (self._pages > 1 or self._is_shared):
-            self._publish()  # the pages of one seat are to know of each other
+            self._publish()  # people, and the pages of one seat, are to know of each other
 
     def _begin(self, table: Table) -> None:
         """Show a game as it begins; the one before has been saved."""
         if self._recorder is not None:
             self._recorder.close()
             self.film.close()
-            self.film, self._is_paused = Feed(), False
-        self._open = dict[str, tuple[int, Any]]()
-        self._panels = {**table.panels, "forecast": self._forecast}
-        self._aim, self._foresee = PlayerCommand("aim"), forecast_of(table.game, table.seat)
-        self._queued: PlayerCommand | None = None
-        self._has_decided = self._has_resigned = False
+            self.film, self._is_paused, self._is_lobby = Feed(), False, False
+            self._due = time.monotonic() + HEAD_START if len(self.people) > 1 else None
+        for person, seat in zip(self.people, table.seats, strict=True):
+            person.begin(seat, table.names[seat - 1] if seat else person.name, wants_pause=self._is_paused)
+            person.now = situation_of(table.game, seat)
+            forecast = partial(self._forecast, person, forecast_of(table.game, seat))
+            person.panels = {**table.panels.get(seat, {}), "forecast": forecast}
         self.table, self._game, self._policies = table, table.game, table.policies
         self._recorder = Recorder(table.game, names=table.names)
         source = LiveGame(table.game, actions=self._actions, names=table.names)
         self._pieces = write_film(*show(source, table.title, table.game.config.decision_every))
-        self._now = situation_of(table.game, table.seat)
         self._show()
+
+    @property
+    def _pages(self) -> int:
+        return sum(person.pages for person in self.people)
+
+    @property
+    def _now(
+        self,
+    ) -> Situation:  # for the tick and whether the game is over, which are the same for all
+        return self.people[0].now
+
+    @property
+    def _deciding(self) -> list[Person]:  # who have decisions to make and a page open
+        return [person for person in self.people if person.decides and person.pages]
 
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
-        is_waiting = self._pace is None and self._decides
-        if self._now.is_over or self._is_paused or not self._pages or is_waiting:
+        awaited = self._deciding if self._pace is None else []
+        if self._now.is_over or self._is_paused or not self._pages or awaited:
             self._due = None
-            return 0 if is_waiting and self._has_decided and self._pages and not self._is_paused else None
+            return 0 if awaited and not self._is_paused and all(one.has_decided for one in awaited) else None
         if self._due is None:
             self._due = time.monotonic() + self._interval
         return self._due - time.monotonic()
-
-    @property
-    def _decides(self) -> bool:
-        """Whether the player has decisions to make."""
-        return self._now.is_alive and not self._now.is_over and not self._has_resigned
 
     @property
     def _interval(self) -> float:
@@ -216,131 +240,167 @@ class Session:
         return self._game.config.decision_every / (self._pace or BOTS_PACE)
 
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
-        """Return what all seats do now, (1, P, 2): the player what was queued, which is used up."""
+        """Return what all seats do now, (1, P, 2): people what was queued, which is used up."""
         actions = np.zeros((1, game.config.num_players, 2), np.int64)
         for seat, choose in self._policies.items():
             if game.state.alive[0, seat]:
                 actions[0, seat - 1] = choose(game)
-        if self._queued is not None:
-            seat = self.table.seat
-            what = target_of_owner(self._queued.target, seat, game.config.num_players)
-            actions[0, seat - 1, WHAT] = what
-            actions[0, seat - 1, HOW_MUCH] = self._queued.share
-        self._queued, self._has_decided = None, False
+        for person in self.people:
+            if person.queued is not None:
+                what = target_of_owner(person.queued.target, person.seat, game.config.num_players)
+                actions[0, person.seat - 1, WHAT] = what
+                actions[0, person.seat - 1, HOW_MUCH] = person.queued.share
+            person.queued, person.has_decided = None, False
         return actions
 
     def _show(self) -> None:
         """Add a frame to the film, for which a decision is taken, and tell pages how the game stands."""
         piece = next(self._pieces)
-        was_alive, self._now = self._now.is_alive, situation_of(self._game, self.table.seat)
+        num_alive = sum(person.now.is_alive for person in self.people)
+        for person in self.people:
+            person.now = situation_of(self._game, person.seat)
         self.film.append(piece)
         if self._now.is_over:
             self.film.append(next(self._pieces))
             self.film.close()
-        if self._now.is_over or (was_alive and not self._now.is_alive):
+        if self._now.is_over or sum(person.now.is_alive for person in self.people) < num_alive:
             self._save()
         self._publish()
 
-    def _publish(self) -> bytes:
-        wait, queued, self._is_shared = self._wait(), self._queued, self._pages > 1
-        told = self._now._asdict() | {
-            "number": self.situations.count + 1,
-            "seat": self.table.seat,
+    def _publish(self) -> None:
+        """Tell all people how the game stands; it is paused if all who have a say want that."""
+        asked = self._deciding or [person for person in self.people if person.pages] or self.people
+        if not self._is_paused and all(person.wants_pause for person in asked):
+            self._is_paused = True
+            self._save()
+        wait, self._is_shared = self._wait(), self._pages > 1
+        wait_ms = None if wait is None else max(0, round(1000 * wait))
+        for number, person in enumerate(self.people):
+            told = self._told(person) | {"person": number, "wait_ms": wait_ms}
+            person.situations.append(json.dumps(told, separators=(",", ":")).encode())
+
+    def _told(self, person: Person) -> dict[str, Any]:
+        """Return what the pages of a person show."""
+        now, queued, save = person.now, person.queued, self.table.save
+        return now._asdict() | {
+            "number": person.situations.count + 1,
+            "seat": person.seat,
+            "people": [one.told() for one in self.people],
             "title": self.table.title,
-            "card": None if self._decides and self._now.tick else self.table.card,
-            "openings": [opening._asdict() for opening in self._now.openings],
-            "allies": [ally._asdict() for ally in self._now.allies],
+            "card": None if person.decides and now.tick else self.table.card,
+            "openings": [opening._asdict() for opening in now.openings],
+            "allies": [ally._asdict() for ally in now.allies],
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
             "is_paused": self._is_paused,
-            "pages": max(1, self._pages),
-            "has_resigned": self._has_resigned,
+            "pages": max(1, person.pages),
+            "has_resigned": person.has_resigned,
             "pace": self._pace or STEP,
-            "wait_ms": None if wait is None else max(0, round(1000 * wait)),
-            "replay": str(self.table.save.absolute()) if self.table.save in self.replays else None,
-            "panels": self._contents(),
+            "replay": str(save.absolute()) if save in self.replays and person is self.people[0] else None,
+            "panels": self._contents(person),
         }
-        text = json.dumps(told, separators=(",", ":")).encode()
-        self.situations.append(text)
-        return text
 
-    def _contents(self) -> dict[str, Any]:
-        """Return what the open panels show, by name; None once the player has nothing to decide."""
-        for name, (tick, _) in self._open.items():
-            if self._decides and tick != self._now.tick:
-                self._open[name] = self._now.tick, self._panels[name](self._game)
-        return {name: content if self._decides else None for name, (_, content) in self._open.items()}
+    def _contents(self, person: Person) -> dict[str, Any]:
+        """Return what the open panels show, by name; None once the person has nothing to decide."""
+        decides, tick = person.decides, self._now.tick
+        for name, (shown, _) in person.open.items():
+            if decides and shown != tick:
+                person.open[name] = tick, person.panels[name](self._game)
+        return {name: content if decides else None for name, (_, content) in person.open.items()}
 
-    def _forecast(self, game: VecGame) -> dict[str, Any] | None:
-        """Return what the launch that was aimed last would come to; None where it is not legal."""
-        target, share = self._aim.target, self._aim.share
-        return None if why_not(self._now, self.table.seat, target) else self._foresee(target, share, game)
+    def _forecast(self, person: Person, foresee: Foresee, game: VecGame) -> dict[str, Any] | None:
+        """Return what the launch that a person aimed last would come to; None where it is not legal."""
+        target, share = person.aim.target, person.aim.share
+        return None if why_not(person.now, person.seat, target) else foresee(target, share, game)
 
     # ---- commands ------------------------------------------------------------------------------------
 
-    def _answer(self, command: PlayerCommand, answer: Future[bytes]) -> None:
-        """Do a command, or say why not; one whose sender waits no more is left."""
+    def _answer(self, command: PlayerCommand, answer: Future[bytes], number: int = 0) -> None:
+        """Do a command of a person, or say why not; one whose sender waits no more is left."""
         if not answer.set_running_or_notify_cancel():
             return
-        if reason := self._refusal(command):
+        person = self.people[number]
+        if reason := self._refusal(person, command):
             answer.set_exception(RefusedError(reason))
             return
+        others = tuple(one.name if one.pages else None for one in self.people[1:])
         try:
-            if command.wish is None:
-                self._do(command)
-            else:
-                self._begin(self._make(command.wish))
-            told = self._publish()
+            table = None if command.wish is None else self._make(command.wish._replace(others=others))
         except WishError as error:
             answer.set_exception(error)
             return
+        try:
+            if table is None:
+                self._do(person, command)
+            else:
+                self._begin(table)
+            self._publish()
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
             raise
-        answer.set_result(told)
+        answer.set_result(person.situations.read()[0] or b"")
 
-    def _refusal(self, command: PlayerCommand) -> str:
+    def _refusal(self, person: Person, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
+        host = self.people[0]
         if command.do == "show":
-            return "" if command.panel in self._panels else f"this game has no {command.panel} to show"
-        if command.do in ("pause", "pace"):
-            return "the game is over" if self._now.is_over else ""
+            return "" if command.panel in person.panels else f"this game has no {command.panel} to show"
         if command.do == "aim":  # to aim at what is not legal now is no fault: it may be later
             return ""
-        if command.do == "new":
-            return self._why_no_next()
-        if self._has_resigned:
+        if command.do in ("pace", "new") and person is not host:
+            return f"{host.name} is the host, who alone begins games and changes the pace"
+        if command.do in ("pause", "pace") and self._now.is_over:
+            return "the game is over"
+        if command.do in ("pause", "pace"):
+            return self._why_no_pause(person) if command.do == "pause" else ""
+        if command.do in ("new", "ready"):
+            return self._why_no_next(person, command)
+        if person.has_resigned:
             return "you have resigned"
-        return why_not(self._now, self.table.seat, command.target if command.do == "launch" else None)
+        return why_not(person.now, person.seat, command.target if command.do == "launch" else None)
 
-    def _why_no_next(self) -> str:
+    def _why_no_pause(self, person: Person) -> str:
+        """Return why a person has no say in pauses; empty for one who has."""
+        if self._is_lobby:
+            return f"{self.people[0].name}, the host, begins the game"
+        return "" if person.decides or not self._deciding else "pauses are up to those who still play"
+
+    def _why_no_next(self, person: Person, command: PlayerCommand) -> str:
         """Save the replay, and return why there can be no next game; empty if there can."""
-        if self.table.card is None or (self._decides and self._now.tick):
+        if self.table.card is None or (person.decides and self._now.tick):
             return "there is no other game yet; resign to end this one"
+        if command.do == "ready":
+            return ""
+        if self._now.tick and self._deciding:
+            return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
         self._save()
         return f"the replay cannot be written: {self.save_error}" if self.save_error else ""
 
-    def _do(self, command: PlayerCommand) -> None:
+    def _do(self, person: Person, command: PlayerCommand) -> None:
         if command.do == "pause":
-            self._is_paused = command.is_on
-            self._save()
+            self._ask_for_pause(person, is_on=command.is_on)
         elif command.do == "pace":
             self._pace = command.pace
             if self._due is not None:
                 self._due = min(self._due, time.monotonic() + self._interval)
         elif command.do == "show" or command.do == "aim":
-            self._aim = command if command.do == "aim" else self._aim
-            self._open.pop(command.panel, None)
+            person.aim = command if command.do == "aim" else person.aim
+            person.open.pop(command.panel, None)
             if command.is_on:
-                self._open[command.panel] = NEVER, None
-        elif command.do == "resign":
-            self._has_resigned, self._queued = True, None
-            self._save()
-        elif command.do == "launch":
-            self._queued, self._has_decided = command, True
-        elif command.do == "hold":
-            self._queued, self._has_decided = None, True
+                person.open[command.panel] = NEVER, None
+        elif command.do == "launch" or command.do == "hold" or command.do == "resign":
+            person.decide(command)
+            if command.do == "resign":
+                self._save()
+        elif command.do == "ready":
+            person.name, person.is_ready = command.name, command.is_on
         elif command.do != "new":
             assert_never(command.do)
+
+    def _ask_for_pause(self, person: Person, *, is_on: bool) -> None:
+        """Note what a person wants, which ends a pause for all; it begins once all have asked for it."""
+        for one in self.people if self._is_paused else [person]:
+            one.wants_pause = is_on
+        self._is_paused = self._is_paused and is_on
 
     # ---- the end -------------------------------------------------------------------------------------
 
@@ -362,7 +422,8 @@ class Session:
         finally:
             if self._recorder is not None:
                 self._recorder.close()
-            self.situations.close()
+            for person in self.people:
+                person.situations.close()
             self.film.close(is_whole=False)
             self._is_ended = True
             while not self._inbox.empty():

@@ -133,6 +133,11 @@ class PageServer(ThreadingMixIn, TCPServer):
         name = f"[{host}]" if ":" in host else host
         return f"http://{name}:{self.server_address[1]}/"
 
+    @property
+    def urls(self) -> list[str]:
+        """Where the page is for each of those who are served."""
+        return [self.url]
+
     def is_own_name(self, host: str) -> bool:
         """Whether the Host header ``host`` can only mean this server."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host

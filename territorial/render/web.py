@@ -53,6 +53,7 @@ PLAY_SCRIPTS = (
     "income.js",
     "feed.js",
     "shares.js",
+    "lobby.js",
     "start.js",
     "ending.js",
     "play.js",

@@ -71,6 +71,12 @@ def test_a_beginner_outlives_the_bots_of_easy_and_does_worse_from_level_to_level
 
 def test_who_is_named_plays_instead_of_a_level():
     assert table_of("--opponent", "turtle").names[:3] == ("person", "turtle", "metronome")
+    assert table_of("--people", "2", "--seat", "4", *SMALL).names == (
+        "person 2",
+        "very_easy",
+        "easy",
+        "person",
+    )
     assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
 
 
@@ -127,7 +133,7 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
         run(session)
 
     def serve_forever(server, poll_interval):
-        wait_for(lambda: sessions and sessions[0].situations.count > 1 and sessions[0]._now.tick)
+        wait_for(lambda: sessions and sessions[0].people[0].situations.count > 1 and sessions[0]._now.tick)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "run", run_with_a_decision)
@@ -152,7 +158,7 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
 
 
 def interrupted(server, poll_interval):
-    wait_for(lambda: server.session.situations.count)
+    wait_for(lambda: server.session.people[0].situations.count)
     raise KeyboardInterrupt
 
 
@@ -167,6 +173,8 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "//127." not in opened[0]
     assert "anyone who can reach this machine and gets this address, unencrypted as it is, can play" in err
     assert err.endswith("no replay: the game has not begun\n")
+    assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--people", "2"]) == 0
+    assert "\nperson 2 at http://127.0.0.1:" in capsys.readouterr().out
     assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
     out, err = capsys.readouterr()
     told = json.loads(out)

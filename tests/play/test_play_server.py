@@ -43,7 +43,7 @@ def post(game, body=HOLD, name="act", path=None, **headers):
 
 
 def test_what_lies_under_the_token(game):
-    assert (game.server.url, len(game.server.token)) == (f"http://{game.host}{game.path}", 22)
+    assert (game.server.url, len(game.server.tokens[0])) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert status == 200
@@ -56,7 +56,7 @@ def test_what_lies_under_the_token(game):
 
 def test_every_game_has_another_token(game, tmp_path):
     with served(page=PAGE, save=tmp_path / "other.replay", has_page=False) as other:
-        assert other.server.token != game.server.token
+        assert other.server.tokens[0] != game.server.tokens[0]
 
 
 def test_the_player_reads_the_newest_situation_line_by_line(game):
@@ -75,6 +75,19 @@ def test_the_player_reads_the_newest_situation_line_by_line(game):
     connection.close()
 
 
+def test_a_command_is_of_the_person_whose_token_it_has_and_all_are_waited_for(tmp_path):
+    save, seats = tmp_path / "game.replay", ("agent", "agent", "turtle", "banker")
+    with served(save, PAGE, people=(1, 2, 0), seats=seats) as game, game.session.page_open(1):
+        host, guest, spectator = (f"/{token}/" for token in game.server.tokens)
+        told = json.loads(post(game, b'{"do": "launch", "target": 0, "share": 3}', path=guest)[2])
+        assert (told["seat"], told["queued"]) == (2, {"target": FREE, "share": 3})
+        assert (now(game.session)["queued"], now(game.session)["tick"]) == (None, 0)
+        assert [post(game, path=path)[0] for path in (spectator, host)] == [409, 200]
+        wait_for(lambda: now(game.session, 1)["tick"] == 10)
+    launches = Replay.load(save).launches
+    assert launches[launches[:, 1] <= 2, :3].tolist() == [[0, 2, FREE]]
+
+
 @pytest.mark.parametrize("token", ["/", "/wrong/", "//", "/x", ""])
 @pytest.mark.parametrize("name", ["", "film", "seat", "act"])
 def test_nothing_is_served_without_the_token(game, token, name):
@@ -82,7 +95,7 @@ def test_nothing_is_served_without_the_token(game, token, name):
     assert get(game, name, token=path)[0] == 403
     status, _, body = post(game, name=name, path=path)
     assert status == 403
-    assert game.server.token.encode() not in body
+    assert game.server.tokens[0].encode() not in body
     assert now(game.session)["tick"] == 0
 
 

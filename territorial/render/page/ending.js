@@ -70,10 +70,11 @@ function showEnding({ now, page }) {
   const sides = film.teams.length ? `${film.teams.length} teams` : film.header.num_players;
   const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
   put(dialog.querySelector("h2"), !has ? "The game is over" : now.is_over ? `The end: ${place}` : `You are out: ${place}`);
-  put(dialog.querySelector(".text"), now.is_over ? winnerText(film, seat) : "The bots play on, and you can watch them.");
+  put(dialog.querySelector(".text"), now.is_over ? winnerText(film, seat) : `The ${now.people.length > 1 ? "others" : "bots"} play on, and you can watch them.`);
+  dialog.querySelector(".replay").hidden = now.person > 0; // it lies on the host's computer
   put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
   for (const part of dialog.querySelectorAll(".fate")) part.hidden = !has;
-  const next = card?.levels[card.levels.indexOf(card.level) + 1], hasNext = card?.level && next;
+  const next = card?.levels[card.levels.indexOf(card.level) + 1], hasNext = card?.level && next && now.people.length === 1;
   dialog.querySelector("[value='same']").hidden = !card;
   dialog.querySelector("[value='next']").hidden = !hasNext;
   put(dialog.querySelector("[value='next']"), `next level: ${next}`);

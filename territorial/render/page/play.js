@@ -105,7 +105,7 @@ class Game {
     const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)}`];
     if (now.pages > 1) when.push(`${now.pages} pages play this seat`);
     if (now.is_paused) when.push("paused");
-    else if (now.pace === "step" && this.#decides) when.push("your turn");
+    else if (now.pace === "step" && this.#decides && !now.people[now.person].has_decided) when.push("your turn");
     const facts = now.is_alive ? `${count(now.land)} cells, ${count(now.troops)} troops` : now.seat ? "out" : "";
     box.querySelector(".swatch").style.background = page.palette.texts[now.seat];
     const team = page.film.teamOf(now.seat) ? `, ${page.film.sideName(now.seat)}` : "";
@@ -338,13 +338,15 @@ class Game {
 
   // What is asked for counts at once, for those who press a key twice before there is an answer.
   pause() {
-    this.now.is_paused = !this.now.is_paused;
-    this.#send({ do: "pause", on: this.now.is_paused });
+    const { now } = this, { me, isShared } = this.start.lobby, on = !now.is_paused && !(isShared && me.wants_pause);
+    me.wants_pause = on;
+    now.is_paused = on && !isShared;
+    this.#send({ do: "pause", on });
   }
 
   /** Stops a game that goes on by itself while its player cannot look at it; returns whether it did. */
   stopUnseen() {
-    const isRunning = Boolean(this.now) && this.isLive && this.#decides && !this.now.is_paused && this.now.pace !== "step";
+    const isRunning = Boolean(this.now) && !this.start.lobby.isShared && this.isLive && this.#decides && !this.now.is_paused && this.now.pace !== "step";
     if (isRunning) this.pause();
     return isRunning;
   }
@@ -463,7 +465,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => game.start.again(0), next: () => game.start.again(1) }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => (game.start.lobby.isShared ? game.start.open() : game.start.again(0)), next: () => game.start.again(1) }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("keydown", (event) => {

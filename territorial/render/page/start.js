@@ -35,6 +35,7 @@ class StartCard {
     this.game = game;
     this.dialog = element("start");
     this.form = this.dialog.querySelector("form");
+    this.lobby = new Lobby(this);
     this.button = document.createElement("button");
     Object.assign(this.button, { type: "button", id: "again", title: "play again (Y)", textContent: "play again", hidden: true });
     element("link").before(this.button);
@@ -53,7 +54,7 @@ class StartCard {
   }
 
   get #card() { return this.game.now?.card; }
-  get #stands() { return Boolean(this.#card) && !this.game.now.tick && this.game.now.is_paused; }
+  get stands() { return Boolean(this.#card) && !this.game.now.tick && this.game.now.is_paused; }
 
   /** Says that the game is being made, and for how long. */
   #wait() {
@@ -66,10 +67,11 @@ class StartCard {
 
   /** The session has told how the game stands. */
   arrived() {
-    this.button.hidden = !this.#card || (!this.game.now.tick && !(this.#stands && this.#isLeft));
+    this.button.hidden = !this.#card || (!this.game.now.tick && !(this.stands && this.#isLeft));
+    this.lobby.arrived();
     if (this.#wish) return;
-    if (this.#stands && !this.#isLeft && this.form.querySelector("fieldset").disabled) this.open();
-    else if (!this.#stands && !this.game.now.tick && this.dialog.open) this.dialog.close(); // begun on another page
+    if (this.stands && !this.#isLeft && this.form.querySelector("fieldset").disabled) this.open();
+    else if (!this.stands && !this.game.now.tick && this.dialog.open) this.dialog.close(); // begun on another page
     else if (!this.#card && this.dialog.open) this.dialog.close();
   }
 
@@ -77,7 +79,7 @@ class StartCard {
   open() {
     const card = this.#card, { form } = this;
     if (!card) return;
-    const values = { another: !("seed" in card.given), ...card, ...(this.#stands ? { ...remembered(), ...card.given } : {}) };
+    const values = { another: !("seed" in card.given), ...card, ...(this.stands ? { ...remembered(), ...card.given } : {}) };
     const own = "level" in card.given && card.given.level === null ? [OWN] : [];
     form.querySelector(".levels").replaceChildren(...[...own, ...card.levels].map((level) => choice("level", level)));
     const ownMap = card.map === null || ("map" in card.given && card.given.map === null) ? [OWN] : [];
@@ -98,8 +100,9 @@ class StartCard {
     const { form } = this;
     form.querySelector("fieldset").disabled = false;
     form.querySelector(".waiting").hidden = true;
-    put(form.querySelector(".refused"), refused && `${refused[0].toUpperCase()}${refused.slice(1)}.`);
+    this.#say(refused);
     if (!this.dialog.open) this.dialog.showModal();
+    this.lobby.open();
     form.querySelector("[type=submit]").focus();
     this.game.page.wake(); // which draws the map
   }
@@ -108,13 +111,24 @@ class StartCard {
   #begin() {
     const { elements } = this.form, card = this.#card, chosen = (name) => (elements[name].value === OWN ? null : elements[name].value);
     const values = { level: chosen("level"), players: Number(elements.players.value), map: chosen("map"), name: elements.name.value };
+    if (this.lobby.isGuest) {
+      remember({ name: values.name });
+      this.lobby.setReady(!this.lobby.me.is_ready);
+      return;
+    }
     remember({ ...values, another: elements.another.checked });
-    const isThere = this.#stands && Object.entries(values).every(([name, value]) => value === card[name]);
+    const isThere = this.stands && Object.entries(values).every(([name, value]) => value === card[name]);
     const isKept = !elements.another.checked || !("seed" in card.given);
-    if (isThere && isKept) {
+    if (isThere && isKept && !this.lobby.isShared) {
       this.dialog.close();
       this.game.pause();
-    } else this.ask({ ...values, seed: elements.another.checked ? null : card.seed });
+    } else this.ask({ ...values, seed: this.#keepsMap(values) || !elements.another.checked ? card.seed : null });
+  }
+
+  /** Whether several people are to play on the map that they have seen: only their names make it another game. */
+  #keepsMap(values) {
+    const card = this.#card;
+    return this.lobby.isShared && this.stands && !("seed" in card.given) && ["level", "players", "map"].every((name) => values[name] === card[name]);
   }
 
   /** Plays once more, on another map; `by` 1: on the next level. */
@@ -135,6 +149,11 @@ class StartCard {
     if (!isChosen) this.open();
     this.#offer(reason);
   }
+
+  /** Sends a command, and says why it was refused. */
+  async tell(command) { this.#say(await this.game.orders.send(command)); }
+
+  #say(reason) { put(this.form.querySelector(".refused"), reason && `${reason[0].toUpperCase()}${reason.slice(1)}.`); }
 
   /** Begins the page anew: another game is played than the one that it shows. */
   restart() {
