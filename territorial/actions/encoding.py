@@ -91,13 +91,15 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
     """Return how much of a balance is sent, given in one unit, in another.
 
     Args:
-        shares: a number or an array: indices 0 to 9, 1024ths 0 to 1024, or per cent 0 to 100.
+        shares: a number or an array: indices 0 to 9, which must be whole numbers, 1024ths 0 to 1024, or per
+            cent 0 to 100.
         source: the unit of ``shares``: "index" (of ``territorial.constants.FRACTIONS``, as actions have it),
             "1024ths" or "percent".
         target: the unit of what is returned. "index" is that of the nearest fraction by ratio, of two equally
             near ones the smaller; "1024ths" are rounded to whole ones.
 
     Raises:
+        TypeError: for shares that are no numbers, and for indices that are not whole ones.
         ValueError: for an unknown unit, and for shares out of range.
 
     Example:
@@ -109,9 +111,14 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
 
     """
     most, given = _MOST[one_of("source", source, _MOST)], np.asarray(shares)
+    kinds, numbers = ("iu", "whole numbers") if source == "index" else ("iuf", "numbers")
+    wanted = f"shares is {shown(shares)}; in the unit {source!r} it must be {numbers} from 0 to {most}"
+    if given.size and given.dtype.kind not in kinds:
+        raise TypeError(wanted)
     if not ((given >= 0) & (given <= most)).all():
-        raise ValueError(f"shares is {shown(shares)}; in the unit {source!r} it must be from 0 to {most}")
-    parts = np.array(FRACTIONS)[given] if source == "index" else given * FRACTION_UNIT / most
+        raise ValueError(wanted)
+    exact = given.astype(np.float64)  # products overflow in narrower types
+    parts = np.array(FRACTIONS)[given.astype(int)] if source == "index" else exact * FRACTION_UNIT / most
     found = {
         # x lies halfway between two fractions, by their ratio, where x * x is their product
         "index": np.searchsorted([low * high for low, high in pairwise(FRACTIONS)], parts * parts),
