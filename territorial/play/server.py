@@ -6,6 +6,7 @@ import json
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from hmac import compare_digest
 from http import HTTPStatus
 
@@ -67,8 +68,8 @@ class PlayHandler(PageHandler):
         if name == ACT:
             self.refuse_method("POST")
         elif name is not None:
-            self.server.film = self.server.session.film  # of the game that is played now
-            self.send(name, {"": self.send_page, "film": self.send_film, "seat": self._send_situations})
+            send_film = partial(self.send_film, self.server.session.film)  # of the game that is played now
+            self.send(name, {"": self.send_page, "film": send_film, "seat": self._send_situations})
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""
