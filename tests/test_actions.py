@@ -1,7 +1,5 @@
 """Forms of an action, there and back, and masks in every form."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -53,41 +51,27 @@ def test_the_nearest_fraction_is_that_by_ratio_and_all_units_say_the_same():
     for unit in ("1024ths", "percent"):
         again = convert_share(convert_share(indices, "index", unit), unit, "index")
         assert again.tolist() == indices.tolist()
-    for kind in ("int8", "uint8", "int16", "float16", "float32", "int64"):  # narrow ones would overflow
+    for kind in ("int8", "uint8", "int16", "float16", "float32", "int64"):  # products overflow in narrow ones
         parts = convert_share(np.array([0, 30, 50, 100], kind), "percent", "1024ths")
-        assert parts.tolist() == [0, 307, 512, 1024], kind
-        indices = convert_share(parts.astype("float16" if kind == "float16" else "int16"), "1024ths", "index")
-        assert indices.tolist() == [0, 6, 8, 9]
-    for source, target in permutations(("index", "1024ths", "percent"), 2):
-        assert convert_share([], source, target).tolist() == []
+        indices = convert_share(parts.astype("int16"), "1024ths", "index")
+        assert (parts.tolist(), indices.tolist()) == ([0, 307, 512, 1024], [0, 6, 8, 9]), kind
+    assert convert_share([], "index", "percent").tolist() == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        (
-            (101, "percent", "index"),
-            ValueError,
-            "shares is 101; in the unit 'percent' it must be numbers from 0",
-        ),
-        (
-            ([3, -1], "index", "percent"),
-            ValueError,
-            r"shares is \[3, -1\]; .* must be whole numbers from 0 to 9",
-        ),
-        ((1, "per cent", "index"), ValueError, "source is 'per cent'.*'percent'"),
-        (
-            (True, "index", "percent"),
-            TypeError,
-            "shares is True; in the unit 'index' it must be whole numbers",
-        ),
-        ((0.5, "index", "percent"), TypeError, "shares is 0.5; .* whole numbers from 0 to 9"),
-        (("3", "index", "percent"), TypeError, "shares is '3'; .* whole numbers from 0 to 9"),
-        ((["3"], "percent", "index"), TypeError, r"shares is \['3'\]; .* numbers from 0 to 100"),
+        ((101, "percent", "index"), "shares is 101; in the unit 'percent' it must be numbers from 0 to 100"),
+        (([3, -1], "index", "percent"), r"shares is \[3, -1\]; in the unit 'index' it must be whole numbers"),
+        ((1, "per cent", "index"), "source is 'per cent'.*'percent'"),
+        ((True, "index", "percent"), "shares is True; .* must be whole numbers from 0 to 9"),
+        ((0.5, "index", "percent"), "shares is 0.5; .* must be whole numbers from 0 to 9"),
+        (("3", "index", "percent"), "shares is '3'; .* must be whole numbers from 0 to 9"),
+        ((["3"], "percent", "index"), r"shares is \['3'\]; .* must be numbers from 0 to 100"),
     ],
 )
-def test_shares_that_cannot_be(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_shares_that_cannot_be(arguments, message):
+    with pytest.raises(ValueError, match=message):
         convert_share(*arguments)
 
 

@@ -99,8 +99,7 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
             near ones the smaller; "1024ths" are rounded to whole ones.
 
     Raises:
-        TypeError: for shares that are no numbers, and for indices that are not whole ones.
-        ValueError: for an unknown unit, and for shares out of range.
+        ValueError: for an unknown unit, and for shares that are out of range, no numbers or no whole ones.
 
     Example:
         >>> from territorial.actions.encoding import convert_share
@@ -112,13 +111,15 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
     """
     most, given = _MOST[one_of("source", source, _MOST)], np.asarray(shares)
     kinds, numbers = ("iu", "whole numbers") if source == "index" else ("iuf", "numbers")
-    wanted = f"shares is {shown(shares)}; in the unit {source!r} it must be {numbers} from 0 to {most}"
-    if given.size and given.dtype.kind not in kinds:
-        raise TypeError(wanted)
-    if not ((given >= 0) & (given <= most)).all():
-        raise ValueError(wanted)
-    exact = given.astype(np.float64)  # products overflow in narrower types
-    parts = np.array(FRACTIONS)[given.astype(int)] if source == "index" else exact * FRACTION_UNIT / most
+    if given.size and (given.dtype.kind not in kinds or not ((given >= 0) & (given <= most)).all()):
+        raise ValueError(
+            f"shares is {shown(shares)}; in the unit {source!r} it must be {numbers} from 0 to {most}"
+        )
+    parts = (
+        np.array(FRACTIONS)[given.astype(int)]
+        if source == "index"
+        else given.astype(np.float64) * FRACTION_UNIT / most  # which overflows in narrower types
+    )
     found = {
         # x lies halfway between two fractions, by their ratio, where x * x is their product
         "index": np.searchsorted([low * high for low, high in pairwise(FRACTIONS)], parts * parts),
