@@ -37,9 +37,6 @@ LONGEST_NAME = 64
 _TEXT = 1000
 
 
-_ROUNDING = 1e-5
-
-
 def normalize(part: Any, ends: Mapping[str, tuple[Any, int]], flags: tuple[str, ...] = ()) -> None:
     """Replace the fields of a frozen ``part`` by whole numbers, pairs and flags of Python; errors name one.
 
@@ -81,9 +78,8 @@ def checked_share(name: str, value: Any, low: float, high: float) -> float:
     Other shares raise ValueError, as bots would send something else, or nothing at all, in silence; what
     floats of 32 bits miss a step by is passed over.
     """
-    given = finite_number(f"{name}, in per cent,", value, low, high)
-    number = round(given, 1)
-    if abs(number - given) > _ROUNDING:
+    number = round(given := finite_number(f"{name}, in per cent,", value, low, high), 1)
+    if abs(number - given) > 1e-5:
         raise ValueError(f"{name}, in per cent, is {shown(value)}; it must have at most one decimal")
     return int(number) if number == int(number) else number
 

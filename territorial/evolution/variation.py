@@ -137,11 +137,13 @@ def _without_pairs(part: Any) -> Any:
     if part is None:
         return None
     pairs = {name: pair for name, pair in vars(part).items() if isinstance(pair, tuple)}
-    middles = {
-        name: round(10 * sum(pair)) // 2 / 10 if name in SHARES else sum(pair) // 2
-        for name, pair in pairs.items()
-    }
-    return replace(part, **middles)
+    return replace(
+        part,
+        **{
+            name: round(10 * sum(pair)) // 2 / 10 if name in SHARES else sum(pair) // 2
+            for name, pair in pairs.items()
+        },
+    )
 
 
 def _varied_move(move: Move | None, rng: np.random.Generator, *, may_begin: bool) -> Move | None:

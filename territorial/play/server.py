@@ -6,7 +6,6 @@ import json
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
-from functools import partial
 from hmac import compare_digest
 from http import HTTPStatus
 
@@ -68,8 +67,11 @@ class PlayHandler(PageHandler):
         if name == ACT:
             self.refuse_method("POST")
         elif name is not None:
-            send_film = partial(self.send_film, self.server.session.film)  # of the game that is played now
-            self.send(name, {"": self.send_page, "film": send_film, "seat": self._send_situations})
+            film = self.server.session.film  # of the game that is played now
+            self.send(
+                name,
+                {"": self.send_page, "film": lambda: self.send_film(film), "seat": self._send_situations},
+            )
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""

@@ -73,17 +73,14 @@ def test_only_the_newest_aim_is_told_and_launches_do_not_wait_and_pages_share_a_
         for (const share of [5, 4, 5, 2, 1, 3]) page.game.setShare(share);
         page.game.attack(0);
     })()""")
-    soon(tab, "page.game.now.tick")
-    assert tab.evaluate("page.posts") == ["aim 5", "launch 3"]
-    tab.evaluate("page.letAnswer()")
-    soon(tab, "page.game.now.panels.forecast.share === 3")
+    assert soon(tab, "page.game.now.tick && page.posts") == ["aim 5", "launch 3"]
+    soon(tab, "[page.letAnswer()] && page.game.now.panels.forecast.share === 3")
     game.session.submit(AIM_OF_ANOTHER_PAGE)
     pass_tick(tab, lambda: tab.keyboard.press("h"))
     assert_soon(lambda: game.session._aim.share, 3)  # it is asked for again, once a decision
     game.session.submit(AIM_OF_ANOTHER_PAGE)
-    text = soon(tab, "page.game.now.panels.forecast.share === 7 && element('forecast').textContent")
-    assert text.startswith("takes ")
-    assert tab.evaluate("page.posts") == ["aim 5", "launch 3", "aim 3", "hold undefined", "aim 3"]
+    posts = "page.game.now.panels.forecast.share === 7 && element('forecast').textContent && page.posts"
+    assert soon(tab, posts) == ["aim 5", "launch 3", "aim 3", "hold undefined", "aim 3"]
 
 
 @pytest.mark.parametrize("window", [{}, PHONE], ids=["by keyboard", "by touch"])
