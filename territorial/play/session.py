@@ -80,9 +80,10 @@ class Session:
     """Plays one game after the other with a person at a seat; ``run`` does that, in one thread.
 
     A game stands still while no page shows it (``page_open``), and the first one until it is no longer
-    paused if ``is_paused``. It takes a decision every ``decision_every`` ticks, at ``pace``. Whenever the
-    last page is closed, when the game is paused, when the player is out or the game is over, before the next
-    game, and when the session is stopped, the replay is saved.
+    paused if ``is_paused``. A further game waits for a page that is opened after it has begun, because pages
+    of the game before it load again. A game takes a decision every ``decision_every`` ticks, at ``pace``.
+    Whenever the last page is closed, when the game is paused, when the player is out or the game is over,
+    before the next game, and when the session is stopped, the replay is saved.
 
     Args:
         make: returns the first game for None, and a game as a player wishes. It is called in the thread of
@@ -105,6 +106,7 @@ class Session:
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages, self._pages_lock = 0, threading.Lock()
+        self._is_loading = False  # no page has been opened since the game took the place of another one
         self._is_shared = False  # as it was told last
         self._is_stopped = self._is_ended = False
         self._due: float | None = None
@@ -139,6 +141,8 @@ class Session:
     def _count_page(self, change: int) -> None:
         with self._pages_lock:
             self._pages += change
+        if change > 0:
+            self._is_loading = False
         self._inbox.put(None)  # wakes the thread of the game
 
     def stop(self) -> bool:
@@ -182,7 +186,7 @@ class Session:
         if self._recorder is not None:
             self._recorder.close()
             self.film.close()
-            self.film, self._is_paused = Feed(), False
+            self.film, self._is_paused, self._is_loading, self._due = Feed(), False, True, None
         self._open = dict[str, tuple[int, Any]]()
         self._panels = {**table.panels, "forecast": self._forecast}
         self._aim, self._foresee = PlayerCommand("aim"), forecast_of(table.game, table.seat)
@@ -198,9 +202,10 @@ class Session:
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
         is_waiting = self._pace is None and self._decides
-        if self._now.is_over or self._is_paused or not self._pages or is_waiting:
+        stands = self._now.is_over or self._is_paused or not self._pages or self._is_loading
+        if stands or is_waiting:
             self._due = None
-            return 0 if is_waiting and self._has_decided and self._pages and not self._is_paused else None
+            return None if stands or not self._has_decided else 0
         if self._due is None:
             self._due = time.monotonic() + self._interval
         return self._due - time.monotonic()
@@ -281,22 +286,16 @@ class Session:
         """Do a command, or say why not; one whose sender waits no more is left."""
         if not answer.set_running_or_notify_cancel():
             return
-        if reason := self._refusal(command):
-            answer.set_exception(RefusedError(reason))
-            return
         try:
-            if command.wish is None:
-                self._do(command)
-            else:
-                self._begin(self._make(command.wish))
-            told = self._publish()
-        except WishError as error:
+            if reason := self._refusal(command):
+                raise RefusedError(reason)
+            self._do(command)
+            answer.set_result(self._publish())
+        except (RefusedError, WishError) as error:
             answer.set_exception(error)
-            return
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
             raise
-        answer.set_result(told)
 
     def _refusal(self, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
@@ -307,17 +306,11 @@ class Session:
         if command.do == "aim":  # to aim at what is not legal now is no fault: it may be later
             return ""
         if command.do == "new":
-            return self._why_no_next()
+            is_on = self.table.card is None or (self._decides and self._now.tick)
+            return "there is no other game yet; resign to end this one" if is_on else ""
         if self._has_resigned:
             return "you have resigned"
         return why_not(self._now, self.table.seat, command.target if command.do == "launch" else None)
-
-    def _why_no_next(self) -> str:
-        """Save the replay, and return why there can be no next game; empty if there can."""
-        if self.table.card is None or (self._decides and self._now.tick):
-            return "there is no other game yet; resign to end this one"
-        self._save()
-        return f"the replay cannot be written: {self.save_error}" if self.save_error else ""
 
     def _do(self, command: PlayerCommand) -> None:
         if command.do == "pause":
@@ -339,8 +332,17 @@ class Session:
             self._queued, self._has_decided = command, True
         elif command.do == "hold":
             self._queued, self._has_decided = None, True
-        elif command.do != "new":
+        elif command.do == "new":
+            self._begin_next(command.wish)
+        else:
             assert_never(command.do)
+
+    def _begin_next(self, wish: Wish | None) -> None:
+        """Save the replay and begin the game that is wished for."""
+        self._save()
+        if self.save_error is not None:
+            raise RefusedError(f"the replay cannot be written: {self.save_error}")
+        self._begin(self._make(wish))
 
     # ---- the end -------------------------------------------------------------------------------------
 
@@ -360,8 +362,6 @@ class Session:
         try:
             self._save()
         finally:
-            if self._recorder is not None:
-                self._recorder.close()
             self.situations.close()
             self.film.close(is_whole=False)
             self._is_ended = True
@@ -369,3 +369,5 @@ class Session:
                 pending = self._inbox.get()
                 if pending is not None and pending[1].set_running_or_notify_cancel():
                     pending[1].set_exception(RefusedError(ENDED))
+            if self._recorder is not None:
+                self._recorder.close()

@@ -50,12 +50,13 @@ class Orders {
     this.#isSilent = seconds >= SECONDS_OF_SILENCE;
   }
 
-  /** Sends a command and returns why it was refused, as a sentence; "" if it was not. */
+  /** Sends a command after those before it and returns why it was refused, as a sentence; "" if it was not. */
   send(command) {
-    return (this.#last = this.#last.then(() => this.#post(command)));
+    return (this.#last = this.#last.then(() => this.post(command)));
   }
 
-  async #post(command) {
+  /** Sends a command at once, whatever is under way; returns what `send` does. */
+  async post(command) {
     const body = JSON.stringify(command), sentence = (reason) => `${reason[0].toUpperCase()}${reason.slice(1)}.`;
     try {
       const answer = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body });
