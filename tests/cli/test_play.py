@@ -116,8 +116,11 @@ class Sender:
 
 
 def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
-    load = Mock(side_effect=lambda parsed, names: [Sender() for _ in names])
-    monkeypatch.setattr(play.snapshots, "players_of", load)
+    monkeypatch.setattr(
+        play.snapshots,
+        "players_of",
+        load := Mock(side_effect=lambda parsed, names: [Sender() for _ in names]),
+    )
     run, sessions = Session.run, []
 
     def run_with_a_decision(session):
