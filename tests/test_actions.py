@@ -51,16 +51,23 @@ def test_the_nearest_fraction_is_that_by_ratio_and_all_units_say_the_same():
     for unit in ("1024ths", "percent"):
         again = convert_share(convert_share(indices, "index", unit), unit, "index")
         assert again.tolist() == indices.tolist()
-    parts = convert_share([0, 30, 50, 100], "percent", "1024ths")
-    assert parts.tolist() == [0, 307, 512, 1024]
+    for kind in ("int8", "uint8", "int16", "float16", "float32", "int64"):  # products overflow in narrow ones
+        parts = convert_share(np.array([0, 30, 50, 100], kind), "percent", "1024ths")
+        indices = convert_share(parts.astype("int16"), "1024ths", "index")
+        assert (parts.tolist(), indices.tolist()) == ([0, 307, 512, 1024], [0, 6, 8, 9]), kind
+    assert convert_share([], "index", "percent").tolist() == []
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((101, "percent", "index"), "shares is 101; in the unit 'percent' it must be from 0 to 100"),
-        (([3, -1], "index", "percent"), r"shares is \[3, -1\]; in the unit 'index' it must be from 0 to 9"),
+        ((101, "percent", "index"), "shares is 101; in the unit 'percent' it must be numbers from 0 to 100"),
+        (([3, -1], "index", "percent"), r"shares is \[3, -1\]; in the unit 'index' it must be whole numbers"),
         ((1, "per cent", "index"), "source is 'per cent'.*'percent'"),
+        ((True, "index", "percent"), "shares is True; .* must be whole numbers from 0 to 9"),
+        ((0.5, "index", "percent"), "shares is 0.5; .* must be whole numbers from 0 to 9"),
+        (("3", "index", "percent"), "shares is '3'; .* must be whole numbers from 0 to 9"),
+        ((["3"], "percent", "index"), r"shares is \['3'\]; .* must be numbers from 0 to 100"),
     ],
 )
 def test_shares_that_cannot_be(arguments, message):

@@ -91,14 +91,15 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
     """Return how much of a balance is sent, given in one unit, in another.
 
     Args:
-        shares: a number or an array: indices 0 to 9, 1024ths 0 to 1024, or per cent 0 to 100.
+        shares: a number or an array: indices 0 to 9, which must be whole numbers, 1024ths 0 to 1024, or per
+            cent 0 to 100.
         source: the unit of ``shares``: "index" (of ``territorial.constants.FRACTIONS``, as actions have it),
             "1024ths" or "percent".
         target: the unit of what is returned. "index" is that of the nearest fraction by ratio, of two equally
             near ones the smaller; "1024ths" are rounded to whole ones.
 
     Raises:
-        ValueError: for an unknown unit, and for shares out of range.
+        ValueError: for an unknown unit, and for shares that are out of range, no numbers or no whole ones.
 
     Example:
         >>> from territorial.actions.encoding import convert_share
@@ -109,9 +110,16 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
 
     """
     most, given = _MOST[one_of("source", source, _MOST)], np.asarray(shares)
-    if not ((given >= 0) & (given <= most)).all():
-        raise ValueError(f"shares is {shown(shares)}; in the unit {source!r} it must be from 0 to {most}")
-    parts = np.array(FRACTIONS)[given] if source == "index" else given * FRACTION_UNIT / most
+    kinds, numbers = ("iu", "whole numbers") if source == "index" else ("iuf", "numbers")
+    if given.size and (given.dtype.kind not in kinds or not ((given >= 0) & (given <= most)).all()):
+        raise ValueError(
+            f"shares is {shown(shares)}; in the unit {source!r} it must be {numbers} from 0 to {most}"
+        )
+    parts = (
+        np.array(FRACTIONS)[given.astype(int)]
+        if source == "index"
+        else given.astype(np.float64) * FRACTION_UNIT / most  # which overflows in narrower types
+    )
     found = {
         # x lies halfway between two fractions, by their ratio, where x * x is their product
         "index": np.searchsorted([low * high for low, high in pairwise(FRACTIONS)], parts * parts),

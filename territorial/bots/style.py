@@ -28,7 +28,8 @@ from territorial.files.bounded import Bounds, made_of, parse_object, read_file
 
 Range = int | tuple[int, int]
 """A number, or the lowest and the highest of those that a seat may draw."""
-Share = float | tuple[float, float]  # the same in per cent, to a tenth
+Share = float | tuple[float, float]  # the same in per cent, in steps of 0.1
+SHARES = ("send", "later", "fall")  # the fields that may be such pairs
 
 MOST_TICKS = 10_000_000
 """From one decision of a bot to the next, and in an opening."""
@@ -45,7 +46,7 @@ def normalize(part: Any, ends: Mapping[str, tuple[Any, int]], flags: tuple[str, 
     for name, (low, high) in ends.items():
         value, number = (
             getattr(part, name),
-            checked_share if name in ("send", "later", "fall") else whole_number,
+            checked_share if name in SHARES else whole_number,
         )
         object.__setattr__(part, name, checked_range(f"{kind}.{name}", value, low, high, number))
     for name in flags:
@@ -72,8 +73,14 @@ def checked_range(
 
 
 def checked_share(name: str, value: Any, low: float, high: float) -> float:
-    """Return per cent to a tenth, without a decimal where it is 0; an error says that they are per cent."""
-    number = round(finite_number(f"{name}, in per cent,", value, low, high), 1)
+    """Return per cent in steps of 0.1, without a decimal where it is 0.
+
+    Other shares raise ValueError, as bots would send something else, or nothing at all, in silence; what
+    floats of 32 bits miss a step by is passed over.
+    """
+    number = round(given := finite_number(f"{name}, in per cent,", value, low, high), 1)
+    if abs(number - given) > 1e-5:
+        raise ValueError(f"{name}, in per cent, is {shown(value)}; it must have at most one decimal")
     return int(number) if number == int(number) else number
 
 
@@ -151,7 +158,7 @@ class FreeLand:
     A number may be a pair, the lowest and the highest that a seat draws; every seat then draws its own.
 
     Args:
-        send: per cent of the balance that are sent, 0 to 100, to a tenth.
+        send: per cent of the balance that are sent, 0 to 100 in steps of 0.1.
         later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
         surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
         tops_up: True: sends although a pool is there; default True.
@@ -194,7 +201,7 @@ class Move:
         else_by: the measure that is used instead of ``by`` at some decisions; default ``BY_DENSITY``.
         by_percent: per cent of the decisions at which ``by`` is used; 0 to 100, default 100.
         from_: troops a cell from which the move is made; 0 to 1000000, default 0.
-        send: per cent of the balance that are sent, 0 to 100, to a tenth, or ``AS_FREE`` of
+        send: per cent of the balance that are sent, 0 to 100 in steps of 0.1, or ``AS_FREE`` of
             ``territorial.bots.settings``, those of free land; default 100.
         later: what ``send`` becomes, by ``Style.opening`` or ``Style.fall``; default None: the same.
         surplus: troops a cell above which at least all is sent; 0 to 1000000, default 0: no such rule.
@@ -263,7 +270,8 @@ class Gift:
     A number may be a pair, the lowest and the highest that a seat draws.
 
     Args:
-        send: per cent of the balance that are given at a decision, 0.1 to 100, to a tenth; default 12.5.
+        send: per cent of the balance that are given at a decision, 0.1 to 100 in steps of 0.1;
+            default 12.5.
         limit: per cent of the ally's troops that others must have more of in the field against it; 0 to
             1000000, default 0: any attack will do.
         from_: own troops a cell from which something is given; 0 to 1000000, default 0.
@@ -302,7 +310,7 @@ class Style:
         opening: ticks after which shares are those of ``later``, and surpluses count; 0 to 10000000,
             default 0.
         fall: per cent of the balance by which shares sink with every launch, from ``send`` to ``later``; 0 to
-            100, to a tenth, default 0: they change after the opening instead.
+            100 in steps of 0.1, default 0: they change after the opening instead.
         free: how free land is taken; default None: never.
         first: a move that is tried before free land; default None: no such move.
         second: a move that is tried after free land, or before it by ``FreeLand.after_second``; default
@@ -315,8 +323,8 @@ class Style:
         at_random: True: any legal launch, holding nine times in ten, instead of moves; default False.
         jitter: thresholds and shares that are no pairs are drawn within so many per cent; 0 to 100,
             default 10.
-        start: per cent of the starting troops that it has where handicaps are on; 0 to 100, to a tenth,
-            default 100.
+        start: per cent of the starting troops that it has where handicaps are on; 0 to 100 in steps of
+            0.1, default 100.
 
     Raises:
         TypeError, ValueError: for a value that cannot be; the message names the field and its range.

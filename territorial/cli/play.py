@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count, cycle
@@ -136,21 +136,23 @@ def _pace(text: str) -> int | None:
 def run(parsed: argparse.Namespace) -> int:
     """Serve games until it is interrupted, and say where their replays are."""
     options.check_json(parsed)
-    first, numbers = _settled(parsed), count(1)
-    table_of(first, _config(first))  # before anything is compiled
+    first, numbers, load = _settled(parsed), count(1), cache(partial(_player, parsed))
+    table_of(first, _config(first), load)  # before anything is compiled
 
     def make(wish: Wish | None) -> Table:
         try:
-            asked = first if wish is None else _settled(_wished(parsed, wish))
-            return _begun(asked, numbers, _card(asked) | _choices(parsed))
+            asked = first if wish is None else _settled(_wished(parsed, wish, session.replays))
+            return _begun(asked, numbers, load, _card(asked) | _choices(parsed))
         except UsageError as error:
-            raise error if wish is None else WishError(str(error)) from None
+            told = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
+            raise error if wish is None else WishError(told) from None
 
     session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
+    make_server = partial(PlayServer, page(is_played=True), session)
     danger = "and gets this address, unencrypted as it is, can play your seat"
-    server, more = partial(PlayServer, page(is_played=True), session), {"replay": str(first.save)}
+    more = {} if parsed.save is None else {"replay": str(first.save)}  # the usual name depends on the card
     with _ends_like_ctrl_c():
-        serve(parsed, server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
+        serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
     if session.save_error is not None:
         raise session.save_error
     told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
@@ -179,22 +181,34 @@ def _config(parsed: argparse.Namespace) -> GameConfig:
     )
 
 
-def _wished(parsed: argparse.Namespace, wish: Wish) -> argparse.Namespace:
-    """Return the options of the game that a player wishes, which are those of ``parsed`` for all else."""
+def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> argparse.Namespace:
+    """Return the options of the game that a player wishes, which are those of ``parsed`` for all else.
+
+    WishError for fewer players than the options need. ``saved``: the replays of the games before.
+    """
+    least = max(parsed.seat, (not parsed.spectate) + (0 if wish.level else len(parsed.opponents or ())))
+    if wish.players < least:
+        raise WishError(f"players is {wish.players}; by the command line it must be at least {least}")
     changed: dict[str, Any] = {"num_players": wish.players, "person": wish.name, "seed": wish.seed}
     changed |= {} if wish.map is None else {"map": wish.map}
     changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
     if wish.level is not None:
         changed |= {"level": wish.level, "seats": options.USUAL_SEATS, "opponents": None}
     changed["others"] = wish.others
-    changed["save"] = None if parsed.save is None else options.new_name(parsed.save)
+    if parsed.save is not None and Path(parsed.save) in saved:
+        changed["save"] = options.new_name(parsed.save)
     return argparse.Namespace(**(vars(parsed) | changed))
 
 
-def _begun(parsed: argparse.Namespace, numbers: Iterator[int], card: dict[str, Any]) -> Table:
+def _begun(
+    parsed: argparse.Namespace,
+    numbers: Iterator[int],
+    load: Callable[[str, str], Player],
+    card: dict[str, Any],
+) -> Table:
     """Return a game at its first tick, which may have to compile; the next of ``numbers`` is in its title."""
     config, seed = _config(parsed), parsed.seed
-    seats, names, acting, advisor = table_of(parsed, config)
+    seats, names, acting, advisor = table_of(parsed, config, load)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         observers = (player for player in (*acting.values(), advisor) if is_acting(player))
         frames = max((player.frames for player in observers), default=None)
@@ -241,12 +255,12 @@ def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
 
 
 def table_of(
-    parsed: argparse.Namespace, config: GameConfig
+    parsed: argparse.Namespace, config: GameConfig, load: Callable[[str, str], Player]
 ) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
     """Return the people and the others: opponents next to the people, the line-up on all other seats.
 
     These are seats and names of all, by seat the policies that act on observations, and who advises the
-    people.
+    people. ``load`` returns the player that the text of an option names.
     The bots of a level are dealt in turn to all seats after those of the people. The champion advises the
     people, unless another was asked for.
     """
@@ -265,12 +279,11 @@ def table_of(
             f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
             "leave one of the two out"
         )
-    advisors = [] if parsed.spectate else [parsed.advisor or options.CHAMPION]
-    (advisor,) = _players(parsed, "--advisor", advisors) or (None,)
+    advisor = None if parsed.spectate else load("--advisor", parsed.advisor or options.CHAMPION)
     texts = parsed.opponents or []
     if len(texts) > (most := len(free)):
         raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
-    for seat, name, opponent in zip(free, texts, _players(parsed, "--opponent", texts), strict=False):
+    for seat, name, opponent in zip(free, texts, map(partial(load, "--opponent"), texts), strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
         else:
@@ -312,14 +325,11 @@ def level_of(parsed: argparse.Namespace) -> str | None:
     )
 
 
-def _players(parsed: argparse.Namespace, option: str, texts: Sequence[str]) -> list[Player]:
-    """Return the players that the texts of ``option`` name: policies, and bots as seats take them."""
+def _player(parsed: argparse.Namespace, option: str, text: str) -> Player:
+    """Return the player that the text of ``option`` names: a policy, or a bot as seats take it."""
     with blamed_on(option, ValueError, SnapshotError):
-        players = snapshots.players_of(parsed, texts)
-        return [
-            player if is_acting(player) else named_bot(text)
-            for text, player in zip(texts, players, strict=True)
-        ]
+        (player,) = snapshots.players_of(parsed, [text])
+        return player if is_acting(player) else named_bot(text)
 
 
 def _panels(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, FreeLand, Move, Style
+from territorial.bots.style import ALL, CONDITIONS, MEASURES, MOVES, SHARES, FreeLand, Move, Style
 
 
 class Scale(NamedTuple):
@@ -133,11 +133,17 @@ def _moved(value: float | None, scale: Scale, rng: np.random.Generator) -> float
 
 
 def _without_pairs(part: Any) -> Any:
-    """Return a part with the middles of its pairs; None for one that is not there."""
+    """Return a part with the middles of its pairs, of shares to a tenth; None for one that is not there."""
     if part is None:
         return None
     pairs = {name: pair for name, pair in vars(part).items() if isinstance(pair, tuple)}
-    return replace(part, **{name: sum(pair) // 2 for name, pair in pairs.items()})
+    return replace(
+        part,
+        **{
+            name: round(10 * sum(pair)) // 2 / 10 if name in SHARES else sum(pair) // 2
+            for name, pair in pairs.items()
+        },
+    )
 
 
 def _varied_move(move: Move | None, rng: np.random.Generator, *, may_begin: bool) -> Move | None:

@@ -75,8 +75,11 @@ class PlayHandler(PageHandler):
         if name == ACT:
             self.refuse_method("POST")
         elif name is not None:
-            self.server.film = self.server.session.film  # of the game that is played now
-            self.send(name, {"": self.send_page, "film": self.send_film, "seat": self._send_situations})
+            film = self.server.session.film  # of the game that is played now
+            self.send(
+                name,
+                {"": self.send_page, "film": lambda: self.send_film(film), "seat": self._send_situations},
+            )
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""

@@ -83,9 +83,10 @@ class Session:
     """Plays one game after the other with people at some seats; ``run`` does that, in one thread.
 
     A game stands still while no page shows it (``page_open``), and the first one until it is no longer
-    paused if ``is_paused``. It takes a decision every ``decision_every`` ticks, at ``pace``. Whenever the
-    last page is closed, when the game is paused, when a person is out or the game is over, before the next
-    game, and when the session is stopped, the replay is saved.
+    paused if ``is_paused``. A further game waits for a page that is opened after it has begun, because pages
+    of the game before it load again. A game takes a decision every ``decision_every`` ticks, at ``pace``.
+    Whenever the last page is closed, when the game is paused, when a person is out or the game is over,
+    before the next game, and when the session is stopped, the replay is saved.
 
     Of several people the first one is the host, who alone begins games and changes the pace. A game is paused
     once all who have decisions to make and a page open want that, and goes on as soon as one of them does
@@ -119,6 +120,7 @@ class Session:
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages_lock = threading.Lock()
+        self._is_loading = False  # no page has been opened since the game took the place of another one
         self._is_shared = False  # as it was told last
         self._is_lobby = is_paused and num_people > 1
         self._is_stopped = self._is_ended = False
@@ -154,6 +156,8 @@ class Session:
     def _count_page(self, change: int, person: int = 0) -> None:
         with self._pages_lock:
             self.people[person].pages += change
+        if change > 0:
+            self._is_loading = False
         self._inbox.put(None)  # wakes the thread of the game
 
     def stop(self) -> bool:
@@ -197,7 +201,7 @@ class Session:
         if self._recorder is not None:
             self._recorder.close()
             self.film.close()
-            self.film, self._is_paused, self._is_lobby = Feed(), False, False
+            self.film, self._is_paused, self._is_lobby, self._is_loading = Feed(), False, False, True
             self._due = time.monotonic() + HEAD_START if len(self.people) > 1 else None
         for person, seat in zip(self.people, table.seats, strict=True):
             person.begin(seat, table.names[seat - 1] if seat else person.name, wants_pause=self._is_paused)
@@ -227,9 +231,11 @@ class Session:
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
         awaited = self._deciding if self._pace is None else []
-        if self._now.is_over or self._is_paused or not self._pages or awaited:
-            self._due = None
-            return 0 if awaited and not self._is_paused and all(one.has_decided for one in awaited) else None
+        stands = self._now.is_over or self._is_paused or not self._pages or self._is_loading
+        if stands or awaited:
+            if not self._is_loading:
+                self._due = None
+            return None if stands or not all(one.has_decided for one in awaited) else 0
         if self._due is None:
             self._due = time.monotonic() + self._interval
         return self._due - time.monotonic()
@@ -319,25 +325,17 @@ class Session:
         if not answer.set_running_or_notify_cancel():
             return
         person = self.people[number]
-        if reason := self._refusal(person, command):
-            answer.set_exception(RefusedError(reason))
-            return
-        others = tuple(one.name if one.pages else None for one in self.people[1:])
         try:
-            table = None if command.wish is None else self._make(command.wish._replace(others=others))
-        except WishError as error:
-            answer.set_exception(error)
-            return
-        try:
-            if table is None:
-                self._do(person, command)
-            else:
-                self._begin(table)
+            if reason := self._refusal(person, command):
+                raise RefusedError(reason)
+            self._do(person, command)
             self._publish()
+            answer.set_result(person.situations.read()[0] or b"")
+        except (RefusedError, WishError) as error:
+            answer.set_exception(error)
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
             raise
-        answer.set_result(person.situations.read()[0] or b"")
 
     def _refusal(self, person: Person, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
@@ -365,15 +363,14 @@ class Session:
         return "" if person.decides or not self._deciding else "pauses are up to those who still play"
 
     def _why_no_next(self, person: Person, command: PlayerCommand) -> str:
-        """Save the replay, and return why there can be no next game; empty if there can."""
+        """Return why there can be no next game; empty if there can."""
         if self.table.card is None or (person.decides and self._now.tick):
             return "there is no other game yet; resign to end this one"
         if command.do == "ready":
             return ""
         if self._now.tick and self._deciding:
             return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
-        self._save()
-        return f"the replay cannot be written: {self.save_error}" if self.save_error else ""
+        return ""
 
     def _do(self, person: Person, command: PlayerCommand) -> None:
         if command.do == "pause":
@@ -393,7 +390,9 @@ class Session:
                 self._save()
         elif command.do == "ready":
             person.name, person.is_ready = command.name, command.is_on
-        elif command.do != "new":
+        elif command.do == "new":
+            self._begin_next(command.wish)
+        else:
             assert_never(command.do)
 
     def _ask_for_pause(self, person: Person, *, is_on: bool) -> None:
@@ -401,6 +400,14 @@ class Session:
         for one in self.people if self._is_paused else [person]:
             one.wants_pause = is_on
         self._is_paused = self._is_paused and is_on
+
+    def _begin_next(self, wish: Wish | None) -> None:
+        """Save the replay and begin the game that is wished for, with all people who are there."""
+        self._save()
+        if self.save_error is not None:
+            raise RefusedError(f"the replay cannot be written: {self.save_error}")
+        others = tuple(one.name if one.pages else None for one in self.people[1:])
+        self._begin(self._make(wish and wish._replace(others=others)))
 
     # ---- the end -------------------------------------------------------------------------------------
 
@@ -420,8 +427,6 @@ class Session:
         try:
             self._save()
         finally:
-            if self._recorder is not None:
-                self._recorder.close()
             for person in self.people:
                 person.situations.close()
             self.film.close(is_whole=False)
@@ -430,3 +435,5 @@ class Session:
                 pending = self._inbox.get()
                 if pending is not None and pending[1].set_running_or_notify_cancel():
                     pending[1].set_exception(RefusedError(ENDED))
+            if self._recorder is not None:
+                self._recorder.close()

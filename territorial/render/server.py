@@ -271,9 +271,9 @@ class PageHandler(BaseHTTPRequestHandler):
         """Send the page."""
         self.send_content("text/html; charset=utf-8", [self.server.page], len(self.server.page))
 
-    def send_film(self) -> None:
-        """Send what there is of the film, and the rest as it comes."""
-        self.send_content("application/octet-stream", self.server.film.pieces())
+    def send_film(self, film: Feed | None = None) -> None:
+        """Send what there is of a film, by default the server's, and the rest as it comes."""
+        self.send_content("application/octet-stream", (film or self.server.film).pieces())
 
     def send_content(
         self,

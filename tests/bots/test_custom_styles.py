@@ -217,6 +217,16 @@ def test_names_tell_bots_apart(seats, message):
             ValueError,
             "FreeLand.send, in per cent, is -1; it must be a finite number from 0 to 100",
         ),
+        (
+            lambda: FreeLand(send=0.04),
+            ValueError,
+            "FreeLand.send, in per cent, is 0.04; it must have at most one decimal",
+        ),
+        (
+            lambda: Move(later=(20, 33.33)),
+            ValueError,
+            r"Move.later\[1\], in per cent, is 33.33; it must have at most one decimal",
+        ),
         (lambda: FreeLand(send=True), TypeError, "FreeLand.send, in per cent, is True; .*, or a pair"),
         (
             lambda: Style(name="", interval=1),
@@ -253,13 +263,13 @@ def test_the_ends_of_all_ranges_are_allowed_and_stay_whole_numbers():
         name="e" * 64,
         interval=np.int64(10_000_000),
         opening=(np.int32(0), 10_000_000),
-        free=FreeLand(send=100.0, surplus=1_000_000),
+        free=FreeLand(send=100.0, later=np.float32(99.9), surplus=1_000_000),
         second=Move(only=np.int64(1023), by=8, send=np.int64(AS_FREE), kill=[0, 1_000_000]),
         jitter=100,
     )
     for setting in style.settings():
         assert -1 <= setting.low <= setting.high < 2**31
-    assert style.second.kill == (0, 1_000_000)
+    assert (style.second.kill, style.free.later, FreeLand(send=3 * 0.1).send) == ((0, 1_000_000), 99.9, 0.3)
     assert json.loads(json.dumps(style.to_dict()))["second"]["send"] == "as_free"
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from territorial.play.commands import PlayerCommand
 from tests.browser.chromium import PHONE, soon
 from tests.browser.games import full_game
-from tests.browser.support import middle_of_element, pass_tick, ready, settle
+from tests.browser.support import assert_soon, middle_of_element, pass_tick, ready, settle
 from tests.browser.test_play_page import TWO, is_legal, press
 from tests.play.test_session import DEADLY, LONG
 
@@ -51,6 +52,35 @@ def test_a_forecast_comes_true_where_all_others_hold(play, owner, begin):
         f"takes {told['cells']} cells in {told['ticks']} ticks{' and ends that player' if owner else ''}\n"
     )
     soon(tab, f"{owner} === 0 || element('feed').lastChild?.textContent.includes('You have conquered P2 ')")
+
+
+AIM_OF_ANOTHER_PAGE = PlayerCommand("aim", share=7, is_on=True, panel="forecast")
+
+
+@pytest.mark.quick
+def test_only_the_newest_aim_is_told_and_launches_do_not_wait_and_pages_share_a_session(play):
+    tab, game = play()
+    soon(tab, "element('forecast').textContent")
+    tab.evaluate("""(() => {
+        const { fetch } = window, answer = new Promise((done) => { page.letAnswer = done; });
+        page.posts = [];
+        window.fetch = async (name, options) => {
+            const { do: kind, share } = JSON.parse(options.body);
+            page.posts.push(`${kind} ${share}`);
+            if (kind === "aim") await answer;
+            return fetch(name, options);
+        };
+        for (const share of [5, 4, 5, 2, 1, 3]) page.game.setShare(share);
+        page.game.attack(0);
+    })()""")
+    assert soon(tab, "page.game.now.tick && page.posts") == ["aim 5", "launch 3"]
+    soon(tab, "[page.letAnswer()] && page.game.now.panels.forecast.share === 3")
+    game.session.submit(AIM_OF_ANOTHER_PAGE)
+    pass_tick(tab, lambda: tab.keyboard.press("h"))
+    assert_soon(lambda: game.session._aim.share, 3)  # it is asked for again, once a decision
+    game.session.submit(AIM_OF_ANOTHER_PAGE)
+    posts = "page.game.now.panels.forecast.share === 7 && element('forecast').textContent && page.posts"
+    assert soon(tab, posts) == ["aim 5", "launch 3", "aim 3", "hold undefined", "aim 3"]
 
 
 @pytest.mark.parametrize("window", [{}, PHONE], ids=["by keyboard", "by touch"])

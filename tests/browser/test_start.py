@@ -11,17 +11,24 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.constants import FRACTIONS
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import board_of, box_of, middle_of_element, place_of, text_of
+from tests.browser.test_play_page import launches_of
+from tests.play.sessions import FREE
 from tests.play.test_session import DEADLY, LONG
 
 pytestmark = pytest.mark.browser
 
-PLAY = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "1000"]
-SMALL = ["--height", "32", "--width", "32", "--num-players", "2", "--max-ticks", "300"]
-STORED = "localStorage.setItem('territorial', JSON.stringify({ level: 'hard', players: 9 }))"
+PLAY = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step"]
+SMALL = ["--height", "32", "--width", "32", "--num-players", "2", "--max-ticks", "300", "--seed", "7"]
+STORED = "localStorage.territorial ??= JSON.stringify({ level: 'hard', players: 9, another: true })"
 NO_STORE = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('it is off'); } })"
+# A page that has not begun anew and its server hear nothing of each other until the test calls `letGo()`.
+HELD = """performance.getEntriesByType("navigation")[0].type === "navigate" && (
+    window.fetch = ((send, gate) => async (...what) => (await gate, send(...what)))(
+        fetch, new Promise((done) => { window.letGo = done; })));"""
 ENDED = "page.film.isComplete && element('ending').open && [page.film.header.title, page.game.now.card.level]"
 
 
@@ -60,8 +67,11 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
         text=True,
     ) as process:
         try:
-            tab = open_page(process.stdout.readline().split()[2], first, **window)
-            soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
+            tab = open_page(process.stdout.readline().split()[2], HELD + first, **window)
+            soon(tab, "element('start').open")
+            tab.keyboard.press("Escape")  # loses nothing while there is no game
+            tab.evaluate("letGo()")
+            soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
             values = "page.start.form.elements.{0}.value".format
             assert tab.evaluate(f"[{values('level')}, {values('players')}, page.game.now.tick]") == [
                 level,
@@ -72,22 +82,45 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
             press(tab, "#start [value=normal]")
             with tab.expect_event("load"):
                 press(tab, "#start [type=submit]")
-            (title, level), path = soon(tab, ENDED), Path(text_of(tab, "#ending code"))
-            assert (title, level) == (f"Ada, seed {path.name.split('-')[1]}, game 2", "normal")
+            soon(tab, "page.game?.now && page.painter && page.game.whyNot(0) === ''")
+            tab.keyboard.press("n")
+            soon(tab, "page.game.now.tick > 0")
+            tab.evaluate("page.game.setPace(1000)")
+            assert soon(tab, ENDED) == ["Ada, seed 7, game 2", "normal"]
+            path = Path(text_of(tab, "#ending code"))
             assert re.match(
                 r"The end: place .+ won, with .+ of the land\.", text_of(tab, "#ending"), re.DOTALL
             )
             with tab.expect_event("load"):
                 press(tab, "#ending [value=next]")
-            assert soon(tab, ENDED)[1] == "hard"
+            assert soon(tab, ENDED) == ["Ada, seed 7, game 3", "hard"]
             leave(tab)
         finally:
             process.send_signal(signal.SIGINT)
         lines = process.communicate()[1].splitlines()
     replay = Replay.load(path)
+    replay.verify()
+    assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
     assert lines[-3:-1] == ["territorial play: stopped", f"replay of {replay.num_ticks} ticks: {path.name}"]
     assert (replay.is_over, replay.names[0], len(list(tmp_path.glob("*.replay")))) == (True, "Ada", 2)
     assert process.returncode == 0
+
+
+def test_the_wait_takes_no_keys_and_a_refused_wish_keeps_what_was_typed(play):
+    last = {"level": "easy", "players": 4, "map": "Atlantis", "name": "Ada", "seed": "3"}
+    tab, _ = play(card=last | {"levels": ["easy"], "maps": ["Atlantis"], "given": {}}, is_paused=True)
+    tab.evaluate(f"page.start.form.elements.name.value = 'Bea'; {HELD} 0")
+    tab.keyboard.press("Enter")
+    soon(tab, "!document.querySelector('#start .waiting').hidden")
+    for key in ("Space", "]", "Escape"):
+        tab.keyboard.press(key)
+    tab.evaluate("letGo()")
+    assert "Map is 'Atlantis'" in soon(tab, "document.querySelector('#start .refused').textContent")
+    assert tab.evaluate(
+        "(({ now, start }) => [now.is_paused, now.pace, start.dialog.open, start.form.elements.name.value])"
+        "(page.game)"
+    ) == [True, "step", True, "Bea"]
+    tab.context.close()  # the browser complains of an answer that refuses
 
 
 def test_one_sees_where_one_is_until_the_game_is_under_way(play):

@@ -15,7 +15,7 @@ from territorial import cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.cli import options, play
-from territorial.play.commands import PlayerCommand
+from territorial.play.commands import PlayerCommand, Wish, WishError
 from territorial.play.levels import LEVELS
 from territorial.play.server import PlayServer
 from territorial.play.session import Session
@@ -27,8 +27,8 @@ SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks",
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    config = play._config(parsed)
-    seats, names, policies, advisor = play.table_of(parsed, config)
+    config, load = play._config(parsed), lambda *named: play._player(parsed, *named)
+    seats, names, policies, advisor = play.table_of(parsed, config, load)
     return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor, config=config)
 
 
@@ -122,7 +122,11 @@ class Sender:
 
 
 def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(play.snapshots, "players_of", lambda parsed, names: [Sender() for _ in names])
+    monkeypatch.setattr(
+        play.snapshots,
+        "players_of",
+        load := Mock(side_effect=lambda parsed, names: [Sender() for _ in names]),
+    )
     run, sessions = Session.run, []
 
     def run_with_a_decision(session):
@@ -139,22 +143,41 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
     monkeypatch.setattr(Session, "run", run_with_a_decision)
     monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
     path = tmp_path / "game.replay"
-    arguments = [
-        "--opponent",
-        "snapshot:main-1",
-        "--pace",
-        "step",
-        "--no-open",
-        "--port",
-        "0",
-        "--save",
-        str(path),
-    ]
-    assert cli.main(["play", *SMALL, *arguments]) == 0
+    arguments = ["--opponent", "snapshot:main-1", "--pace", "step", "--no-open", "--port", "0"]
+    assert cli.main(["play", *SMALL, *arguments, "--save", str(path)]) == 0
+    assert load.call_count == 2  # the opponent and the advisor, once each
     assert f"replay of 10 ticks: {path}" in capsys.readouterr().err
     replay = Replay.load(path)
     assert replay.names[1] == "snapshot:main-1"
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "level", "players", "message"),
+    [
+        (["--seat", "5"], "easy", 3, "players is 3; by the command line it must be at least 5"),
+        (["--opponent", "turtle"] * 4, None, 3, "players is 3; by the command line it must be at least 5"),
+        ([], "easy", 250, "players is 250; each spawn takes 12 cells .* so it must be at most 85"),
+    ],
+)
+def test_a_wish_is_refused_in_words_of_the_card_and_the_next_takes_the_file(
+    tmp_path, capsys, monkeypatch, arguments, level, players, message
+):
+    save = tmp_path / "game.replay"
+    save.touch()  # which may be written over, as it is empty
+
+    def serve_forever(server, poll_interval):
+        wish = Wish(level, players, None, "Ada", None)
+        with pytest.raises(WishError, match=f"^{message}$"):
+            server.session.submit(PlayerCommand("new", wish=wish))
+        server.session.submit(PlayerCommand("new", wish=wish._replace(players=5, seed=7)))
+        assert server.session.table[3:5] == (save, "Ada, seed 7, game 2")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
+    where = ["--no-open", "--port", "0", "--json", "--save", str(save)]
+    assert cli.main(["play", *SMALL[:4], "--num-players", "6", *arguments, *where]) == 0
+    assert json.loads(capsys.readouterr().out)["replay"] == str(save)
 
 
 def interrupted(server, poll_interval):
@@ -179,9 +202,9 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     out, err = capsys.readouterr()
     told = json.loads(out)
     assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/")
-    assert told["replay"].endswith(".replay")
+    assert set(told) == {"url", "port"}
     assert "anyone" not in err
-    assert len(opened) == 1
+    assert (len(opened), list(tmp_path.iterdir())) == (1, [])
 
 
 def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled(capsys, monkeypatch):

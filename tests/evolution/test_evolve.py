@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, bots
-from territorial.bots import Style
+from territorial.bots import FreeLand, Style
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import FILE, STYLE
 from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
@@ -174,3 +174,5 @@ def test_bots_of_the_library_vary_from_the_middles_of_their_pairs() -> None:
     assert (style.name, style.interval, style.jitter, style.start) == ("mine", 112, 0, 100)
     assert style.free is not None
     assert (style.free.send, style.free.later) == (40, 20)
+    pairs = replace(style, free=FreeLand(send=(1, 2), later=(0.2, 0.5)))
+    assert plain(pairs, "halves").free == FreeLand(send=1.5, later=0.3)

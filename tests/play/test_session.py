@@ -307,12 +307,6 @@ def test_a_game_that_is_stopped_is_saved_as_far_as_it_went(save):
         session.submit(HOLD)
 
 
-def test_a_game_that_has_not_begun_leaves_no_file(save):
-    with session_of(save, has_page=False):
-        pass
-    assert not save.exists()
-
-
 def test_a_replay_that_cannot_be_written_does_not_end_the_game(save):
     path = save.parent / "later" / "game.replay"
     with session_of(path) as session:
@@ -347,14 +341,14 @@ def test_an_error_ends_the_session_and_the_game_is_saved(save):
 # ---- the next game ---------------------------------------------------------------------------------
 
 
-def test_the_next_game_begins_once_one_is_out_and_both_are_saved(save):
+def test_the_next_game_begins_once_one_is_out_and_its_page_is_open_and_both_are_saved(save, clock):
     def make(wish):
         path = save.with_name(wish.name if wish else "first")
         if path.name == "none":
             raise WishError("there is no room")
         game = territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False)
         game.reset(seeds=[3])
-        return Table(game, 1, NAMES, path, path.name, card={})
+        return Table(game, (1,), NAMES, path, path.name, card={})
 
     wished, none = (PlayerCommand("new", wish=Wish(None, 4, None, name, None)) for name in ("next", "none"))
     with session_of(save, make=make) as session:
@@ -366,13 +360,25 @@ def test_the_next_game_begins_once_one_is_out_and_both_are_saved(save):
             session.submit(none)
         told = json.loads(session.submit(wished))
         assert (told["title"], told["tick"], told["has_resigned"]) == ("next", 0, False)
-        decide(session, HOLD)
+        session.submit(PlayerCommand("pace", pace=Clock.PACE))
+        clock.pass_in_vain(session)  # the page that is open is that of the game before
+        with session.page_open():
+            clock.pass_decisions(session)
     found = {path: Replay.load(path).num_ticks for path in session.replays}
     assert (
         found
         == session.replays
         == {save.with_name("first"): found[save.with_name("first")], save.with_name("next"): 10}
     )
+
+
+@pytest.mark.parametrize("failing", ["_make", "_save"])
+def test_who_asked_for_a_game_that_fails_is_told_that_the_session_has_ended(save, monkeypatch, failing):
+    with session_of(save, card={}) as session:
+        monkeypatch.setattr(session, failing, lambda *_: save.read_bytes())  # which is not there
+        with pytest.raises(RefusedError, match="the session has ended"):
+            session.submit(PlayerCommand("new", wish=Wish(None, 4, None, "Ada", None)))
+        assert isinstance(wait_for(lambda: session.error), OSError)
 
 
 # ---- panels ----------------------------------------------------------------------------------------

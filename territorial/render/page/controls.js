@@ -69,7 +69,9 @@ function connectFocus() {
 }
 
 function toggleTheme(page) {
-  page.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  page.setTheme(theme);
+  page.start?.keep({ theme });
 }
 
 // ---- keys ----------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ function connectKeys(page) {
   document.addEventListener("keydown", (event) => {
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const isOwn = event.target.matches("select") || (event.key === " " && event.target.matches("button"));
-    const isBusy = element("manual").open || event.ctrlKey || event.metaKey || event.altKey;
+    const isBusy = document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey;
     if (!act || isOwn || isBusy || !page.painter) return;
     event.preventDefault();
     act(page, event);

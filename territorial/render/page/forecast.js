@@ -2,8 +2,10 @@
 // What a launch would come to if nobody else did anything, which the session plays in a copy of the game.
 
 class Forecast {
-  #hovered = null; // the owner under the pointer
-  #asked = "";     // owner and share of the aim that the session was told last
+  #hovered = null;   // the owner under the pointer
+  #asked = {};       // the aim that the session was told last: owner, share, and the tick at which it was told
+  #isAsking = false; // until there is an answer to that
+  #told = {};        // the newest forecast for what this page aims at: other pages of the seat have aims of their own
 
   constructor(game) {
     this.game = game;
@@ -17,14 +19,28 @@ class Forecast {
     this.show();
   }
 
-  /** Shows what is foreseen, and asks for it as soon as target or share are others. */
+  /** Shows what is foreseen, and asks for it. */
   show() {
-    const { game } = this, owner = this.#owner, isAbsent = owner === null;
-    const aim = isAbsent ? "" : `${owner} ${game.share}`;
-    if (aim && aim !== this.#asked) game.orders.send({ do: "aim", target: owner, share: game.share });
-    this.#asked = aim;
-    const text = isAbsent ? "" : this.text(owner);
+    const { game } = this, { now, share } = game, owner = this.#owner, told = now.panels.forecast;
+    if (told?.owner === owner && told.share === share) this.#told = { ...told, tick: now.tick };
+    const text = owner === null ? "" : this.text(owner);
     put(element("forecast"), text && owner !== game.target ? `${game.name(owner)}: ${text}` : text);
+    if (owner !== null) this.#ask({ owner, share, tick: now.tick });
+  }
+
+  /**
+   * Tells the session another aim; the same one again only where another page has replaced it, and once a tick.
+   * Launches do not wait for that, and of the aims that come before the answer only the newest is told.
+   */
+  async #ask(aim) {
+    const isKnown = ({ owner, share }) => owner === aim.owner && share === aim.share;
+    const isNew = !isKnown(this.#asked) || (this.#told.tick !== aim.tick && this.#asked.tick !== aim.tick);
+    if (this.#isAsking || !isNew) return;
+    this.#asked = aim;
+    this.#isAsking = true;
+    await this.game.orders.post({ do: "aim", target: aim.owner, share: aim.share });
+    this.#isAsking = false;
+    this.show();
   }
 
   /** Whom to foresee for: whoever is pointed at, or else the chosen target; null where no attack is legal. */
@@ -35,8 +51,8 @@ class Forecast {
 
   /** Returns what an attack on `owner` with the chosen share comes to, in two lines; "" while that is not known. */
   text(owner) {
-    const { now, share } = this.game, told = now.panels.forecast;
-    if (told?.owner !== owner || told.share !== share) return "";
+    const { now, share } = this.game, told = this.#told;
+    if (told.owner !== owner || told.share !== share) return "";
     const { cells, ticks, troops, is_alive: isAlive } = told;
     const end = told.falls ? " and ends that player" : told.ends ? " and ends the game" : told.goes_on ? " and goes on" : "";
     const stay = `${short(now.amounts.at(-1) - this.game.amount(owner))} troops stay at home`; // all that can be sent, less this

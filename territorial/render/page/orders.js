@@ -50,21 +50,22 @@ class Orders {
     this.#isSilent = seconds >= SECONDS_OF_SILENCE;
   }
 
-  /** Sends a command and returns why it was refused; "" if it was not. */
+  /** Sends a command after those before it and returns why it was refused, as a sentence; "" if it was not. */
   send(command) {
-    return (this.#last = this.#last.then(() => this.#post(command)));
+    return (this.#last = this.#last.then(() => this.post(command)));
   }
 
-  async #post(command) {
-    const body = JSON.stringify(command);
+  /** Sends a command at once, whatever is under way; returns what `send` does. */
+  async post(command) {
+    const body = JSON.stringify(command), sentence = (reason) => `${reason[0].toUpperCase()}${reason.slice(1)}.`;
     try {
       const answer = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body });
       const told = await answer.json();
-      if (!answer.ok) return told.error;
+      if (!answer.ok) return sentence(told.error);
       this.arrived(told);
       return "";
     } catch (error) {
-      return `the server cannot be reached: ${error.message}`;
+      return sentence(`the server cannot be reached: ${error.message}`);
     }
   }
 }

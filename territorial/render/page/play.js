@@ -273,6 +273,7 @@ class Game {
     const { now, page: { film } } = this;
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
     if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
+    if (document.querySelector("dialog[open]:not(#ending)")) return; // the player has it closed first
     this.#told = ending;
     showEnding(this);
   }
@@ -287,7 +288,7 @@ class Game {
 
   async #send(command) {
     const reason = await this.orders.send(command);
-    if (reason) this.say(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
+    if (reason) this.say(reason);
   }
 
   /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
@@ -468,11 +469,9 @@ function connectGame(game) {
   const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => (game.start.lobby.isShared ? game.start.open() : game.start.again(0)), next: () => game.start.again(1) }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
-    dialog.addEventListener("keydown", (event) => {
-      if (dialog.open) event.stopPropagation(); // for a moment after it was closed, it still has the focus
-    });
     dialog.addEventListener("close", () => {
       game.goOn();
+      game.page.wake(); // for the end card, which may have waited
       acts[dialog.returnValue]?.();
       dialog.returnValue = ""; // Escape would say again what was said before
     });

@@ -23,13 +23,19 @@ function remember(values) {
   }
 }
 
-/** The dialog that a game begins with. `game.now.card` has what there is to choose from, and the game there is. */
+/**
+ * The dialog that a game begins with. `game.now.card` has what there is to choose from, and the game there is.
+ *
+ * It is in one of these states, which `#become` shows:
+ * "waiting": for the first game; "sent": for the one that was asked for;
+ * "first": it asks whether to begin the game that stands at its beginning; "next": it asks for another game;
+ * "left": it is closed; "leaving": the page begins anew.
+ */
 class StartCard {
-  #isLeft = false;    // the game stands, and the player has closed the card
-  #isLeaving = false; // for the next game
-  #since = performance.now();
+  #state = "waiting";
+  #since = performance.now(); // when that became so
   #watch = setInterval(() => this.#wait(), 200);
-  #wish = null;       // while the server makes the next game
+  keep = remember; // for the rest of the page
 
   constructor(game) {
     this.game = game;
@@ -47,8 +53,11 @@ class StartCard {
       event.preventDefault();
       this.#begin();
     });
-    this.dialog.addEventListener("keydown", (event) => event.stopPropagation()); // no keys of the board
-    this.dialog.addEventListener("close", () => { this.#isLeft = true; });
+    this.dialog.addEventListener("close", () => {
+      if (this.#asks && !this.dialog.open) this.#become("left");
+      this.#wait(); // nothing else can be done meanwhile
+      game.page.wake(); // for the end card, which may have waited
+    });
     const { theme } = remembered();
     if (["light", "dark"].includes(theme)) game.page.setTheme(theme);
   }
@@ -56,30 +65,51 @@ class StartCard {
   get #card() { return this.game.now?.card; }
   get stands() { return Boolean(this.#card) && !this.game.now.tick && this.game.now.is_paused; }
 
+  get #asks() { return ["first", "next"].includes(this.#state); }
+  get #waits() { return ["waiting", "sent"].includes(this.#state); }
+
+  #become(state) {
+    this.#state = state;
+    this.#since = performance.now();
+    this.form.querySelector("fieldset").disabled = !this.#asks;
+    this.form.querySelector(".waiting").hidden = this.#asks;
+    this.form.querySelector(".map").hidden = state !== "first"; // it would show how another game ended
+    if (state === "left") this.dialog.close();
+    if (this.#asks && !this.dialog.open) this.dialog.showModal();
+    this.#wait();
+    this.#showButton();
+  }
+
+  #showButton() {
+    this.button.hidden = !this.#card || (!this.game.now.tick && !(this.stands && this.#state === "left"));
+  }
+
   /** Says that the game is being made, and for how long. */
   #wait() {
-    const seconds = (performance.now() - this.#since) / 1000, isWaiting = !this.game.now || this.#wish !== null;
-    if (!isWaiting || 1000 * seconds < PATIENCE) return;
+    const seconds = (performance.now() - this.#since) / 1000;
+    if (!this.#waits || (!this.dialog.open && 1000 * seconds < PATIENCE)) return;
     if (!this.dialog.open) this.dialog.showModal();
-    this.form.querySelector(".waiting").hidden = false;
     put(this.form.querySelector(".waiting span"), `${seconds.toFixed(0)} s`);
   }
 
   /** The session has told how the game stands. */
   arrived() {
-    this.button.hidden = !this.#card || (!this.game.now.tick && !(this.stands && this.#isLeft));
     this.lobby.arrived();
-    if (this.#wish) return;
-    if (this.stands && !this.#isLeft && this.form.querySelector("fieldset").disabled) this.open();
-    else if (!this.stands && !this.game.now.tick && this.dialog.open) this.dialog.close(); // begun on another page
-    else if (!this.#card && this.dialog.open) this.dialog.close();
+    const isBegun = this.#state === "first" ? !this.stands : this.#state === "next" && !this.#card; // by another page
+    if (this.#state === "waiting" && this.stands) this.#fill();
+    else if (this.#state === "waiting" || isBegun) this.#become("left");
+    else this.#showButton();
   }
 
-  /** Shows the card with the values of the last game, before the first one with those of the last time. */
+  /** Opens the card, if there is a game to choose. */
   open() {
-    const card = this.#card, { form } = this;
-    if (!card) return;
-    const values = { another: !("seed" in card.given), ...card, ...(this.stands ? { ...remembered(), ...card.given } : {}) };
+    if (this.#state === "left" && this.#card) this.#fill();
+  }
+
+  /** Asks, beginning with the values of the last game, or before the first one with those of the last time. */
+  #fill(refused = "") {
+    const card = this.#card, { form } = this, { seat } = this.game.now;
+    const values = { ...card, another: this.#isAnother, ...(this.stands ? { ...remembered(), ...card.given } : {}) };
     const own = "level" in card.given && card.given.level === null ? [OWN] : [];
     form.querySelector(".levels").replaceChildren(...[...own, ...card.levels].map((level) => choice("level", level)));
     const ownMap = card.map === null || ("map" in card.given && card.given.map === null) ? [OWN] : [];
@@ -89,21 +119,21 @@ class StartCard {
       if (!form.elements[name].value) form.elements[name].value = card[name] ?? OWN; // one that there is no longer
     }
     form.elements.players.value = values.players;
-    form.elements.name.value = values.name;
-    form.elements.another.checked = values.another;
-    for (const part of form.querySelectorAll(".name, .you")) part.hidden = !this.game.now.seat;
-    this.#offer("");
+    form.elements.name.value = seat ? values.name : card.name; // spectators have none
+    form.elements.another.checked = values.another && !(this.stands && "seed" in card.given);
+    for (const part of form.querySelectorAll(".name, .you")) part.hidden = !seat;
+    this.#offer(refused);
   }
+
+  /** Whether each game is to have another map. */
+  get #isAnother() { return remembered().another ?? !("seed" in this.#card.given); }
 
   /** Lets the player choose; `refused`: why the last choice was not possible. */
   #offer(refused) {
-    const { form } = this;
-    form.querySelector("fieldset").disabled = false;
-    form.querySelector(".waiting").hidden = true;
     this.#say(refused);
-    if (!this.dialog.open) this.dialog.showModal();
+    this.#become(this.stands ? "first" : "next");
     this.lobby.open();
-    form.querySelector("[type=submit]").focus();
+    this.form.querySelector("[type=submit]").focus();
     this.game.page.wake(); // which draws the map
   }
 
@@ -116,11 +146,12 @@ class StartCard {
       this.lobby.setReady(!this.lobby.me.is_ready);
       return;
     }
-    remember({ ...values, another: elements.another.checked });
+    const name = this.game.now.seat ? values.name : remembered().name;
+    remember({ ...values, name, another: elements.another.checked });
     const isThere = this.stands && Object.entries(values).every(([name, value]) => value === card[name]);
     const isKept = !elements.another.checked || !("seed" in card.given);
     if (isThere && isKept && !this.lobby.isShared) {
-      this.dialog.close();
+      this.#become("left");
       this.game.pause();
     } else this.ask({ ...values, seed: this.#keepsMap(values) || !elements.another.checked ? card.seed : null });
   }
@@ -131,35 +162,34 @@ class StartCard {
     return this.lobby.isShared && this.stands && !("seed" in card.given) && ["level", "players", "map"].every((name) => values[name] === card[name]);
   }
 
-  /** Plays once more, on another map; `by` 1: on the next level. */
+  /** Plays once more; `by` 1: on the next level. */
   again(by) {
-    const { level, levels, players, map, name } = this.#card;
-    this.ask({ level: levels[levels.indexOf(level) + by] ?? level, players, map, name, seed: null });
+    const { level, levels, players, map, name, seed } = this.#card;
+    this.ask({ level: levels[levels.indexOf(level) + by] ?? level, players, map, name, seed: this.#isAnother ? null : seed });
   }
 
   /** Asks for another game; the page begins anew with it. */
   async ask(wish) {
-    const isChosen = this.dialog.open; // on the card, which keeps what was typed
-    this.#wish = wish;
-    this.#since = performance.now();
-    this.form.querySelector("fieldset").disabled = true;
-    const reason = await this.game.orders.send({ do: "new", ...wish });
-    this.#wish = null;
-    if (this.#isLeaving) return;
-    if (!isChosen) this.open();
-    this.#offer(reason);
+    const isChosen = this.#asks; // on the card, which keeps what was typed
+    this.#become("sent");
+    const refused = await this.game.orders.send({ do: "new", ...wish });
+    if (this.#state === "leaving") return;
+    if (!this.#card) {
+      this.#become("left");
+      this.game.say(refused);
+    } else if (isChosen) this.#offer(refused);
+    else this.#fill(refused);
   }
 
   /** Sends a command, and says why it was refused. */
   async tell(command) { this.#say(await this.game.orders.send(command)); }
 
-  #say(reason) { put(this.form.querySelector(".refused"), reason && `${reason[0].toUpperCase()}${reason.slice(1)}.`); }
+  #say(reason) { put(this.form.querySelector(".refused"), reason); }
 
   /** Begins the page anew: another game is played than the one that it shows. */
   restart() {
-    if (this.#isLeaving) return;
-    this.#isLeaving = true;
-    remember({ theme: document.documentElement.dataset.theme });
+    if (this.#state === "leaving") return;
+    this.#become("leaving");
     history.replaceState(null, "", location.pathname); // without the moment of a link
     location.reload();
   }
@@ -176,7 +206,7 @@ class StartCard {
       marker.style.transform = `translate(${x + center.column * scale}px, ${y + center.row * scale}px)`;
       marker.style.setProperty("--radius", `${Math.max(RING_RADIUS, this.#reach(scale))}px`);
     }
-    if (this.dialog.open) this.#drawMap(center);
+    if (this.#state === "first") this.#drawMap(center);
   }
 
   /** Returns the radius of a ring around own land, in pixels, where a cell has `scale` of them. */
