@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,34 @@ HELD = """performance.getEntriesByType("navigation")[0].type === "navigate" && (
 ENDED = "page.film.isComplete && element('ending').open && [page.film.header.title, page.game.now.card.level]"
 
 
+@contextmanager
+def command(folder, *arguments):
+    """Run `territorial play` on a small map; give its address and the list of what it says at last."""
+    with subprocess.Popen(
+        [*PLAY, *SMALL, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said: list[str] = []
+        try:
+            yield process.stdout.readline().split()[2], said
+        finally:
+            process.send_signal(signal.SIGINT)
+            said += process.communicate()[1].splitlines()
+    assert process.returncode == 0
+
+
+def by_mouse(tab, selector):
+    tab.mouse.click(*middle_of_element(tab, selector))
+
+
+def by_touch(tab, selector):
+    tab.touchscreen.tap(*middle_of_element(tab, selector))
+
+
 def by_keyboard(tab, selector):
     """Go to an element, with the arrows within a group, and press it unless that has chosen it."""
     while not tab.evaluate(f"document.activeElement.matches({selector!r})"):
@@ -45,65 +74,51 @@ def by_keyboard(tab, selector):
     ("press", "window", "first", "level"),
     [
         pytest.param(
-            lambda tab, what: tab.mouse.click(*middle_of_element(tab, what)),
+            by_mouse,
             *({}, STORED, "hard"),
             marks=pytest.mark.quick,
         ),
         (by_keyboard, {}, STORED, "hard"),
         (
-            lambda tab, what: tab.touchscreen.tap(*middle_of_element(tab, what)),
+            by_touch,
             *(PHONE, NO_STORE, "easy"),
         ),
     ],
 )
 def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, press, window, first, level):
     """By the command itself, which begins with what the browser remembers, but for what its options say."""
-    with subprocess.Popen(
-        [*PLAY, *SMALL],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            tab = open_page(process.stdout.readline().split()[2], HELD + first, **window)
-            soon(tab, "element('start').open")
-            tab.keyboard.press("Escape")  # loses nothing while there is no game
-            tab.evaluate("letGo()")
-            soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
-            values = "page.start.form.elements.{0}.value".format
-            assert tab.evaluate(f"[{values('level')}, {values('players')}, page.game.now.tick]") == [
-                level,
-                "2",
-                0,
-            ]
-            tab.evaluate(f"{values('name')} = 'Ada'")
-            press(tab, "#start [value=normal]")
-            with tab.expect_event("load"):
-                press(tab, "#start [type=submit]")
-            soon(tab, "page.game?.now && page.painter && page.game.whyNot(0) === ''")
-            tab.keyboard.press("n")
-            soon(tab, "page.game.now.tick > 0")
-            tab.evaluate("page.game.setPace(1000)")
-            assert soon(tab, ENDED) == ["Ada, seed 7, game 2", "normal"]
-            path = Path(text_of(tab, "#ending code"))
-            assert re.match(
-                r"The end: place .+ won, with .+ of the land\.", text_of(tab, "#ending"), re.DOTALL
-            )
-            with tab.expect_event("load"):
-                press(tab, "#ending [value=next]")
-            assert soon(tab, ENDED) == ["Ada, seed 7, game 3", "hard"]
-            leave(tab)
-        finally:
-            process.send_signal(signal.SIGINT)
-        lines = process.communicate()[1].splitlines()
+    with command(tmp_path) as (url, lines):
+        tab = open_page(url, HELD + first, **window)
+        soon(tab, "element('start').open")
+        tab.keyboard.press("Escape")  # loses nothing while there is no game
+        tab.evaluate("letGo()")
+        soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
+        values = "page.start.form.elements.{0}.value".format
+        assert tab.evaluate(f"[{values('level')}, {values('players')}, page.game.now.tick]") == [
+            level,
+            "2",
+            0,
+        ]
+        tab.evaluate(f"{values('name')} = 'Ada'")
+        press(tab, "#start [value=normal]")
+        with tab.expect_event("load"):
+            press(tab, "#start [type=submit]")
+        soon(tab, "page.game?.now && page.painter && page.game.whyNot(0) === ''")
+        tab.keyboard.press("n")
+        soon(tab, "page.game.now.tick > 0")
+        tab.evaluate("page.game.setPace(1000)")
+        assert soon(tab, ENDED) == ["Ada, seed 7, game 2", "normal"]
+        path = Path(text_of(tab, "#ending code"))
+        assert re.match(r"The end: place .+ won, with .+ of the land\.", text_of(tab, "#ending"), re.DOTALL)
+        with tab.expect_event("load"):
+            press(tab, "#ending [value=next]")
+        assert soon(tab, ENDED) == ["Ada, seed 7, game 3", "hard"]
+        leave(tab)
     replay = Replay.load(path)
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
     assert lines[-3:-1] == ["territorial play: stopped", f"replay of {replay.num_ticks} ticks: {path.name}"]
     assert (replay.is_over, replay.names[0], len(list(tmp_path.glob("*.replay")))) == (True, "Ada", 2)
-    assert process.returncode == 0
 
 
 def test_the_wait_takes_no_keys_and_a_refused_wish_keeps_what_was_typed(play):

@@ -7,7 +7,7 @@ import pytest
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import pass_tick, text_of
-from tests.browser.test_start import CARD, by_mouse, by_touch, command
+from tests.browser.test_start import by_mouse, by_touch, command
 
 pytestmark = pytest.mark.browser
 
@@ -17,7 +17,7 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
         urls = json.loads((tmp_path / "told.json").read_text())["urls"]
         host, guest = open_page(urls[0]), open_page(urls[1], **PHONE)
         for tab, name in ((host, "Ada"), (guest, "Bob")):
-            soon(tab, CARD)
+            soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
             tab.fill("#start [name=name]", name)
         by_touch(guest, "#start [type=submit]")
         soon(host, "document.querySelector('.people').textContent.endsWith('Bobreadyperson 3not there')")
@@ -44,6 +44,7 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
         assert (replay.names, replay.is_over) == (("Ada", "Bob", "very_easy"), True)
 
         by_mouse(host, "#ending [value=same]")
+        soon(host, "element('start').open")
         with guest.expect_event("load"):
             by_mouse(host, "#start [type=submit]")
         for tab in (guest, host):
