@@ -32,7 +32,7 @@ def blocks(language: str) -> list[str]:
 def function(name: str):
     """Return the function that the page defines."""
     names: dict = {}
-    exec("\n".join(block for block in blocks("python") if block.startswith("def ")), names)
+    exec("\n".join(block for block in blocks("python") if re.match(r"(# .*\n)?def ", block)), names)
     return names[name]
 
 
