@@ -303,6 +303,8 @@ def _panels(parsed: argparse.Namespace, game: VecGame, advisor: Player, seed: in
     """Return what the page can show beside the game, which is compiled when it is first asked for."""
     with blamed_on("--advisor", SnapshotError):
         advise = advice_of(advisor, game, parsed.seat, seed)
+        if is_acting(advisor):
+            advise(game)  # which is refused now, not when the page first asks for it
     sight = cache(partial(sight_of, game, parsed.seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
