@@ -338,6 +338,8 @@ def _panels(
     """Return what the page of a seat can show, which is compiled when it is first asked for."""
     with blamed_on("--advisor", SnapshotError):
         advise = advice_of(advisor, game, seat, seed)
+        if is_acting(advisor):
+            advise(game)  # which is refused now, not when the page first asks for it
     sight = cache(partial(sight_of, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Snapshots as advisors: what they are said to do is what they draw, and what cannot be is refused."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -67,10 +68,10 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(store):
 
 def test_the_page_is_told_the_probabilities_of_a_snapshot(store):
     parsed = cli.make_parser(with_plugins=False).parse_args(arguments_of(store, "choosy", "--width", "40"))
-    seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed))
+    seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed), partial(play._player, parsed))
     assert isinstance(advisor, Stochastic)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
-    told = json.loads(json.dumps(play._panels(parsed, game, advisor, 8)["advice"](game)))
+    told = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
     assert told["name"] == "snapshot:choosy"
     assert len(told["options"]) > 1
     assert sum(option["part"] for option in told["options"]) == pytest.approx(1)
