@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Goes a stranger's way, from nothing but Python and pip, and prints minutes and command of each step.
+"""Goes a stranger's way, from nothing but Python and pip, and prints the command and seconds of each step.
 
     python maintainers/strangers_path.py                        some ten minutes on two free cores
     python maintainers/strangers_path.py --without-training     the core alone: a picture and a game
@@ -34,12 +34,18 @@ EIGHTH, QUARTER = 4, 6
 """Numbers of fractions of the troops: what is sent at free land, and at players."""
 
 
+def clock() -> tuple[float, float]:
+    """Return the time, and the processor time of all programs run from here that have ended, in seconds."""
+    times = os.times()
+    return time.monotonic(), times.children_user + times.children_system
+
+
 class Stranger:
     """A new environment in a folder, and how long what was done in it took."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.steps: list[tuple[str, float]] = []
+        self.steps: list[tuple[str, float, float]] = []
         venv.create(folder / "venv", with_pip=True)
         self._programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         self._environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
@@ -55,14 +61,15 @@ class Stranger:
 
     def run(self, command: str, shown: str = "") -> None:
         """Run a program of the environment to its end, and note how long it took, as ``shown``."""
-        began = time.monotonic()
+        began = clock()
         if code := self.start(command).wait():
             raise SystemExit(f"{command}: exit code {code}")
         self.note(shown or command, began)
 
-    def note(self, command: str, began: float) -> None:
-        """Note that a step took until now."""
-        self.steps.append((command, time.monotonic() - began))
+    def note(self, command: str, began: tuple[float, float]) -> None:
+        """Note that a step took from ``began``, a ``clock()``, until now."""
+        wall, processor = clock()
+        self.steps.append((command, wall - began[0], processor - began[1]))
 
     def check(self, name: str) -> None:
         """Raise SystemExit unless a step has written this file."""
@@ -72,7 +79,7 @@ class Stranger:
 
 def play(stranger: Stranger) -> float:
     """Play a whole game through the server of the page; return the place of the player."""
-    began = time.monotonic()
+    began = clock()
     process = stranger.start(f"{PLAY} --no-open --port 0 --json -", subprocess.PIPE)
     assert process.stdout is not None
     text = ""
@@ -141,9 +148,11 @@ def main(argv: list[str] | None = None) -> int:
             stranger.run(TRAIN)
             stranger.check("runs/first/progress.csv")
             stranger.run(SHOW)
-        for command, seconds in stranger.steps:
-            print(f"{seconds / 60:5.1f} min   {command}")
-        print(f"{sum(seconds for _, seconds in stranger.steps) / 60:5.1f} min in all; place {place:g} of 4")
+        print("  wall, s   processor, s   command")
+        _, walls, processors = zip(*stranger.steps, strict=True)
+        for command, wall, processor in [*stranger.steps, ("in all", sum(walls), sum(processors))]:
+            print(f"{wall:9.1f} {processor:14.1f}   {command}")
+        print(f"place {place:g} of 4")
     return 0
 
 
