@@ -137,7 +137,11 @@ VERIFY: list[CheckPart] = [
     CheckPart("processor-avx2", [f"{TEST} {QUICK} {FLOATS}"], "full", AVX2),
     CheckPart(
         "tutorials",
-        ["python notebooks/ppo.py", "python -W ignore notebooks/league.py"],
+        [
+            "python notebooks/ppo.py",
+            "python -W ignore notebooks/league.py",
+            "jupyter execute notebooks/tour.ipynb",
+        ],
         "full",
         {"MPLBACKEND": "agg"},
     ),

@@ -39,7 +39,7 @@ class Environment:
 OLDEST_NUMPY = "numpy==2.0.2" if sys.version_info < (3, 13) else "numpy==2.1.0"
 
 ENVIRONMENTS = {
-    "full": Environment(EVERYTHING, ("ml_dtypes", "moviepy", "safetensors")),
+    "full": Environment(EVERYTHING, ("ipykernel", "ml_dtypes", "moviepy", "nbclient", "safetensors")),
     # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
     "ends": Environment(
         "tests,bench",

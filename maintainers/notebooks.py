@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Runs the sources of the notebooks and writes them, with what they show, to docs/tutorials.
 
+Those in PLAIN are written without outputs, too, beside their source: to be run elsewhere, such as on Colab.
+
     python maintainers/notebooks.py             all of them; needs the extras notebooks and rllib
     python maintainers/notebooks.py tour ppo    some
     python maintainers/notebooks.py --check     exit code 1 unless all have the text and code of their sources
@@ -23,6 +25,8 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES, PAGES = ROOT / "notebooks", ROOT / "docs" / "tutorials"
+PLAIN = ("tour",)
+"""Also written to ``notebooks/NAME.ipynb``, without outputs."""
 LONGEST = 900
 """Seconds that a cell may take."""
 
@@ -52,15 +56,23 @@ def run(notebook: NotebookNode) -> None:
             cell.metadata = NotebookNode()
 
 
+def written(name: str) -> list[Path]:
+    """Return what is written of a source: the notebook without outputs, if it is in PLAIN, and its page."""
+    folders = [SOURCES, PAGES] if name in PLAIN else [PAGES]
+    return [folder / f"{name}.ipynb" for folder in folders]
+
+
 def is_current(name: str) -> bool:
-    """Return whether the page of a source has its text and code."""
-    page = PAGES / f"{name}.ipynb"
-    if not page.exists():
-        return False
-    kept = nbformat.read(page, as_version=4)
-    return [(cell.cell_type, cell.source) for cell in kept.cells] == [
-        (cell.cell_type, cell.source) for cell in read_source(name).cells
-    ]
+    """Return whether all that is written of a source has its text and code."""
+    wanted = cells_of(read_source(name))
+    return all(
+        path.exists() and cells_of(nbformat.read(path, as_version=4)) == wanted for path in written(name)
+    )
+
+
+def cells_of(notebook: NotebookNode) -> list[tuple[str, str]]:
+    """Return the kind and the text of each cell."""
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -83,9 +95,12 @@ def main(argv: list[str] | None = None) -> int:
     PAGES.mkdir(exist_ok=True)
     for name in chosen:
         notebook = read_source(name)
+        *plain, page = written(name)
+        for path in plain:
+            nbformat.write(notebook, path)
         run(notebook)
-        nbformat.write(notebook, PAGES / f"{name}.ipynb")
-        print(f"docs/tutorials/{name}.ipynb: {(PAGES / f'{name}.ipynb').stat().st_size:,} bytes")
+        nbformat.write(notebook, page)
+        print(f"{page.relative_to(ROOT)}: {page.stat().st_size:,} bytes")
     return 0
 
 

@@ -1,4 +1,7 @@
-"""The notebooks run from top to bottom as plain programs, and their pages show pictures and replays."""
+"""The notebooks run from top to bottom as plain programs, and their pages show pictures and replays.
+
+The tour is also a notebook without outputs, which `make verify` runs as a notebook.
+"""
 
 import json
 import os
@@ -17,7 +20,7 @@ NEEDED = {
     "league": ("ray", "torch", "matplotlib"),
     "ppo": ("torch", "matplotlib"),
     "replays_as_data": ("matplotlib",),
-    "tour": (),
+    "tour": ("sb3_contrib",),
 }
 """The notebooks, and what each needs beside the core."""
 TUTORIALS = sorted({*NEEDED} - {"from_game_to_planes"})
@@ -35,7 +38,7 @@ def test_every_notebook_is_listed_here_and_has_a_page():
     assert {path.stem for path in (ROOT / "docs/tutorials").iterdir()} == set(NEEDED)
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@pytest.mark.parametrize("name", sorted({*NEEDED} - {"tour"}))
 def test_a_notebook_runs_as_a_program(name, tmp_path):
     for library in NEEDED[name]:
         pytest.importorskip(library, reason=f"{library} is not installed")
