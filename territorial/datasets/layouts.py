@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import reduce
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +23,8 @@ from territorial.observation.pair_columns import UNIT
 from territorial.replay import Decisions
 from territorial.replay.decision_rows import NOT_SHOWN
 
+# The packages that write each layout; the extra that installs them has the name of the layout.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {"huggingface": ("pyarrow",), "minari": ("minari", "h5py")}
-"""The packages that write each layout; the extra that installs them has the name of the layout."""
 
 
 def check_layout(folder: Path, layout: str) -> None:
@@ -65,8 +66,7 @@ def export(dataset: Dataset, layout: str) -> Path:
 
 def _about(dataset: Dataset) -> dict[str, Any]:
     """Return what the rows of a data set follow from, and their columns."""
-    manifest = dataset.manifest
-    return {"recipe": asdict(manifest.recipe), "columns": manifest.columns}
+    return {"recipe": asdict(dataset.manifest.recipe), "columns": dataset.manifest.columns}
 
 
 # ---- Hugging Face ------------------------------------------------------------------------------------
@@ -88,24 +88,19 @@ are in {manifest.unit}ths.
 
 def _write_huggingface(dataset: Dataset, folder: Path) -> None:
     """Write the rows of each shard as a Parquet file, and a card that describes them."""
-    import pyarrow
-    from pyarrow import parquet
+    from pyarrow import FixedSizeListArray, array, parquet, table
 
     (folder / "data").mkdir(parents=True)
     for number, rows in enumerate(dataset):
-        table = pyarrow.table({name: _nested(column, pyarrow) for name, column in rows._asdict().items()})
-        name = f"train-{number:05}-of-{len(dataset):05}.parquet"  # by which the library finds the files
-        parquet.write_table(table, folder / "data" / name)
+        columns = {  # with a list of fixed length for each axis after the first
+            name: reduce(FixedSizeListArray.from_arrays, column.shape[:0:-1], array(column.reshape(-1)))
+            for name, column in rows._asdict().items()
+        }
+        # The library finds the files by these names.
+        path = folder / "data" / f"train-{number:05}-of-{len(dataset):05}.parquet"
+        parquet.write_table(table(columns), path)
     card = CARD.format(manifest=dataset.manifest, about=json.dumps(_about(dataset), indent=1))
     (folder / "README.md").write_text(card, encoding="utf-8")
-
-
-def _nested(column: np.ndarray[Any, Any], pyarrow: Any) -> Any:
-    """Return an array for Arrow, with a list of fixed length for each axis after the first."""
-    nested = pyarrow.array(column.reshape(-1))
-    for length in column.shape[:0:-1]:
-        nested = pyarrow.FixedSizeListArray.from_arrays(nested, length)
-    return nested
 
 
 # ---- Minari ------------------------------------------------------------------------------------------
@@ -126,14 +121,15 @@ def _write_minari(dataset: Dataset, folder: Path) -> None:
         "pairs": spaces.Box(-bound, bound, (count, len(columns["pairs"]))),
         "action_mask": spaces.MultiBinary(actions),
     }
-    action: spaces.Space[Any] = spaces.Discrete(actions - NOT_SHOWN, start=NOT_SHOWN)
-    storage = MinariStorage.new(data, spaces.Dict(observation), action)
+    storage = MinariStorage.new(
+        data, spaces.Dict(observation), spaces.Discrete(actions - NOT_SHOWN, start=NOT_SHOWN)
+    )
     storage.update_metadata({"dataset_id": name, "minari_version": __version__} | _about(dataset))
-    storage.update_episodes(_buffers(dataset))
+    storage.update_episodes(_episodes(dataset))
 
 
-def _buffers(dataset: Dataset) -> Iterator[Any]:
-    """Yield the episodes of a data set as Minari takes them.
+def _episodes(dataset: Dataset) -> Iterator[Any]:
+    """Yield the decisions of each seat in each game as Minari takes them, by game and seat.
 
     A row's reward is that of all steps up to the next row. Rows have no observation of the end, so the last
     one stands in for it; as all episodes are terminated, no learner takes a value from it.
@@ -141,30 +137,22 @@ def _buffers(dataset: Dataset) -> Iterator[Any]:
     from minari.data_collector import EpisodeBuffer
 
     recipe = dataset.manifest.recipe
-    for rows in episodes(dataset):
-        steps = np.diff(rows.tick // recipe.config["decision_every"])
-        is_last = np.arange(len(rows.tick)) == len(rows.tick) - 1
-        padded = Decisions._make(np.append(column, column[-1:], axis=0) for column in rows)
-        yield EpisodeBuffer(
-            seed=recipe.seed + int(rows.game[0]),
-            observations={
-                "own": padded.own / np.float32(UNIT),
-                "pairs": padded.pairs / np.float32(UNIT),
-                "action_mask": padded.action_mask,
-            },
-            actions=rows.action.astype(np.int64),
-            rewards=rows.returns - np.append(rows.returns[1:] * recipe.discount**steps, 0),
-            terminations=is_last,
-            truncations=np.zeros_like(is_last),
-            infos={name: getattr(padded, name) for name in ("returns", "place", "tick", "seat", "game")},
-        )
-
-
-def episodes(dataset: Dataset) -> Iterator[Decisions]:
-    """Yield the decisions of one seat in one game after the other, in the order of games, then of seats."""
     for rows in dataset:
         order = np.lexsort((rows.seat, rows.game))  # stable: ticks stay in their order
         changes = np.diff(rows.game[order]) | np.diff(rows.seat[order])
-        for part in np.split(order, np.flatnonzero(changes) + 1):
-            if len(part):
-                yield Decisions._make(column[part] for column in rows)
+        for part in filter(len, np.split(order, np.flatnonzero(changes) + 1)):
+            seen = Decisions._make(column[np.append(part, part[-1])] for column in rows)
+            steps = np.diff(rows.tick[part] // recipe.config["decision_every"])
+            yield EpisodeBuffer(
+                seed=recipe.seed + int(seen.game[0]),
+                observations={
+                    "own": seen.own / np.float32(UNIT),
+                    "pairs": seen.pairs / np.float32(UNIT),
+                    "action_mask": seen.action_mask,
+                },
+                actions=seen.action[:-1].astype(np.int64),
+                rewards=rows.returns[part] - np.append(seen.returns[1:-1] * recipe.discount**steps, 0),
+                terminations=part == part[-1],
+                truncations=np.zeros(len(part), np.bool_),
+                infos={name: getattr(seen, name) for name in ("returns", "place", "tick", "seat", "game")},
+            )
