@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
@@ -110,7 +110,7 @@ def run(parsed: argparse.Namespace) -> int:
     with blamed_on("--layout", ImportError):
         for layout in parsed.layout:
             check_layout(Path(parsed.folder), layout)
-    progress = Progress(parsed.games, sys.stderr)
+    progress = Progress(parsed.games)
     try:
         with (
             options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"),
@@ -132,7 +132,7 @@ def run(parsed: argparse.Namespace) -> int:
                 on_shard=lambda done: progress.show(done.games, f"{done.rows:,} rows"),
             )
     except PlayingError as error:
-        print(f"territorial dataset: {error}\nthe same command resumes", file=sys.stderr)
+        LOG.error("%s\nthe same command resumes", error)
         return 1
     finally:
         progress.close()
