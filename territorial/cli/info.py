@@ -10,15 +10,16 @@ from typing import Any
 
 from territorial import bots
 from territorial.cli import maps, memory, observation, options
-from territorial.cli.machine import machine, versions
+from territorial.cli.machine import provenance
 from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
+from territorial.engine import step
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
-from territorial.jit.cache import CACHE_DIR
+from territorial.jit.cache import CACHE_DIR, seconds_of
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import OBS_VERSION
 
@@ -52,13 +53,12 @@ def run(parsed: argparse.Namespace) -> int:
 
 def gather(config: GameConfig) -> dict[str, Any]:
     """Return everything this verb tells, as values that JSON has."""
-    return {
-        "versions": versions(),
+    return provenance() | {
         "rules_version": RULES_VERSION,
         "obs_version": OBS_VERSION,
-        "machine": machine(),
         "cache_dir": str(CACHE_DIR),
         "is_compiled": is_compiled(config),
+        "compile_seconds": seconds_of(step.__file__),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
@@ -75,7 +75,8 @@ def gather(config: GameConfig) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     specs = fields(EnvOptions)
     none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
-    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
+    state = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
+    compiled = f"{state} (the compiler has taken {result['compile_seconds']:.1f} s)"
     parts = {
         "versions": {
             **result["versions"],
