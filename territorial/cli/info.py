@@ -75,8 +75,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     specs = fields(EnvOptions)
     none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
-    state = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
-    compiled = f"{state} (the compiler has taken {result['compile_seconds']:.1f} s)"
+    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
     parts = {
         "versions": {
             **result["versions"],
@@ -84,7 +83,9 @@ def _text(result: Mapping[str, Any]) -> str:
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "compiled code": {result["cache_dir"]: compiled},
+        "compiled code": {
+            result["cache_dir"]: f"{compiled} ({result['compile_seconds']:.0f} s of compiling)"
+        },
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },
