@@ -28,7 +28,8 @@ QUICK_APART = "-m 'not slow and not verify and not browser'"
 TEST = "python -m pytest -q"
 TRAINED = (
     "tests/integrations tests/render/test_picture_files.py tests/test_pages.py "
-    "tests/cli/test_clone.py tests/league/test_tensor_file.py tests/env/test_api.py"
+    "tests/cli/test_clone.py tests/league/test_tensor_file.py tests/env/test_api.py "
+    "tests/datasets/test_make.py"
 )
 FLOORS = (
     "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py tests/env/test_matrix.py "

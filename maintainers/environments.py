@@ -22,7 +22,7 @@ CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 """Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
-EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
+EVERYTHING = "bench,completion,huggingface,league,minari,rllib,sb3,tests,torch,video"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ NOT_DRAWN = {
     "__main__",
     "_version",
     "_interrupts",
+    "_log",
     "ray_private",
     "requirements",
     "typing",

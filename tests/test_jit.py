@@ -450,7 +450,7 @@ def test_code_that_is_missing_is_compiled_and_code_for_other_arguments_never_run
     ],
     ids=["emptied", "zeroed", "cut", "a bit", "no pickle", "too short", "of another function"],
 )
-def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd):
+def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, caplog):
     kernel = kernel_in(tmp_path)
     assert kernel(1) == 2
     (path,) = kernel._cache._cache_file._folder.glob(f"{kernel._cache._cache_file._name}.*.nbc")
@@ -461,7 +461,8 @@ def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd):
     third = kernel_in(tmp_path)
     assert third(1) == 2
     assert sum(third.stats.cache_hits.values()) == 1  # what was compiled anew took the place of the damaged
-    assert capfd.readouterr().err == ""
+    assert (capfd.readouterr().err, caplog.messages) == ("", [])
+    assert len((path.parent / _cache.SECONDS).read_text().split()) == 2  # one for each time it was compiled
 
 
 @needs_the_compiler
@@ -475,12 +476,12 @@ def test_code_of_which_not_even_the_machine_code_links_is_compiled_anew(tmp_path
 
 
 @needs_the_compiler
-def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, capfd):
+def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, caplog):
     kernel = kernel_in(tmp_path)
     is_full = OSError(errno.ENOSPC, "No space left on device", str(tmp_path))
     monkeypatch.setattr(_cache, "write_file", Mock(side_effect=is_full))
     assert kernel(1) == 2
-    assert re.fullmatch(r".*cannot be saved in.*No space left on device.*\n", capfd.readouterr().err)
+    assert re.fullmatch(r".*cannot be saved in.*No space left on device.*", "".join(caplog.messages))
 
 
 def test_without_any_folder_to_write_to_kernels_work(tmp_path):

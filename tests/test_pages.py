@@ -22,6 +22,8 @@ EXTRAS = {
     "territorial-env[torch]": "torch",
     "territorial-env[rllib]": "ray",
     "territorial-env[sb3]": "stable_baselines3",
+    "territorial-env[huggingface]": "datasets",
+    "territorial-env[minari]": "minari",
 }
 """A module of each extra, which is there where the extra is installed."""
 MARK = re.compile(r"(?:# (continues the blocks above)?(?:; )?(?:needs (.*))?\n)?")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
@@ -18,6 +17,7 @@ from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learner
 from rllib_adapters.learning.own_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
+from territorial._log import LOG
 from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
 from territorial.league import LeagueTable, SnapshotStore
 from territorial.nets import PairPolicy
@@ -63,7 +63,7 @@ def freeze(
     about = dict(metadata)
     if isinstance(network, str):
         about[NOT_EXPORTED] = network
-        _log.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
+        LOG.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
     manifest = spec.module_class.manifest(spec.model_config, **about)
     content = pieces(network) if isinstance(network, NetworkFile) else None
     store_of(store).add(name, weights, manifest, network=content, replace=replace)
@@ -195,7 +195,6 @@ def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
 
 NOT_EXPORTED = "not_exported"
 """In the metadata of a snapshot on pairs: why the engine cannot play it."""
-_log = logging.getLogger(__name__)
 _rows = lru_cache(maxsize=1)(rows_of_config)
 """The states on which scales are measured and choices compared, of the games that are played."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import threading
 from collections.abc import Iterable, Mapping
@@ -22,10 +21,10 @@ from rllib_adapters.learning.advantages import Advantages, BootstrapRows, Episod
 from rllib_adapters.learning.losses import heads_of, weighted_loss
 from rllib_adapters.learning.rows import ROW_WEIGHTS, DrawnRows, WithoutHeldRows
 from rllib_adapters.observations.connector import ModuleFrames
+from territorial._log import LOG
 from territorial.memory.measure import give_back
 
 FUSED_ON = ("cpu", "cuda")
-_log = logging.getLogger(__name__)
 
 
 class OwnUpdates(TorchLearner):
@@ -112,7 +111,7 @@ def _keep_fused(optimizer: torch.optim.Optimizer) -> None:
 def learn_in_bf16(name: str, module: Any) -> None:
     """Let a module learn in bfloat16, or say in the log why it does not."""
     if not hasattr(module, "learns_in_bf16"):
-        _log.warning(
+        LOG.warning(
             "the module %r learns in float32: bf16 needs a BoardModule or a PairModule, and it is a %s",
             name,
             type(module).__name__,
@@ -121,7 +120,7 @@ def learn_in_bf16(name: str, module: Any) -> None:
     device = next(module.parameters()).device
     module.learns_in_bf16 = computes_bf16(device)
     if not module.learns_in_bf16:
-        _log.warning("the module %r learns in float32: %s does not compute in bfloat16", name, device)
+        LOG.warning("the module %r learns in float32: %s does not compute in bfloat16", name, device)
 
 
 def computes_bf16(device: torch.device) -> bool:

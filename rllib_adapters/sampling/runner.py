@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,13 +40,13 @@ from rllib_adapters.observations.connector import ModuleFrames, frames_for_runne
 from rllib_adapters.sampling.metrics import StepCounts, told_of
 from rllib_adapters.sampling.observation_source import ObservationSource
 from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
+from territorial._log import LOG
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
 
 Actions = dict[str, npt.NDArray[np.int64]]
 """Of all seats, (E, P, ...), by the form of observations of who acts."""
-_log = logging.getLogger(__name__)
 
 UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 """Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
@@ -235,7 +234,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         self.metrics.log_value(NUM_ENV_STEP_FAILURES_LIFETIME, 1, reduce="lifetime_sum")
         goes_on = bool(self.config.restart_failed_sub_environments)
         if goes_on and not isinstance(error, StepFailedRecreateEnvError):
-            _log.error("a step of the games failed; this runner begins with new games", exc_info=error)
+            LOG.error("a step of the games failed; this runner begins with new games", exc_info=error)
         return goes_on
 
     def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import errno
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any
 
 from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
@@ -106,9 +106,9 @@ def run(parsed: argparse.Namespace) -> int:
     if kept is not None:
         _compile(kept.game())
     _start_ray(runs, parsed.address, 0 if kept is None else kept.env_runners)
-    limits = given if parsed.resume else {}
     try:
-        return _train(partial(runs.Run, shared=parsed.address is not None), folder, training, limits)
+        make, limits = partial(runs.Run, shared=parsed.address is not None), given if parsed.resume else {}
+        return _train(make, folder, training, limits)
     finally:
         ray.shutdown()
 
@@ -148,7 +148,7 @@ def _compile(game: GameConfig) -> None:
     """
     if is_compiled(game):
         return
-    _say("compiling the engine first, because all processes need it")
+    LOG.info("compiling the engine first, because all processes need it")
     with progress("territorial train: compiling"):
         context = NewProcesses()
         child = context.Process(target=_compile_here, args=(game,), daemon=True)
@@ -167,8 +167,7 @@ def _compile_here(game: GameConfig) -> None:
 
 def _train(make: Callable[..., Any], folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
-        what = "building the algorithm" if training else "resuming the run"
-        with progress(f"territorial train: {what}"):
+        with progress(f"territorial train: {'building the algorithm' if training else 'resuming the run'}"):
             current = make(folder, training, **limits)
     except OSError as error:
         raise UsageError(f"{error.filename!r}: {error.strerror}" if error.filename else str(error)) from None
@@ -177,22 +176,22 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
     except MemoryError as error:
         return _fail(error)
     try:
-        _say(_about(current.training))
+        LOG.info(_about(current.training))
         current.train(_show, during=lambda number: progress(f"territorial train: iteration {number}"))
-        _say(f"done: {current.checkpoints.latest()}")
-        _say(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
+        LOG.info(f"done: {current.checkpoints.latest()}")
+        LOG.info(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
-        _say(f"interrupted; --resume resumes from {current.checkpoints.latest()}")
+        LOG.error(f"interrupted; --resume resumes from {current.checkpoints.latest()}")
         return 130
     except (OSError, MemoryError) as error:
         code = _fail(error)
         if isinstance(error, BudgetError):
-            _say(
+            LOG.error(
                 "fewer --env-runners, --num-games or --iteration-steps take less memory; --resume accepts "
                 "another --memory-mb"
             )
-        _say(f"--resume resumes from {current.checkpoints.latest()}")
+        LOG.error(f"--resume resumes from {current.checkpoints.latest()}")
         return code
     finally:
         current.close()
@@ -220,7 +219,7 @@ def _show(row: dict[str, Any], seconds: int) -> None:
         "frozen": row["frozen"],
     }
     parts = [games, *(f"{name} {text}" for name, text in known.items() if text)]
-    _say(
+    LOG.info(
         f"iteration {row['iteration']}, {seconds // 60}:{seconds % 60:02}: {', '.join(parts)}, "
         f"{_count(row['snapshots'], 'snapshot')}, {row['memory_mb']:,} MB"
     )
@@ -233,11 +232,5 @@ def _count(number: int, what: str) -> str:
 def _fail(error: BaseException) -> int:
     is_full = getattr(error, "errno", None) == errno.ENOSPC and not isinstance(error, CheckpointError)
     text = error.strerror if isinstance(error, CheckpointError) else error
-    _say(f"error: the disk is full: {text}" if is_full else f"error: {text}")
+    LOG.error(f"error: the disk is full: {text}" if is_full else f"error: {text}")
     return 1
-
-
-def _say(text: str) -> None:
-    rest_of_line = "\x1b[K" if sys.stderr.isatty() else ""  # progress may have left a longer one
-    sys.stderr.write(f"territorial train: {text}{rest_of_line}\n")
-    sys.stderr.flush()

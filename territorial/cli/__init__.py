@@ -18,15 +18,16 @@ behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of s
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from territorial._interrupts import INTERRUPTED, give_back
+from territorial._log import LOG
 from territorial.cli import (
     bench,
     clone,
@@ -43,6 +44,8 @@ from territorial.cli import (
 from territorial.cli.options import Parser, UsageError
 from territorial.cli.root import SHELLS, PrintCompletion, RootParser, add_unavailable
 from territorial.constants import __version__
+from territorial.memory.plan import BudgetError
+from territorial.replay import ReplayError
 
 FAILED = 1
 WRONG = 2
@@ -83,28 +86,37 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say and return the exit code; errors are a line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    verb = arguments[:1] if arguments and not arguments[0].startswith("-") else []
-    name = " ".join(["territorial", *verb])
+    name = " ".join(["territorial", *(one for one in arguments[:1] if not one.startswith("-"))])
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
+    handler = logging.StreamHandler()
+    # On a terminal, a message takes the place of a line of progress, or of the ^C that it shows.
+    start, width = ("\r", 60) if sys.stderr.isatty() else ("", 0)
+    handler.setFormatter(logging.Formatter(f"{start}{name.replace('%', '%%')}: %(message)-{width}s"))
+    LOG.addHandler(handler)
     try:
         give_back()
-        if sys.stderr is None:
-            sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
         if sys.stdout is None:
-            return _told(name, "error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+            return _told("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
         code = _do(arguments)
         sys.stdout.flush()
         return code
     except UsageError as error:
-        return _told(name, f"error: {error}", WRONG)
+        return _told(f"error: {error}", WRONG)
+    except (ReplayError, BudgetError) as error:
+        return _told(str(error), FAILED)
     except KeyboardInterrupt:
-        return _told(f"\n{name}", "interrupted", INTERRUPTED)
+        return _told("interrupted", INTERRUPTED)
     except OSError as error:  # that no command expected: mostly that of stdout
         broken = _error_of_stdout("\n")  # what failed may be lost: one more line tells
         if broken is None:
-            return _told(name, f"error: {error}", FAILED)
+            return _told(f"error: {error}", FAILED)
         if isinstance(broken, BrokenPipeError):
-            return _told(name, "whoever read stdout has left", NO_READER)
-        return _told(name, f"error: stdout cannot be written: {broken.strerror}", FAILED)
+            return _told("whoever read stdout has left", NO_READER)
+        return _told(f"error: stdout cannot be written: {broken.strerror}", FAILED)
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(logging.NOTSET)
 
 
 def _do(arguments: list[str]) -> int:
@@ -116,6 +128,7 @@ def _do(arguments: list[str]) -> int:
         parsed = parser.parse_args(arguments)
     except SystemExit as finished:  # argparse has said everything already
         return int(finished.code or 0)
+    LOG.setLevel(logging.WARNING if getattr(parsed, "quiet", False) else logging.INFO)
     return int(parsed.run(parsed))
 
 
@@ -158,9 +171,8 @@ def _error_of_stdout(text: str = "") -> OSError | None:
     return None
 
 
-def _told(name: str, text: str, code: int) -> int:
+def _told(text: str, code: int) -> int:
     if sys.stdout is not None:
         _error_of_stdout()
-    with suppress(OSError):  # there is no reader
-        print(f"{name}: {text}", file=sys.stderr, flush=True)
+    LOG.error(text)
     return code

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import SEED_LIMIT, blamed_on, explained
@@ -83,15 +84,13 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Measure, print and write; or compile ahead."""
     config = options.config_of(parsed)
-    options.check_json(parsed)
     if parsed.warmup:
         return _warm_up(parsed, config)
     seats, frames = options.seats_of(parsed, config), parsed.frames if parsed.observe else None
@@ -169,8 +168,7 @@ def spread_out(game: VecGame) -> VecGame:
 
 def _rates(game: VecGame, seconds: float, chunk: int) -> dict[str, float]:
     """Play on until the engine has taken so many seconds, and return RATES."""
-    end = "\r" if sys.stderr.isatty() else "\n"
-    print(f"bench: chunk {chunk} of {CHUNKS}", end=end, file=sys.stderr, flush=True)
+    LOG.info("chunk %d of %d", chunk, CHUNKS)
     taken, steps, ticks, agent_steps = 0.0, 0, 0, 0
     while taken < seconds:
         before, living = game.state.tick.copy(), int(game.state.alive.sum())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -102,7 +101,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
     torch.set_num_threads(1)
     given = vars(parsed) | {"size": parsed.network_size}
     started = time.process_time()
-    line = ProgressLine(sys.stderr)
+    line = ProgressLine()
 
     def show(epoch: int, rows: int, loss: float) -> None:
         of_rows = f"{rows:,} of some {data.manifest.rows:,} rows"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from pathlib import Path
 from typing import Any
 
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
-from territorial.datasets import DatasetError, make
+from territorial.datasets import Dataset, DatasetError, export, make
+from territorial.datasets.layouts import LIBRARIES, check_layout
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
 from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
@@ -19,6 +21,7 @@ EXAMPLES = """\
   territorial dataset clones --games 2000    adds 1000 games
   territorial dataset small --num-players 8 --rows-of turtle,banker
   territorial dataset grid --every-ticks 50 --num-candidates 6
+  territorial dataset clones --layout huggingface    write Parquet files, too
 """
 
 
@@ -76,6 +79,14 @@ def add_parser(verbs: Any) -> None:
         help=f"games of one file; 1 to {MOST_GAMES_PER_SHARD} (default %(default)s)",
     )
     parser.add_argument(
+        "--layout",
+        action="append",
+        choices=tuple(LIBRARIES),
+        default=[],
+        help="also write the rows for the libraries of Hugging Face or Farama into FOLDER/huggingface or "
+        "FOLDER/minari; repeat the option for both",
+    )
+    parser.add_argument(
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
         metavar="N",
@@ -96,7 +107,10 @@ def run(parsed: argparse.Namespace) -> int:
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
-    progress = Progress(parsed.games, sys.stderr)
+    with blamed_on("--layout", ImportError):
+        for layout in parsed.layout:
+            check_layout(Path(parsed.folder), layout)
+    progress = Progress(parsed.games)
     try:
         with (
             options.enough_memory("--games-per-shard", f"games of {options.size_of(config)}"),
@@ -118,7 +132,7 @@ def run(parsed: argparse.Namespace) -> int:
                 on_shard=lambda done: progress.show(done.games, f"{done.rows:,} rows"),
             )
     except PlayingError as error:
-        print(f"territorial dataset: {error}\nthe same command resumes", file=sys.stderr)
+        LOG.error("%s\nthe same command resumes", error)
         return 1
     finally:
         progress.close()
@@ -131,6 +145,7 @@ def run(parsed: argparse.Namespace) -> int:
         "bytes": size,
         "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
         "is_complete": manifest.is_complete,
+        "layouts": {layout: str(export(Dataset(parsed.folder), layout)) for layout in parsed.layout},
     }
     text = (
         f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "

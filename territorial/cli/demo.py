@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -213,7 +212,7 @@ def _steps(game: VecGame) -> Iterator[float]:
 
 def told(played: Iterable[T], game: VecGame) -> Iterator[T]:
     """Yield what ``played`` does, and show on stderr how far ``game`` is; the line on its end stays."""
-    names, line, last = shown_names(game.seats_of(0)), ProgressLine(sys.stderr), game.config.max_ticks
+    names, line, last = shown_names(game.seats_of(0)), ProgressLine(), game.config.max_ticks
     for one in played:
         yield one
         state = game.state

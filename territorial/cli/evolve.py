@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import time
 from itertools import count
 from typing import Any
 
 from territorial._interrupts import INTERRUPTED
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained
@@ -104,16 +104,14 @@ def run(parsed: argparse.Namespace) -> int:
     started, numbers, seconds = time.monotonic(), count(1), 60 * parsed.minutes
 
     def show(evolution: Evolution, done: Generation) -> bool:
-        """Print a line about a generation that has ended; return whether the time is over."""
+        """Log a line about a generation that has ended; return whether the time is over."""
         passed, shown = time.monotonic() - started, next(numbers)
         by_time = shown * (seconds / passed - 1)
         missing = math.ceil(max(0, min(parsed.generations - done.number, by_time)))
-        print(
+        LOG.info(
             f"generation {done.number:,} of {parsed.generations:,}: mean place {done.place:.1f} of "
             f"{settings.config.num_players}, of the best {done.best_place:.1f}  "
-            f"{time_left(shown, missing, passed)}",
-            file=sys.stderr,
-            flush=True,
+            f"{time_left(shown, missing, passed)}"
         )
         return bool(passed >= seconds)
 
@@ -130,11 +128,7 @@ def run(parsed: argparse.Namespace) -> int:
                 on_generation=show,
             )
     except KeyboardInterrupt:
-        print(
-            "\nterritorial evolve: interrupted\nall generations that have ended are kept; the same command "
-            "resumes",
-            file=sys.stderr,
-        )
+        LOG.error("interrupted\nall generations that have ended are kept; the same command resumes")
         return INTERRUPTED
     last, path = evolution.history[-1], os.path.join(parsed.folder, STYLE)
     games = sum(done.games for done in evolution.history)

@@ -10,15 +10,16 @@ from typing import Any
 
 from territorial import bots
 from territorial.cli import maps, memory, observation, options
-from territorial.cli.machine import machine, versions
+from territorial.cli.machine import provenance
 from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
+from territorial.engine import step
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
-from territorial.jit.cache import CACHE_DIR
+from territorial.jit.cache import CACHE_DIR, seconds_of
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import OBS_VERSION
 
@@ -52,13 +53,12 @@ def run(parsed: argparse.Namespace) -> int:
 
 def gather(config: GameConfig) -> dict[str, Any]:
     """Return everything this verb tells, as values that JSON has."""
-    return {
-        "versions": versions(),
+    return provenance() | {
         "rules_version": RULES_VERSION,
         "obs_version": OBS_VERSION,
-        "machine": machine(),
         "cache_dir": str(CACHE_DIR),
         "is_compiled": is_compiled(config),
+        "compile_seconds": seconds_of(step.__file__),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
@@ -83,7 +83,9 @@ def _text(result: Mapping[str, Any]) -> str:
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "compiled code": {result["cache_dir"]: compiled},
+        "compiled code": {
+            result["cache_dir"]: f"{compiled} ({result['compile_seconds']:.0f} s of compiling)"
+        },
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },

@@ -16,7 +16,7 @@ from territorial.files.cores import usable_cores
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ("territorial", "rllib_adapters", "benchmarks", "examples")
 """What a measurement runs."""
-PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow")
+PACKAGES = ("numpy", "numba", "llvmlite", "gymnasium", "pettingzoo", "pillow", "torch", "ray")
 
 
 def machine() -> dict[str, Any]:
@@ -53,9 +53,13 @@ def _git(*arguments: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this package, of Python and of what it stands on."""
-    own = {"territorial-env": __version__, "python": platform.python_version()}
-    return own | {name: importlib.metadata.version(name) for name in PACKAGES}
+    """Return the versions of this package, of Python, and of those of PACKAGES that are installed."""
+    found = {name: [*importlib.metadata.distributions(name=name)] for name in PACKAGES}
+    return {
+        "territorial-env": __version__,
+        "python": platform.python_version(),
+        **{name: here[0].version for name, here in found.items() if here},
+    }
 
 
 def cpu_model() -> str:

@@ -160,7 +160,7 @@ def _check_export(parsed: argparse.Namespace) -> None:
 
 def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     """Return the maps that were asked for; one of every kind and land if none is named."""
-    shown, line = list[Shown](), ProgressLine(sys.stderr)
+    shown, line = list[Shown](), ProgressLine()
     for text in parsed.maps or [*KINDS, *LANDS]:
         for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
             enough = parsed.num_players or 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from typing import Any
 
 from territorial._interrupts import INTERRUPTED
+from territorial._log import LOG
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
@@ -130,7 +130,7 @@ def run(parsed: argparse.Namespace) -> int:
             done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
             kept = f"{done} are in {parsed.records}; the same command resumes"
             lost = f"{done} were played; without --records they are not saved"
-            print(f"territorial match: {why}\n{lost if parsed.records is None else kept}", file=sys.stderr)
+            LOG.error("%s\n%s", why, lost if parsed.records is None else kept)
     return code
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import re
-import sys
 from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import aligned, blamed_on
-from territorial.memory.plan import PHASES, BudgetError, Item, Plan, in_mb
+from territorial.memory.plan import PHASES, Item, Plan, in_mb
 from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup
 
@@ -72,14 +71,9 @@ def run(parsed: argparse.Namespace) -> int:
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else FORMS)]
     result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
     options.report(parsed, text_of(plans), result)
-    if parsed.budget is None:
-        return 0
-    (judged,) = (plan for plan in plans if plan.form == (parsed.form or JUDGED))
-    try:
+    if parsed.budget is not None:
+        (judged,) = (plan for plan in plans if plan.form == (parsed.form or JUDGED))
         judged.check_budget(parsed.budget)
-    except BudgetError as error:
-        print(f"territorial info memory: {error}", file=sys.stderr)
-        return 1
     return 0
 
 

@@ -67,6 +67,7 @@ MEANINGS: Mapping[str, str] = {
     "--page": "write an HTML page that shows the game in a browser to FILE",
     "--picture": "write a picture to FILE, which must end in .png",
     "--plots": "draw plots into FOLDER (needs matplotlib)",
+    "--quiet": "show no progress, only results, warnings and errors",
     "--seats": "who plays, by name and separated by commas",
     "--seed": "random seed",
     "--teams": FIELDS["teams"].metadata["help"],
@@ -160,6 +161,8 @@ def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.A
         epilog="examples:\n" + examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    # Where it is not given, a topic does not take it from its verb.
+    parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help=explained("--quiet"))
     return parser
 
 
@@ -395,8 +398,8 @@ def lineup_name(seats: tuple[Seat, ...]) -> str | None:
 # ---- files -----------------------------------------------------------------------------------------
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json [FILE]``; :func:`report` obeys it."""
+def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json [FILE]``."""
     parser.add_argument(
         "--json",
         nargs="?",
@@ -405,11 +408,6 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=explained("--json", "without FILE, print the JSON instead of the text"),
     )
-
-
-def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
-    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json``."""
-    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -460,12 +458,6 @@ def check_picture(argument: str, path: str) -> None:
     if not path.lower().endswith(".png"):
         raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
     check_writable(argument, path, PICTURE)
-
-
-def check_json(parsed: argparse.Namespace) -> None:
-    """Raise UsageError if the file that ``--json`` names cannot be."""
-    if parsed.json is not None:
-        _json_file(parsed.json)
 
 
 def report(

@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
 from territorial.render import film
@@ -85,9 +86,8 @@ def serve(
 
     with server:
         _announce(parsed, server, more)
-        name = f"territorial {parsed.verb}"
         if not server.is_loopback:
-            print(f"{name}: anyone who can reach this machine {danger} ({parsed.host})", file=sys.stderr)
+            LOG.warning("anyone who can reach this machine %s (%s)", danger, parsed.host)
         if is_opened:
             webbrowser.open(server.url)
         working = threading.Thread(target=work_or_stop, daemon=True)
@@ -95,7 +95,7 @@ def serve(
         try:
             server.serve_forever(poll_interval=0.1)
         except KeyboardInterrupt:
-            print(f"\n{name}: stopped", file=sys.stderr)
+            LOG.info("stopped")
         finally:
             working.join(None if stop() else 1)  # it may be compiling for minutes
     if failures:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
@@ -75,7 +74,7 @@ def draw_frame(renderer: Renderer, frame: Frame, terrain: Terrain) -> Image:
 
 
 def _drawn(renderer: Renderer, frames: Iterable[Frame], terrain: Terrain, hold: int) -> Iterator[Image]:
-    line = ProgressLine(sys.stderr)
+    line = ProgressLine()
     for count, frame in enumerate(frames, start=1):
         picture = draw_frame(renderer, frame, terrain)
         yield picture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import secrets
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterator
@@ -15,6 +14,7 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
+from territorial._log import LOG
 from territorial.cli import options, snapshots
 from territorial.cli.demo import begin
 from territorial.cli.options import UsageError, blamed_on, explained
@@ -118,9 +118,9 @@ def add_parser(verbs: Any) -> None:
         default=f"by --level; beside --opponent {options.DEFAULT_LINEUP}",
     )
     snapshots.add_options(parser)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run, others=None)
+    parser.set_defaults(others=None)
 
 
 def _pace(text: str) -> int | None:
@@ -135,7 +135,6 @@ def _pace(text: str) -> int | None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve games until it is interrupted, and say where their replays are."""
-    options.check_json(parsed)
     first, numbers, load = _settled(parsed), count(1), cache(partial(_player, parsed))
     table_of(first, _config(first), load)  # before anything is compiled
 
@@ -156,7 +155,7 @@ def run(parsed: argparse.Namespace) -> int:
     if session.save_error is not None:
         raise session.save_error
     told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
-    print("\n".join(told) or "no replay: the game has not begun", file=sys.stderr)
+    LOG.info("\n".join(told) or "no replay: the game has not begun")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from territorial.cli.pages import add_server_options, serve, show
 from territorial.render.film import Show, write_film
 from territorial.render.server import Feed, PageServer
 from territorial.render.web import page, write_page
-from territorial.replay import LiveGame, Replay, ReplayError
+from territorial.replay import LiveGame, Replay
 
 EXAMPLES = """\
   territorial watch                        play a game of 32 bots and show it
@@ -61,12 +60,8 @@ def run(parsed: argparse.Namespace) -> int:
     """Serve the game, or write it."""
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
-    try:
-        make = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-        return _write(parsed, make()) if parsed.page is not None else _serve(parsed, make)
-    except ReplayError as error:
-        print(f"territorial watch: {error}", file=sys.stderr)
-        return 1
+    make = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
+    return _write(parsed, make()) if parsed.page is not None else _serve(parsed, make)
 
 
 def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -84,7 +83,7 @@ def played(
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    told = Progress(results.schedule.size, sys.stderr) if progress else None
+    told = Progress(results.schedule.size) if progress else None
     try:
         for done, record in enumerate(results.add(games), start=len(results.records) + 1):
             if told is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TextIO
+
+from territorial._log import is_quiet
 
 SHOW_EVERY = 2.0
 """Seconds between two lines that stay, where there is no terminal."""
@@ -15,23 +17,26 @@ _FROM = 2
 
 
 class ProgressLine:
-    """A line on ``stream``, printed ten times a second on a terminal, and else every two seconds."""
+    """A line on stderr, printed ten times a second on a terminal, and else every two seconds.
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream, self._is_terminal = stream, stream.isatty()
+    With ``--quiet`` nothing is printed.
+    """
+
+    def __init__(self) -> None:
+        self._stream, self._is_terminal, self._is_quiet = sys.stderr, sys.stderr.isatty(), is_quiet()
         self._period = 0.1 if self._is_terminal else SHOW_EVERY
         self._shown, self._is_open = time.perf_counter(), False
 
     def show(self, text: str) -> None:
         """Print the line if it is time to."""
         now = time.perf_counter()
-        if now - self._shown >= self._period:
+        if now - self._shown >= self._period and not self._is_quiet:
             self._shown, self._is_open = now, self._is_terminal
             print(f"{text:{WIDTH}}", end="\r" if self._is_open else "\n", file=self._stream, flush=True)
 
     def close(self, text: str = "") -> None:
         """Leave a last line, if there is a ``text``, and let what follows begin on a new one."""
-        if text or self._is_open:
+        if (text or self._is_open) and not self._is_quiet:
             print(f"{text:{WIDTH}}" if text else "", file=self._stream, flush=True)
         self._is_open = False
 
@@ -39,9 +44,9 @@ class ProgressLine:
 class Progress:
     """The line on so many ``games``; those that the first call of ``show`` finds done count for no speed."""
 
-    def __init__(self, games: int, stream: TextIO) -> None:
+    def __init__(self, games: int) -> None:
         self._games, self._done = games, 0
-        self._line, self._started, self._before = ProgressLine(stream), 0.0, -1
+        self._line, self._started, self._before = ProgressLine(), 0.0, -1
 
     def show(self, done: int, remark: str) -> None:
         """Note how many games are done, and print the line if it is time to."""

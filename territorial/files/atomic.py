@@ -60,12 +60,12 @@ def own_file(path: Path) -> Path:
     return path
 
 
-def check_unused(folder: Path, names: Iterable[str], begun: str) -> None:
+def check_unused(folder: Path, names: Iterable[str], begun: str | None = None) -> None:
     """Raise FileExistsError if what is to be made in ``folder`` under ``names`` is there already.
 
     Where the file ``begun`` is, it is resumed. A folder in which there is nothing but locks is nothing.
     """
-    if (folder / begun).exists():
+    if begun is not None and (folder / begun).exists():
         return
     for path in (folder / name for name in names):
         if set(os.listdir(path)) - LOCKS if path.is_dir() else os.path.lexists(path):

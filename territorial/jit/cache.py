@@ -21,6 +21,7 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
+from territorial._log import LOG
 from territorial.files.atomic import write_file
 from territorial.files.locks import locked
 from territorial.jit.sources import Sources
@@ -28,6 +29,8 @@ from territorial.jit.sources import Sources
 FOLDER = "kernels"
 """The name of the folder with all kernels of a user."""
 DAY_S = 24 * 60 * 60
+# The file in a folder of kernels that has a line for each, with the seconds that compiling it took.
+SECONDS = "seconds.txt"
 UNUSED_DAYS = 30
 """What no process has loaded for so long is removed."""
 
@@ -114,6 +117,13 @@ def folder_of(file: str) -> Path | None:
     return CACHE_DIR / f"{Path(file).stem}-{name}"
 
 
+def seconds_of(file: str) -> float:
+    """Return the seconds that compiling what is kept of the kernels in ``file`` has taken."""
+    with suppress(OSError):
+        return sum(map(float, Path(folder_of(file) or NOWHERE, SECONDS).read_text("ascii").split()))
+    return 0.0
+
+
 def remove_unused(cache: Path = CACHE_DIR) -> None:
     """Remove the folders that no process has used for UNUSED_DAYS, unless another process is at it."""
     with suppress(OSError), locked(cache / "removing.lock", wait=False):
@@ -168,19 +178,24 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for these types, or None if there is none that can be loaded."""
+        self._began = time.perf_counter()  # where there is none, it is compiled and saved next
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # whatever linking what is there may raise: it is compiled anew
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function; where that is not possible, say so on stderr and go on."""
+        """Keep a compiled function, and its seconds; log a warning where that is not possible, and go on."""
         try:
             super().save_overload(sig, data)
+            with open(Path(self._cache_path, SECONDS), "a", encoding="ascii") as file:
+                file.write(f"{time.perf_counter() - self._began:.1f}\n")
         except OSError as error:
-            sys.stderr.write(
-                f"territorial: compiled code cannot be saved in {self._cache_path!r} "
-                f"({error.strerror}); the next process will compile it again\n"
+            LOG.warning(
+                "compiled code of territorial-env cannot be saved in %r (%s); the next process will compile "
+                "it again",
+                self._cache_path,
+                error.strerror,
             )
         if not KernelCache._has_removed:
             KernelCache._has_removed = True

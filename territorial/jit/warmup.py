@@ -12,15 +12,16 @@ from typing import Any
 
 from numba.core import event
 
+from territorial._log import LOG, is_quiet
 from territorial.jit.decorators import JIT_ENABLED, WAIT
 
 _KERNELS = "territorial.engine.step"
-_FIRST_STEP = ("the engine, for steps and resets", 35)
+_FIRST_STEP = ("the engine of territorial-env, for steps and resets", 35)
 ANNOUNCED = {
     "step_games": _FIRST_STEP,
     "reset_game": _FIRST_STEP,
-    "ask_networks": ("the kernel ask_networks", 8),
-    "play_launches": ("the kernel play_launches", 2),
+    "ask_networks": ("the kernel ask_networks of territorial-env", 8),
+    "play_launches": ("the kernel play_launches of territorial-env", 2),
 }
 """What is said of kernels that take longer than a second, and the seconds on two cores of an Intel Xeon."""
 SAID_FOR_S = 600.0
@@ -29,7 +30,7 @@ _listens = False
 
 
 def listen() -> None:
-    """From now on, tell on stderr when a step has to wait for the compiler, and about how long."""
+    """From now on, log when a step has to wait for the compiler, and about how long."""
     global _listens
     if not _listens and JIT_ENABLED:
         _listens = True
@@ -49,11 +50,9 @@ class _Announcer(event.Listener):
         what, seconds = ANNOUNCED[function.__name__]
         if now - self._said_at.get(what, -math.inf) > SAID_FOR_S:
             self._said_at[what] = now
-            sys.stderr.write(
-                f"territorial: compiling {what}: once on this machine, about {seconds} s, minutes if it is "
-                "busy ...\n"
+            LOG.warning(  # at this level, it is seen where nobody has set up logging
+                "compiling %s: once on this machine, about %d s, minutes if it is busy ...", what, seconds
             )
-            sys.stderr.flush()
 
     def on_end(self, event: Any) -> None:
         pass
@@ -68,12 +67,11 @@ def progress(label: str) -> Iterator[None]:
     started, done = time.perf_counter(), threading.Event()
 
     def show() -> None:
-        while not done.wait(1.0):
+        while not done.wait(1.0) and not is_quiet():
             seconds = time.perf_counter() - started
             end = "\r" if sys.stderr.isatty() else "\n"
             if sys.stderr.isatty() or int(seconds) % 10 == 0:
-                sys.stderr.write(f"{label} {seconds:3.0f} s{end}")
-                sys.stderr.flush()
+                print(f"{label} {seconds:3.0f} s", end=end, file=sys.stderr, flush=True)  # noqa: T201
 
     thread = threading.Thread(target=show, daemon=True)
     thread.start()

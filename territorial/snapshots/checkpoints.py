@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from territorial._log import LOG
 from territorial.config.validation import is_whole_number, shown, whole_number
 from territorial.files.atomic import sync_folder, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
@@ -26,7 +26,6 @@ BOUNDS = Bounds(nbytes=16 * 2**20, values=2**18)
 """Of that list, and of settings."""
 _NAME = re.compile(r"checkpoint-([0-9]{8})")
 _UNFINISHED = ".unfinished"
-_log = logging.getLogger(__name__)
 
 
 def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
@@ -100,7 +99,7 @@ class Checkpoints:
             why = self._damage(folder) or (lacks(folder) if lacks else None)
             if not why:
                 if damaged:
-                    _log.warning("%s; %s is taken", "; ".join(damaged), folder.name)
+                    LOG.warning("%s; %s is taken", "; ".join(damaged), folder.name)
                 return folder
             damaged.append(f"{folder.name}: {why}")
         if damaged:

@@ -25,6 +25,7 @@ from territorial.engine import calls
 from territorial.engine import step as stepping
 from territorial.jit import decorators as _jit
 from territorial.jit import warmup
+from territorial.jit.cache import seconds_of
 from tests.render.support import decode_animation, decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -49,6 +50,8 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(done, tmp
     monkeypatch.chdir(tmp_path)
     out, err = done("demo", "--seed", "5", *SMALL)
     assert "tick 200 of 200 [####################]    4 alive  leader P" in err
+    assert done("demo", "--seed", "5", "--quiet", "--no-picture", *SMALL)[1] == ""
+    assert "error: argument --height" in done("demo", "--quiet", "--height", "1", code=2)[1]
     assert len([line for line in out.splitlines() if " P" in line]) == 4
     for text in ("ticks/s", "agent-steps/s", "picture: territorial-5.png"):
         assert text in out
@@ -177,6 +180,9 @@ def test_info_tells_versions_bots_and_defaults(run, done):
     for text in (territorial.__version__, "metronome", "mixed-1", "launch_tax", "mountains", "1024ths"):
         assert text in out
     result = json.loads(run("info", "--json")[1])
+    installed = {"torch", "ray"} & importlib.metadata.packages_distributions().keys()
+    assert {"torch", "ray"} & result["versions"].keys() == installed
+    assert result["compile_seconds"] == seconds_of(stepping.__file__)
     assert result["config_digest"] == territorial.GameConfig().hexdigest
     library = territorial.bots
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
@@ -225,28 +231,28 @@ print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
-def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(capsys, monkeypatch):
+def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(caplog, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     announcer = warmup._Announcer()
 
     def said(kernel):
+        caplog.clear()
         announcer.on_start(event.Event(_jit.WAIT, event.EventStatus.START, {"dispatcher": kernel}))
-        return capsys.readouterr().err
+        return caplog.messages
 
-    assert said(stepping.position_of) == ""
-    assert said(stepping.reset_game) == (
-        "territorial: compiling the engine, for steps and resets: once on this machine, about 35 s, "
-        "minutes if it is busy ...\n"
-    )
+    once = "once on this machine, about {} s, minutes if it is busy ..."
+    assert said(stepping.position_of) == []
+    assert said(stepping.reset_game) == [
+        f"compiling the engine of territorial-env, for steps and resets: {once.format(35)}"
+    ]
     now[0] += 20
-    assert said(stepping.step_games) == ""
+    assert said(stepping.step_games) == []
     now[0] += 1000  # another size of board
-    assert said(stepping.step_games) != ""
-    assert said(stepping.play_launches) == (
-        "territorial: compiling the kernel play_launches: once on this machine, about 2 s, "
-        "minutes if it is busy ...\n"
-    )
+    assert said(stepping.step_games) != []
+    assert said(stepping.play_launches) == [
+        f"compiling the kernel play_launches of territorial-env: {once.format(2)}"
+    ]
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------

@@ -241,4 +241,4 @@ def test_ctrl_c_is_given_back_and_never_taken_from_others():
 def test_ctrl_c_while_verbs_of_others_are_loaded_is_an_interrupt_too(capsys, monkeypatch):
     monkeypatch.setattr(cli, "entry_points", Mock(side_effect=KeyboardInterrupt))
     assert cli.main(["train"]) == 130
-    assert re.fullmatch(r"\nterritorial train: interrupted\n", capsys.readouterr().err)
+    assert re.fullmatch(r"territorial train: interrupted\n", capsys.readouterr().err)
