@@ -205,7 +205,8 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what the engine holds outside Python's memory."""
-        self.vec.close()
+        if hasattr(self, "vec"):  # the base class also closes an environment whose constructor raised
+            self.vec.close()
 
     def _told(self, info: Info) -> Info:
         told = {
