@@ -126,9 +126,7 @@ def configure(
     learning = list(specs)
     if draws_snapshots(options.table):
         if store is None:
-            raise ValueError(
-                "store is None, but the league draws snapshots; store must be the folder that holds them"
-            )
+            raise ValueError("store is None, but the league uses snapshots; store must be their folder")
         options = _with_frozen_obs(options, architectures)
         entries, form = {**entries, "frozen_obs": options.frozen_obs}, options.frozen_form
         kinds = [*(spec.module_class for spec in specs.values()), *architectures]

@@ -301,8 +301,9 @@ def own_config(config: AlgorithmConfig) -> TerritorialConfig:
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))
         raise ValueError(
-            f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the one "
-            f"from {base.__module__}.{base.__qualname__}, the other from {base.algorithm.__qualname__}"
+            f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the "
+            f"configuration from {base.__module__}.{base.__qualname__} and the algorithm from "
+            f"{base.algorithm.__qualname__}"
         )
     own = kind()
     settings = vars(config.copy(copy_frozen=False))

@@ -117,7 +117,7 @@ def join(address: str) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise ClusterError(
-            f"{address!r} is no Ray cluster that this machine is part of: {reason}; "
+            f"{address!r} is not a Ray cluster that this machine is part of: {reason}; "
             "`ray start --head` makes one, `ray start --address=HOST:PORT` adds a machine"
         ) from None
 

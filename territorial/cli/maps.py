@@ -147,7 +147,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _check_export(parsed: argparse.Namespace) -> None:
     if (count := len(parsed.maps) * parsed.num_maps) != 1:
-        raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
+        raise UsageError(f"argument --export: it writes one map, but {count} are selected")
     if not options.is_map_file(parsed.export):
         raise UsageError(
             f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"

@@ -42,7 +42,7 @@ EXAMPLES = """\
   territorial play --opponent style:mine.json --opponent net:one.safetensors
   territorial play --opponent snapshot:main-12 --store snapshots
   territorial play --people 2 --host 0.0.0.0  two people on one network
-  territorial play --spectate --pace 200      watch bots alone
+  territorial play --spectate --pace 200      watch a game of bots
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
@@ -188,7 +188,7 @@ def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> a
     """
     least = max(parsed.seat, (not parsed.spectate) + (0 if wish.level else len(parsed.opponents or ())))
     if wish.players < least:
-        raise WishError(f"players is {wish.players}; by the command line it must be at least {least}")
+        raise WishError(f"players is {wish.players}; the command line requires at least {least}")
     changed: dict[str, Any] = {"num_players": wish.players, "person": wish.name, "seed": wish.seed}
     changed |= {} if wish.map is None else {"map": wish.map}
     changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
@@ -276,13 +276,13 @@ def table_of(
             seats[seat - 1], named[seat] = AGENT, name
     if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
-            f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
-            "leave one of the two out"
+            f"argument --advisor: {parsed.advisor!r} has nobody to advise, because --spectate takes no seat; "
+            "use only one of the two options"
         )
     advisor = None if parsed.spectate else load("--advisor", parsed.advisor or options.CHAMPION)
     texts = parsed.opponents or []
     if len(texts) > (most := len(free)):
-        raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
+        raise UsageError(f"argument --opponent: {len(texts)} opponents; at most {most} fit (--num-players)")
     for seat, name, opponent in zip(free, texts, map(partial(load, "--opponent"), texts), strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
@@ -296,15 +296,15 @@ def table_of(
 def seats_of_people(parsed: argparse.Namespace, players: int) -> list[int]:
     """Return by person the seat in a game of so many players; 0 for those who have none."""
     if parsed.seat > players:
-        raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
+        raise UsageError(f"argument --seat: {parsed.seat}; it must be from 1 to {players} (--num-players)")
     if parsed.spectate and parsed.people > 1:
         raise UsageError(
-            f"argument --people: {parsed.people} people take seats, and --spectate takes none; "
-            "leave one of the two out"
+            f"argument --people: {parsed.people} people take seats, but --spectate takes none; use only one "
+            "of the two options"
         )
     names, seats = _people(parsed), count(parsed.seat - 1)
     if (sitting := len(names) - names.count(None)) > players:
-        raise UsageError(f"argument --people: {sitting}; there are seats for {players} (--num-players)")
+        raise UsageError(f"argument --people: {sitting}; it must be at most {players} (--num-players)")
     return [0 if name is None else next(seats) % players + 1 for name in names]
 
 
@@ -321,7 +321,8 @@ def level_of(parsed: argparse.Namespace) -> str | None:
     if parsed.level is None:
         return None
     raise UsageError(
-        f"argument --level: {parsed.level!r} says who plays, and so do --seats and --opponent; leave one out"
+        f"argument --level: {parsed.level!r} selects the bots, as do --seats and --opponent; use only one of "
+        "these options"
     )
 
 

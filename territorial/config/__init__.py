@@ -342,7 +342,7 @@ def _check_maps(config: GameConfig) -> None:
             )
     is_generated = [not isinstance(one, LandMask) and one.kind.is_generated for one in maps]
     if config.num_maps != 1 and not any(is_generated):
-        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 with a map of your own")
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when no map is generated")
     for one in maps:
         if not isinstance(one, LandMask):
             check_symmetry(one.symmetry, config.height, config.width)
@@ -352,7 +352,7 @@ def _checked_cadence(steps: Any) -> tuple[int, ...]:
     """Return ``steps`` as a tuple of ints; an error says what they must be."""
     whole = whole_numbers("cadence_land", steps, (3,), 1, MAX_SIDE**2)
     if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cadence_land is {shown(steps)}; it must be three whole numbers that rise")
+        raise ValueError(f"cadence_land is {shown(steps)}; it must be three increasing whole numbers")
     return tuple(whole.tolist())
 
 

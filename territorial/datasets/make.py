@@ -176,14 +176,14 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
     """Raise DatasetError unless the games of ``wanted`` begin with those of ``found``, made alike."""
     if found.recipe.games > wanted.recipe.games:
         raise DatasetError(
-            f"{str(folder)!r} has a data set of {found.recipe.games:,} games; games is "
-            f"{wanted.recipe.games:,}. Games can be added, and none taken away"
+            f"games is {wanted.recipe.games:,}; the data set in {str(folder)!r} has "
+            f"{found.recipe.games:,} games, and can only grow"
         )
     same = asdict(replace(found.recipe, games=wanted.recipe.games))
     pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, asdict(wanted.recipe))
     for name, (before, now) in zip(("rules", "columns", "recipe"), pairs, strict=True):
         for text in differences(name, before, now):
-            raise DatasetError(f"{str(folder)!r} has another data set: {text}. Choose another folder")
+            raise DatasetError(f"{str(folder)!r} has a different data set: {text}. Choose another folder")
 
 
 def _with_names(rows_of: Any) -> Any:

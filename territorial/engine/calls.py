@@ -86,8 +86,8 @@ def exclusive(method: Method) -> Method:
             if is_refused:
                 doing = _DOING.get(method.__name__, f"{method.__name__}()")
                 raise RuntimeError(
-                    f"{doing} was refused, because another thread is using this VecGame; each "
-                    "thread needs its own VecGame"
+                    f"{doing} was refused because another thread is using this VecGame; create one "
+                    "VecGame per thread"
                 )
             if calls.crew.is_interrupted:
                 calls.crew.retire()

@@ -90,7 +90,9 @@ class PairObserver:
         numbers = whole_numbers("games", games, (None,), 0, len(self._state.seed) - 1)
         own = whole_numbers("seats", seats, (None,), 1, self._config.num_players)
         if len(numbers) != len(own):
-            raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
+            raise ValueError(
+                f"games has {len(numbers)} entries and seats has {len(own)}; both must have the same number"
+            )
         seen = self.observe(numbers, own, rows)
         return seen.as_floats() if dtype == "float32" else seen
 

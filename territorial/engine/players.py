@@ -112,7 +112,9 @@ class BatchPlayers:
         players = self._config.num_players
         given: Sequence[Any] = [AGENT] * players if seats is None else seats
         if len(given) != players:
-            raise ValueError(f"troops_of has {len(given)} entries; this game has num_players = {players}")
+            raise ValueError(
+                f"troops_of has {len(given)} entries but num_players is {players}; pass one entry per seat"
+            )
         by_name = dict(zip(self.bot_names, self.bots, strict=True))
         named = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in given]
         return starting_troops(named, self._config)

@@ -183,7 +183,9 @@ def seat_codes(
             f"seats is {shown(seats)}; it must be a sequence of one name per seat, such as a list or a tuple"
         )
     if len(seats) != num_players:
-        raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
+        raise ValueError(
+            f"seats has {len(seats)} entries but num_players is {num_players}; pass one entry per seat"
+        )
     codes = {name: code for code, name in enumerate(custom, start=FIRST_CUSTOM_CODE)}
     codes |= {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))} | _CODES
     names = [name_of(seat) for seat in seats]
@@ -237,6 +239,6 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
         is_taken = True
     if is_taken:
         raise ValueError(
-            f"{what} has the name {bot.name!r}, which another bot, or the library, has already; bots that "
-            "differ need names that differ"
+            f"{what} has the name {bot.name!r}, which belongs to another bot or to a built-in one; choose "
+            "another name"
         )

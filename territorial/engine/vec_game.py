@@ -156,7 +156,7 @@ class VecGame(ShownInNotebooks):
             self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self._options))
         except MemoryError:
             raise MemoryError(
-                f"num_games is {self.num_games}; there is not enough memory for so many games"
+                f"not enough memory for num_games = {self.num_games}; use fewer games or a smaller map"
             ) from None
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
@@ -207,7 +207,7 @@ class VecGame(ShownInNotebooks):
         seed instead; with neither, every game goes on to its next episode.
         """
         if seed is not None and seeds is not None:
-            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
+            raise ValueError("reset() takes either seed (for the batch) or seeds (one per game), not both")
         arrays, episodes = self._arrays, np.zeros(self.num_games, np.int64)
         given = None if seeds is None else checked_seeds(seeds, self.num_games)
         if seed is not None:  # it says more than what was said of next games
@@ -285,7 +285,7 @@ class VecGame(ShownInNotebooks):
         """
         holds = hold is not False and true_or_false("hold", hold)
         if holds and actions is not None:
-            raise ValueError("step() takes actions, or hold=True, but not both")
+            raise ValueError("step() takes either actions or hold=True, not both")
         if actions is None and not holds and self._may_have_agents:
             check_no_decision(self.blocks, self.stands, self.config.decision_every)
         if actions is not None:
@@ -645,7 +645,7 @@ class VecGame(ShownInNotebooks):
     def need_reset(self) -> None:
         """Raise RuntimeError if no game has begun."""
         if not self.has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
+            raise RuntimeError("there are no games yet; call reset() first")
 
     def _check_may_step(self, *, takes_actions: bool) -> None:
         """Raise an error before the first reset, and for actions where a game is between two decisions."""

@@ -239,7 +239,7 @@ def _one_agent(seats: Sequence[Seat] | None, keywords: VecKeywords) -> Territori
     vec = make_vec(1, seats=seats, autoreset="disabled", **keywords)
     if vec.num_agents != 1:
         raise ValueError(
-            f"seats has {vec.num_agents} agents; this environment is for one agent, make_vec is for many"
+            f"seats has {vec.num_agents} agents; SeatEnv needs exactly one, use make_vec for several"
         )
     return vec
 

@@ -129,9 +129,9 @@ class Entrants:
         if name in ("", AGENT):
             raise ValueError(f"{what} has the name {name!r}; it must be a string other than {AGENT!r}")
         if name in bots.TAKEN and player != named_bot(name):
-            raise ValueError(f"{what}: a bot of the library has the name {name!r}; it must be another")
+            raise ValueError(f"{what}: {name!r} is the name of a built-in bot; choose another name")
         if self.players.setdefault(name, player) != player:
-            raise ValueError(f"{what}: another player also has the name {name!r}")
+            raise ValueError(f"{what}: another player has the name {name!r}; names must be unique")
         return name
 
     def _named(self, what: str, text: str) -> Seat:
@@ -195,6 +195,6 @@ def python_bot(text: str) -> PythonBot:
     if not isinstance(getattr(bot, "name", None), str) or bot.name in bots.TAKEN:
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it must be "
-            "a string that is not the name of a bot of the engine"
+            "a string that is not the name of a built-in bot"
         )
     return bot

@@ -177,7 +177,9 @@ class Setting:
             object.__setattr__(self, "seats", usual)
         seats = tuple(self.seats or ())
         if len(seats) != players:
-            raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
+            raise ValueError(
+                f"seats has {len(seats)} entries but num_players is {players}; pass one entry per seat"
+            )
         if AGENT not in seats:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)

@@ -118,7 +118,7 @@ def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
     found = []
     for owner in np.flatnonzero(sizes * ~is_ally(game, seat)).tolist():
         need = int(needs[owner])
-        reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
+        reason = "" if is_legal[owner] else f"needs {need:,} troops; you can commit at most {most:,}"
         least = int(amount_sent(0, need, troops, game.config))
         found.append(Opening(owner, int(sizes[owner]), least, reason))
     return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))

@@ -204,7 +204,7 @@ class Drawers:
             choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
             raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
         if not game.has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
+            raise RuntimeError("there are no games yet; call reset() first")
         names, teams = shown_names(game.seats_of(k)), teams_in(game, k)
         if k not in self._of_game or self._of_game[k][0] != (names, teams):
             self.close(k)

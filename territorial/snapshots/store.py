@@ -178,11 +178,11 @@ class SnapshotStore:
             raise TypeError(f"manifest is {manifest!r}; it must be a territorial.league.Manifest")
         with self._changing() as folder:
             if name in self and not replace:
-                raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
+                raise FileExistsError(f"{self.path} already has a snapshot {name!r}; remove it first")
             if os.path.lexists(self.path / name) and not replace:
                 raise FileExistsError(
-                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; "
-                    "remove it, or choose another name"
+                    f"{self.path / name} is not a snapshot because it has no {MANIFEST}; remove it or choose "
+                    "another name"
                 )
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
@@ -468,8 +468,7 @@ def only_writer(path: Path) -> Iterator[None]:
             held.enter_context(one_writer(path / WRITER))
         except InUseError as error:
             raise StoreInUseError(
-                f"another run writes to the store {path} ({error.holder}); each run needs "
-                "its own folder. Or end the other run first, with algorithm.stop() if it is in "
-                "this process"
+                f"another run writes to the store {path} ({error.holder}). Choose another folder, or end the "
+                "other run first; algorithm.stop() ends one of this process"
             ) from None
         yield

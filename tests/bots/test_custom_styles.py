@@ -133,7 +133,7 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
     saved = played([MINE, "banker", "turtle", "novice"], 5, SMALL).save(0)
     other = played([dataclasses.replace(MINE, interval=60), "banker", "turtle", "novice"], 5, SMALL)
     before = other.digest(0)
-    with pytest.raises(ValueError, match="'mine-1', which another bot, or the library, has already"):
+    with pytest.raises(ValueError, match="'mine-1', which belongs to another bot"):
         other.restore(0, saved)
     assert other.digest(0) == before
     with pytest.raises(ValueError, match="hold the code 65536; it has 0 custom bots"):

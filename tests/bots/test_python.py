@@ -261,7 +261,7 @@ def named(name, interval=100):
         (
             named("turtle"),
             ValueError,
-            "the name 'turtle', which another bot, or the library, has already",
+            "the name 'turtle', which belongs to another bot",
         ),
         (named("turtle-1"), ValueError, "'turtle-1', which another"),
         (named("agent"), ValueError, "'agent', which another"),

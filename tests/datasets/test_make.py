@@ -171,7 +171,7 @@ def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
         ({"format": 2}, "it has format 2; this release reads format 1"),
         ({"shards": [{**good["shards"][0], "file": "../x"}]}, r"a shard called '\.\./x'"),
         ({"shards": [{**good["shards"][0], "rows": -1}]}, "rows of 'shard-000000.safetensors' is -1"),
-        ({"recipe": 3}, "no manifest of a data set"),
+        ({"recipe": 3}, "not a manifest of a data set"),
         ({"recipe": good["recipe"] | {"code": "x"}}, "code is 'x'; it must be an object with names"),
     ):
         path.write_text(json.dumps(good | change))
@@ -181,7 +181,7 @@ def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="the manifest says 3"):
         Dataset(tmp_path)[0]
     path.write_text("{")
-    with pytest.raises(DatasetError, match="no manifest"):
+    with pytest.raises(DatasetError, match="not a manifest"):
         Dataset(tmp_path)
 
 
@@ -194,7 +194,7 @@ def test_altered_files_are_found(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"shard-000001\.safetensors' is missing or altered"):
         dataset.verify()
     path.write_bytes(b"short")
-    with pytest.raises(DatasetError, match="no shard"):
+    with pytest.raises(DatasetError, match="not a shard"):
         dataset[1]
 
 

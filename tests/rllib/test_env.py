@@ -70,7 +70,7 @@ def test_spaces_are_small_when_they_travel():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"league": None, "seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
+        ({"league": None, "seats": ["agent"]}, "seats has 1 entries but num_players is 6"),
         ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
         ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
         ({"seats": ["agent"] * 6}, "seats and league are both given"),
@@ -80,7 +80,7 @@ def test_spaces_are_small_when_they_travel():
         ),
         (
             {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
-            "no group .* has only players that learn",
+            "no group .* has only learners",
         ),
         (
             {"league": LeagueTable([Group(6, {"trainable:pool": 1})])},

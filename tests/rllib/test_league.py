@@ -184,7 +184,7 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
 
 
 def test_league_seats_need_a_store():
-    with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
+    with pytest.raises(ValueError, match="store is None, but the league uses snapshots"):
         configure(PPOConfig(), env_config(), module=BigModule)
 
 
