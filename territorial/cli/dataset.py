@@ -66,7 +66,7 @@ def add_parser(verbs: Any) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="discount factor per environment step; above 0, at most 1 (default %(default)s)",
+        help="discount factor per environment step; 0 to 1, excluding 0 (default %(default)s)",
     )
     group.add_argument(
         "--games-per-shard",

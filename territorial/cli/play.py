@@ -276,7 +276,7 @@ def table_of(
             seats[seat - 1], named[seat] = AGENT, name
     if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
-            f"argument --advisor: {parsed.advisor!r} has nobody to advise, because --spectate takes no seat; "
+            f"argument --advisor: {parsed.advisor!r} has no seat to advise, because --spectate takes none; "
             "use only one of the two options"
         )
     advisor = None if parsed.spectate else load("--advisor", parsed.advisor or options.CHAMPION)

@@ -148,14 +148,17 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
 @pytest.mark.parametrize(
     ("seats", "message"),
     [
-        ([MINE, dataclasses.replace(MINE, interval=51)], "a style has the name 'mine-1', which another bot"),
+        (
+            [MINE, dataclasses.replace(MINE, interval=51)],
+            "a style has the name 'mine-1', which belongs to another",
+        ),
         (
             [renamed(MINE, "banker-1")],
-            "a style has the name 'banker-1', which another bot",
+            "a style has the name 'banker-1', which belongs to another",
         ),
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another bot"),
+        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
         ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
     ],
 )

@@ -212,7 +212,7 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (
             lambda: match(["turtle"], SMALL, policies={"turtle": Patient()}),
             ValueError,
-            "has the name 'turtle'",
+            "'turtle' is the name of a built-in bot",
         ),
         (
             lambda: match([Patient(), Patient()], SMALL),

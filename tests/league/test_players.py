@@ -254,9 +254,7 @@ def test_a_table_has_styles_and_is_read_with_them():
     assert LeagueTable(twice).names("bot") == ["mine-1"]
     with pytest.raises(ValueError, match="two custom bots are called 'mine-1'"):
         LeagueTable([twice[0], Group(2, {OTHER: 1})])
-    with pytest.raises(
-        ValueError, match="a style has the name 'banker-1', which another bot, or the library, has"
-    ):
+    with pytest.raises(ValueError, match="a style has the name 'banker-1', which belongs to another"):
         LeagueTable([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
 
 
