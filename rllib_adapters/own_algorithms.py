@@ -63,7 +63,7 @@ class TerritorialAlgorithm(Algorithm):
         self._trial = None if trial is None else str(trial.trial_id)
         self._moved_to = None if store is None else store_of(store)
         self.keeper: Any = None
-        """The ``LeagueKeeper``; None: there is no league."""
+        """The ``LeagueCallback``; None: there is no league."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 

@@ -23,11 +23,11 @@ from territorial.config import GameConfig
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Acting, Player, is_acting, named_bot
+from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, STEP, Wish, WishError
 from territorial.play.levels import LEVELS
-from territorial.play.panels import Look, advice_of, chooser, sight_of
+from territorial.play.panels import Look, advice_of, agent_view, chooser
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
 from territorial.render.web import page
@@ -256,7 +256,7 @@ def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
 
 def table_of(
     parsed: argparse.Namespace, config: GameConfig, load: Callable[[str, str], Player]
-) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
+) -> tuple[list[Seat], tuple[str, ...], dict[int, ActingPolicy], Player | None]:
     """Return the people and the others: opponents next to the people, the line-up on all other seats.
 
     These are seats and names of all, by seat the policies that act on observations, and who advises the
@@ -268,7 +268,11 @@ def table_of(
     people = dict(zip(seats_of_people(parsed, players), _people(parsed), strict=True))
     in_turn = (*range(parsed.seat, players + 1), *range(1, parsed.seat))
     free = [seat for seat in in_turn if seat not in people]
-    seats, policies, named = list(options.seats_of(parsed, config)), dict[int, Acting](), dict[int, str]()
+    seats, policies, named = (
+        list(options.seats_of(parsed, config)),
+        dict[int, ActingPolicy](),
+        dict[int, str](),
+    )
     for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
         seats[seat - 1] = bot
     for seat, name in people.items():
@@ -341,7 +345,7 @@ def _panels(
         advise = advice_of(advisor, game, seat, seed)
         if is_acting(advisor):
             advise(game)  # which is refused now, not when the page first asks for it
-    sight = cache(partial(sight_of, game, seat))
+    sight = cache(partial(agent_view, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {

@@ -51,7 +51,7 @@ MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
-NOT_OF_THE_GAME = ("rewards",)
+NON_RULE_FIELDS = ("rewards",)
 """Options that no game depends on: replays do without, and saved games are resumed with others."""
 
 
@@ -255,7 +255,7 @@ class GameConfig:
 
         Rewards do not count, as no game depends on them.
         """
-        values = {name: value for name, value in self.to_dict().items() if name not in NOT_OF_THE_GAME}
+        values = {name: value for name, value in self.to_dict().items() if name not in NON_RULE_FIELDS}
         text = json.dumps(values | {"rules_version": RULES_VERSION}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

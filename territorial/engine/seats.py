@@ -38,7 +38,7 @@ SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 
 WHOLE_START = 512  # all of the starting troops: the rules count in these parts
 
-FIRST_GUEST_CODE = len(SEAT_NAMES)
+FIRST_PYTHON_CODE = len(SEAT_NAMES)
 """The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 FIRST_CUSTOM_CODE = 1 << 16
 """The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
@@ -46,7 +46,7 @@ FIRST_CUSTOM_CODE = 1 << 16
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
-_CHOICES = (AGENT, EXTERNAL, *bots.PLAIN_NAMES)
+_CHOICES = (AGENT, EXTERNAL, *bots.UNVERSIONED_NAMES)
 _WANTED = f"it must be one of {', '.join(_CHOICES)}, or style:FILE or net:FILE for the file of a bot"
 
 

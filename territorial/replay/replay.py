@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
-from territorial.config import FIELDS, NOT_OF_THE_GAME, GameConfig
+from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
@@ -151,7 +151,7 @@ class ReplayPlayer:
 
 
 SUFFIX = ".replay"
-LEFT_OUT = {"map", *NOT_OF_THE_GAME}
+LEFT_OUT = {"map", *NON_RULE_FIELDS}
 """Fields of a config that a header does not have: the map stands elsewhere, and on others no game depends."""
 
 

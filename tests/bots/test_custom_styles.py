@@ -85,7 +85,7 @@ def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on
     signatures = compiled_signatures()
     population = mutants(3 * players.ROOM)
     for first in range(0, len(population), 4):
-        game.set_next(0, seats=population[first : first + 4], seed=first)
+        game.set_next_game(0, seats=population[first : first + 4], seed=first)
         game.reset_game(0)
         game.step()
         assert game.seats_of(0) == tuple(style.name for style in population[first : first + 4])

@@ -492,7 +492,7 @@ BAD_CALLS = {
     "a seed and seeds": (
         lambda game: game.reset(seed=1, seeds=[1, 2]),
         ValueError,
-        "but not both",
+        "not both",
     ),
     "a game that is True": (lambda game: game.save(True), TypeError, "game True: this batch has the games 0"),
     "half a game": (lambda game: game.digest(0.5), TypeError, "game 0.5: this batch has the games 0"),
@@ -740,7 +740,7 @@ def test_nothing_can_be_played_before_the_first_reset(call):
 
 SHARED = {
     "step()": lambda game: game.step(),
-    "set_next()": lambda game: game.set_next(0, seed=3),
+    "set_next_game()": lambda game: game.set_next_game(0, seed=3),
     "set_seats()": lambda game: game.set_seats(0, BOTS),
     "seats_of()": lambda game: game.seats_of(0),
     "max_cycles": lambda game: game.max_cycles,

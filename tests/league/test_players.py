@@ -146,7 +146,7 @@ def test_the_file_of_a_style_plays_as_the_style_and_its_name_can_be_used_again()
     games = [VecGame(SMALL, 2, seats=[bot, "banker", bot, "novice"], seed=3) for bot in (STYLE, MINE)]
     for game in games:
         game.reset()
-        game.set_next(1, ["mine-1", STYLE, MINE, "banker"])
+        game.set_next_game(1, ["mine-1", STYLE, MINE, "banker"])
         for _ in range(60):
             game.step()
         assert game.seats_of(1)[:3] == ("mine-1",) * 3
