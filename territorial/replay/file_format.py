@@ -273,5 +273,7 @@ def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
         )
     ticks = np.frombuffer(section, "<u4").reshape(-1, CHECKPOINT.size // 4)[:, 0].astype(np.int64)
     if (np.diff(ticks) <= 0).any():  # before anything is made of each: those that are all alike pack well
-        raise ReplayError(f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must grow")
+        raise ReplayError(
+            f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must increase"
+        )
     return tuple(Checkpoint(*fields) for fields in CHECKPOINT.iter_unpack(section))

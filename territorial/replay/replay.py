@@ -232,7 +232,9 @@ class Replay(ShownInNotebooks):
         }
         ticks = [checkpoint.tick for checkpoint in self.checkpoints]
         if ticks[-1:] != [num_ticks] or sorted(set(ticks)) != ticks:
-            raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must grow up to {num_ticks}")
+            raise ValueError(
+                f"checkpoints are at ticks {ticks[:5]} ...; they must increase up to {num_ticks}"
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

@@ -74,7 +74,7 @@ def test_games_can_be_added(tmp_path: Path) -> None:
     made(tmp_path / "grown")
     made(tmp_path / "grown", games=7)
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "grown")
-    with pytest.raises(DatasetError, match=r"of 7 games; games is 5\. Games can be added"):
+    with pytest.raises(DatasetError, match=r"games is 5; the data set in .* has 7 games"):
         made(tmp_path / "grown")
 
 

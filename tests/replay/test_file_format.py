@@ -204,7 +204,7 @@ HOSTILE = {
     "half a checkpoint": (lambda r: changed(r, "checkpoints", lambda s: s[:-1]), "they take 12 each"),
     "a checkpoint that is no end": (
         lambda r: changed(r, "checkpoints", lambda s: struct.pack("<I", 7) + s[-8:]),
-        "rise up to 200",
+        "increase up to 200",
     ),
     "something after the end": (lambda r: file_of(body_of(r.to_bytes()) + b"x"), "1 bytes after its last"),
     "a pickle": (lambda r: pickle.dumps(r.config), "its first bytes are not"),
