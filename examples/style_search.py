@@ -54,7 +54,7 @@ def evaluate(population: list[Style], config: territorial.GameConfig, rounds: in
     drawn = np.concatenate([rng.permutation(size) for _ in range(rounds)]).reshape(games, players)
     game = territorial.VecGame(config, games, autoreset="disabled", observe=False)
     for k in range(games):
-        game.set_next(k, [population[i] for i in drawn[k]], seed=seed + k)
+        game.set_next_game(k, [population[i] for i in drawn[k]], seed=seed + k)
     game.reset()
     while not game.state.over.all():
         game.step()

@@ -24,7 +24,7 @@ from rllib_adapters.envs.env_config import (
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.callback import LeagueKeeper
+from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
 from rllib_adapters.modules.frozen_pool import BASES, FrozenPool, pool_settings, store_of
@@ -61,7 +61,7 @@ def configure(
     """Return a copy of an algorithm's configuration that plays these games; the rest of it is unchanged.
 
     It sets the classes of the algorithm, the learners and the runners, the environment, the modules and their
-    mapping, and ``policies_to_train``; where observations have boards, both ``FramesOnce`` connectors and
+    mapping, and ``policies_to_train``; where observations have boards, both ``SharedFrames`` connectors and
     what they need, and ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     Args:
@@ -126,9 +126,7 @@ def configure(
     learning = list(specs)
     if draws_snapshots(options.table):
         if store is None:
-            raise ValueError(
-                "store is None, but the league draws snapshots; store must be the folder that holds them"
-            )
+            raise ValueError("store is None, but the league uses snapshots; store must be their folder")
         options = _with_frozen_obs(options, architectures)
         entries, form = {**entries, "frozen_obs": options.frozen_obs}, options.frozen_form
         kinds = [*(spec.module_class for spec in specs.values()), *architectures]
@@ -161,7 +159,7 @@ def configure_league(
     """Return a copy of ``config`` for an algorithm that plays ``league``, with the snapshots in ``store``.
 
     Of every learner without a snapshot, one is frozen as the algorithm is built, so that there is an
-    opponent to play. After every iteration a :class:`LeagueKeeper` does the rest; the league is part of the
+    opponent to play. After every iteration a :class:`LeagueCallback` does the rest; the league is part of the
     algorithm's checkpoints, and ``league_in(algorithm)`` returns it as it is.
 
     Args:
@@ -185,7 +183,7 @@ def configure_league(
             PairPolicy.load(start)
         except OSError as error:
             raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
-    keeper = LeagueKeeper(league, store_of(store), "" if start is None else os.path.abspath(start))
+    keeper = LeagueCallback(league, store_of(store), "" if start is None else os.path.abspath(start))
     own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
     own.league_keeper = keeper
     return own

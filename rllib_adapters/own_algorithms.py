@@ -63,7 +63,7 @@ class TerritorialAlgorithm(Algorithm):
         self._trial = None if trial is None else str(trial.trial_id)
         self._moved_to = None if store is None else store_of(store)
         self.keeper: Any = None
-        """The ``LeagueKeeper``; None: there is no league."""
+        """The ``LeagueCallback``; None: there is no league."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 
@@ -301,8 +301,9 @@ def own_config(config: AlgorithmConfig) -> TerritorialConfig:
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))
         raise ValueError(
-            f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the one "
-            f"from {base.__module__}.{base.__qualname__}, the other from {base.algorithm.__qualname__}"
+            f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the "
+            f"configuration from {base.__module__}.{base.__qualname__} and the algorithm from "
+            f"{base.algorithm.__qualname__}"
         )
     own = kind()
     settings = vars(config.copy(copy_frozen=False))

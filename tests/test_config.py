@@ -73,7 +73,7 @@ BAD = {
     "several maps of one's own": (
         {"map": LAND, "height": 20, "width": 24, "num_maps": 2},
         ValueError,
-        "num_maps is 2; it must be 1 with a map of your own",
+        "num_maps is 2; it must be 1 when no map is generated",
     ),
     "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
     "two cadence borders": (
@@ -87,7 +87,7 @@ BAD = {
         "cadence_land has dtype float64",
     ),
     "a cadence border alone": ({"cadence_land": 5}, ValueError, "cadence_land has shape"),
-    "cadence borders that do not rise": ({"cadence_land": (1, 5, 5)}, ValueError, "that rise"),
+    "cadence borders that do not rise": ({"cadence_land": (1, 5, 5)}, ValueError, "increasing"),
     "a cadence border of 0": ({"cadence_land": (0, 5, 6)}, ValueError, "from 1 to"),
     "a cadence border beyond all maps": ({"cadence_land": (1, 2, 1048577)}, ValueError, "to 1048576"),
     "a hard cap below the soft one": (

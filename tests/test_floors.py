@@ -16,7 +16,7 @@ from numba.core import event
 import territorial
 from territorial.decode.store import FrameStore
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.jit.thread_pool import Crew
+from territorial.jit.thread_pool import ThreadPool
 
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -69,8 +69,8 @@ def floor(request):
 
 def test_a_step_of_all_games_is_one_call_of_compiled_code(floor, monkeypatch):
     step, *_ = floor
-    calls, share_again = [], Crew.share_again
-    monkeypatch.setattr(Crew, "share_again", lambda *call: (calls.append(call), share_again(*call)))
+    calls, run = [], ThreadPool.run
+    monkeypatch.setattr(ThreadPool, "run", lambda *call: (calls.append(call), run(*call)))
     step()
     assert len(calls) == 1
 

@@ -117,7 +117,7 @@ def test_maps_of_a_mix_must_fit_the_config():
     for one in (MASK, "europe", MapMix([MASK, "europe"])):
         for num_maps in (0, 2):
             with pytest.raises(
-                ValueError, match=f"num_maps is {num_maps}; it must be 1 with a map of your own"
+                ValueError, match=f"num_maps is {num_maps}; it must be 1 when no map is generated"
             ):
                 GameConfig(height=16, width=16, num_players=2, map=one, num_maps=num_maps)
     assert GameConfig(height=16, width=16, num_players=2, map=MapMix([MASK, "lakes"]), num_maps=2)

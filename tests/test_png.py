@@ -45,8 +45,8 @@ IDAT = chunk(b"IDAT", ROWS)
 PLTE = chunk(b"PLTE", bytes(6))
 
 REFUSED = {
-    "nothing": (b"", "no PNG file"),
-    "a JPEG": (b"\xff\xd8\xff\xe0" + bytes(50), "no PNG file"),
+    "nothing": (b"", "not a PNG file"),
+    "a JPEG": (b"\xff\xd8\xff\xe0" + bytes(50), "not a PNG file"),
     "a signature": (SIGNATURE, "cut off at byte 8"),
     "no header": (file_of(IDAT, END), "it must have one header"),
     "a short header": (file_of(chunk(b"IHDR", bytes(12)), END), "0 pixels high"),

@@ -70,7 +70,7 @@ REFUSED = [
         for shape in ((2, 2), (4, 1), (1, 4), ())
     ),
     *(
-        (seats, ValueError, f"seats has {len(seats)} entries; this game has num_players = 4")
+        (seats, ValueError, f"seats has {len(seats)} entries but num_players is 4")
         for seats in ((), NAMES[:3], [*NAMES, "agent"], np.array(NAMES[:3]))
     ),
     *(

@@ -13,7 +13,7 @@ from territorial.game import rewards
 from territorial.league import League, LeagueConfig, Learner, Player
 from territorial.play import commands
 from territorial.play.session import Session
-from territorial.render.games import make_drawer
+from territorial.render.games import make_renderer
 
 UNKNOWN = 99
 
@@ -49,7 +49,7 @@ FORGOTTEN = [
         AssertionError,
         "dance",
     ),
-    (lambda: make_drawer("svg", 2, ["a", "b"], 20), ValueError, "svg"),
+    (lambda: make_renderer("svg", 2, ["a", "b"], 20), ValueError, "svg"),
     (lambda: territorial.maps.save(territorial.maps.generate("open", 16, 16, 0), "map.gif"), KeyError, "gif"),
     (lambda: LEAGUE.pool("bot"), KeyError, "bot"),
     (lambda: Player("bots", "novice").seat, KeyError, "bots"),

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import parts
 
 import territorial
-from territorial.jit.thread_pool import CALLED, NEXT, STATE, Crew
+from territorial.jit.thread_pool import CALLED, NEXT, STATE, ThreadPool
 
 BEGIN, END = signal.SIGUSR1, signal.SIGUSR2
 """Signals between which instructions are counted; they do not arrive, as the counter keeps them."""
@@ -26,11 +26,11 @@ def play(part: str, games: int, side: int) -> str:
     """Let a step of ``games`` games be counted, for none and then for all, and return the digest after it."""
     parts.NUM_GAMES, parts.CONFIG = games, territorial.GameConfig(height=side, width=side)
     game = parts.spread_out(**parts.BATCHES[part])
-    with mock.patch.object(Crew, "share_again", autospec=True) as shared:
+    with mock.patch.object(ThreadPool, "run", autospec=True) as shared:
         game.step()
-    crew, step, (held, *_) = shared.call_args.args
+    pool, step, (held, *_) = shared.call_args.args
     for first in (games, 0):  # a queue whose next game is beyond the last holds none
-        crew.queues[0, NEXT], crew.posts[0, STATE] = first, CALLED
+        pool.queues[0, NEXT], pool.posts[0, STATE] = first, CALLED
         signal.raise_signal(BEGIN)
         step(held)
         signal.raise_signal(END)

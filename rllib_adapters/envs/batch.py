@@ -16,7 +16,7 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 from rllib_adapters.envs.agent_interface import NAME_BYTES, AgentInterface, ByteBox
 from rllib_adapters.envs.env_config import PAIRS, POOL, EnvConfig, learners_of, module_of, roles_by_seat
 from rllib_adapters.envs.outcomes import MOST, outcome
-from rllib_adapters.envs.seating import HouseBots, check_new_league, seats_of_agents
+from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_agents
 from territorial.bots import Network
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
@@ -167,7 +167,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         self._learn_on: dict[str, Bools] = {}  # the same of ``who``
         self.outcomes: deque[Outcome] = deque(maxlen=MOST)
         """The games that are over and have not been taken, in the order in which they ended."""
-        self._house = HouseBots(options)
+        self._house = BotRegistry(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
         for view in self.envs:
             view.seed_with(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
@@ -254,7 +254,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
 
     def _set_next(self, k: int, view: GameView) -> list[bool]:
         seats = self._house.seats(view.next_players, view.league)
-        self.game.set_next(k, seats, view.next_seed)
+        self.game.set_next_game(k, seats, view.next_seed)
         dealt = zip(view.next_players, seats, strict=True)
         return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]
 

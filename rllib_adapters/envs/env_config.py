@@ -289,21 +289,21 @@ def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
         what = f"the entry {wrong[0]!r}{hint(wrong[0], learners)}" if wrong else f"no entry {missing[0]!r}"
         raise ValueError(
             f"obs has {what}; it must be a form for all learners of the league, or a dict with one for each "
-            f"of {', '.join(learners)}. One that another table will bring is listed with the weight 0"
+            f"of {', '.join(learners)}. Add a learner of a later table to the league with weight 0"
         )
 
 
 def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
     check_seats(seats, num_players)
     if seats is not None and AGENT not in seats:
-        raise ValueError(f"no seat is called {AGENT!r}; at least one seat must be, so that there is an agent")
+        raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:
     if not isinstance(league, LeagueTable):
         raise TypeError(f"league is {league!r}; it must be a territorial.league.LeagueTable")
     if seats is not None:
-        raise ValueError("seats and league are both given, and each says who plays; give only one of them")
+        raise ValueError("seats and league both define the players; set only one of them")
     league.check_players(num_players)
     for name in sorted(learners_of(league)):
         if name == POOL or not set(name) <= NAME_CHARACTERS:
@@ -314,8 +314,8 @@ def _check_league(league: Any, num_players: int, seats: Any) -> None:
     kinds = [{player.kind for player, weight in group.players.items() if weight} for group in league.groups]
     if {"trainable"} not in kinds:
         raise ValueError(
-            f"no group of the league has only players that learn, such as trainable:{MAIN}; one "
-            "group must, so that every game has an agent that learns"
+            f"no group of the league has only learners, such as trainable:{MAIN}; one group must, so that "
+            "every game has an agent that learns"
         )
 
 

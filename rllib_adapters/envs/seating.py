@@ -17,7 +17,7 @@ _open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary(
 """The networks of this process, by file, content and interval: all its environments share them."""
 
 
-class HouseBots:
+class BotRegistry:
     """The seats of one environment, with of each name the first bot in Python that came.
 
     Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots

@@ -154,8 +154,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
             for agent in agents:
                 if agent not in action_dict:
                     raise ValueError(
-                        f"the action of {agent!r} is missing, but this agent is alive; {own[0, 0].tolist()} "
-                        "is the action that holds"
+                        f"no action for {agent!r}; every living agent needs one ({own[0, 0].tolist()} holds)"
                     )
                 if not wanted.takes(action_dict[agent]):
                     raise ValueError(

@@ -28,7 +28,7 @@ def league_in(algorithm: Algorithm) -> League:
     return keeper_of(algorithm).league
 
 
-def keeper_of(algorithm: Algorithm) -> LeagueKeeper:
+def keeper_of(algorithm: Algorithm) -> LeagueCallback:
     """Return what keeps the algorithm's league; ValueError if there is none."""
     keeper = getattr(algorithm, "keeper", None)
     if keeper is None:
@@ -36,7 +36,7 @@ def keeper_of(algorithm: Algorithm) -> LeagueKeeper:
     return keeper
 
 
-class LeagueKeeper:
+class LeagueCallback:
     """Keeps a league while an algorithm trains, which calls it.
 
     After an iteration it records how the games of all runners ended, counts a step of every learner

@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from territorial.evaluation.pool import Make, Portion, Record, Worker, records_of
 from territorial.league import SnapshotStore, UnknownSnapshotError
-from territorial.snapshots.store import About, Packed
+from territorial.snapshots.store import About, SnapshotBundle
 
 
 class OnRay:
@@ -117,7 +117,7 @@ def join(address: str) -> None:
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise ClusterError(
-            f"{address!r} is no Ray cluster that this machine is part of: {reason}; "
+            f"{address!r} is not a Ray cluster that this machine is part of: {reason}; "
             "`ray start --head` makes one, `ray start --address=HOST:PORT` adds a machine"
         ) from None
 
@@ -209,8 +209,8 @@ class SharedStore(SnapshotStore):
         self._forget_old(name)
         return super()._about(name)
 
-    def _ask(self, name: str) -> Packed:
-        packed: Packed | None = ray.get(self._sender.pack.remote(name))
+    def _ask(self, name: str) -> SnapshotBundle:
+        packed: SnapshotBundle | None = ray.get(self._sender.pack.remote(name))
         if packed is None:
             raise KeyError(name)
         return packed
@@ -242,7 +242,7 @@ class _Sender:
         packed = self.pack(name)
         return None if packed is None else packed.manifest
 
-    def pack(self, name: str) -> Packed | None:
+    def pack(self, name: str) -> SnapshotBundle | None:
         """Return a snapshot, or None if there is no such."""
         try:
             return self._store.pack(name)

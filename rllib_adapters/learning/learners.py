@@ -27,7 +27,7 @@ from territorial.memory.measure import give_back
 FUSED_ON = ("cpu", "cuda")
 
 
-class OwnUpdates(TorchLearner):
+class LearnerUpdates(TorchLearner):
     """The part of a learner that makes optimizers and lets them step; it comes before RLlib's learner.
 
     Updates are those of RLlib's but for the rounding of Adam. RLlib looks at every gradient by itself, twice,
@@ -178,7 +178,7 @@ class WholeStates:
             super().set_state(state)  # type: ignore[misc]
 
 
-class TerritorialPPOLearner(OwnUpdates, PPOTorchLearner):
+class TerritorialPPOLearner(LearnerUpdates, PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
@@ -260,7 +260,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(WholeStates, OwnUpdates, IMPALATorchLearner):
+class TerritorialIMPALALearner(WholeStates, LearnerUpdates, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see

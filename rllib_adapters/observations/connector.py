@@ -18,7 +18,7 @@ from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.observations.log import ObservationLog, SharedObservations
 from territorial.typing import Arrays
 
-__all__ = ["FRAME", "FrameBank", "FramesOnce", "ModuleFrames", "frames_for_learners", "frames_for_runners"]
+__all__ = ["FRAME", "FrameBank", "ModuleFrames", "SharedFrames", "frames_for_learners", "frames_for_runners"]
 
 BOARDS = SHARED[0]
 """The key of the boards in an observation, if it has any."""
@@ -66,7 +66,7 @@ class ModuleFrames:
         if frames is None:
             raise RuntimeError(
                 "the observations refer to frames that are missing from the batch; the connector "
-                "pipeline that made them must contain FramesOnce"
+                "pipeline that made them must contain SharedFrames"
             )
         device = seen[FRAME].device
         if isinstance(frames, FrameBank):
@@ -78,7 +78,7 @@ class ModuleFrames:
         return {**seen, **frames}
 
 
-class FramesOnce(ConnectorV2):
+class SharedFrames(ConnectorV2):
     """The connector that stacks every distinct frame once, for runners and for learners.
 
     It goes before RLlib's own pieces, whose handling of observations it replaces, and needs episodes of
@@ -170,14 +170,14 @@ def _is_recorded(episode: Any) -> bool:
     return isinstance(seen, SharedObservations) and not seen.is_made
 
 
-def frames_for_runners(env: Any, spaces: Any, device: Any) -> FramesOnce:
+def frames_for_runners(env: Any, spaces: Any, device: Any) -> SharedFrames:
     """Return the connector of runners; RLlib calls it."""
-    return FramesOnce()
+    return SharedFrames()
 
 
-def frames_for_learners(observation_space: Any, action_space: Any) -> FramesOnce:
+def frames_for_learners(observation_space: Any, action_space: Any) -> SharedFrames:
     """Return the connector of learners; RLlib calls it."""
-    return FramesOnce(as_learner_connector=True)
+    return SharedFrames(as_learner_connector=True)
 
 
 def _hand_over(

@@ -21,8 +21,8 @@ from territorial.typing import Bools, Ints
 class ObservationSource:
     """Observes a batch of games for agents of all forms. Moment t comes after t steps, as in a ``Rollout``.
 
-    Boards and tables are there once for all agents, in the form that ``FramesOnce`` has. Numbers of pairs are
-    computed for those alone that act or have just acted.
+    Boards and tables are there once for all agents, in the form that ``SharedFrames`` has. Numbers of pairs
+    are computed only for agents that act or have just acted.
     """
 
     def __init__(self, env: TerritorialBatchEnv) -> None:

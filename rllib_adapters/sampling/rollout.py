@@ -25,7 +25,7 @@ ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
 
 
-class Chosen(NamedTuple):
+class ModuleOutputs(NamedTuple):
     """What a module gave for the N rows of a step.
 
     Args:
@@ -111,7 +111,7 @@ class Rollout:
         self._since = time.perf_counter()
         self._first = 0  # the first step that is remembered
         self._rewards: list[npt.NDArray[np.float32]] = []
-        self._chosen: list[dict[str, Chosen]] = []
+        self._chosen: list[dict[str, ModuleOutputs]] = []
         self._weights: list[int] = []
         self._returns = np.zeros(self._env.who.shape)
 
@@ -128,7 +128,7 @@ class Rollout:
         self.games[k] = GameEpisode(k, agents, players, self.now)
         self._returns[k] = 0
 
-    def add(self, step: BatchStep, chosen: dict[str, Chosen], weights: int) -> list[GameEpisode]:
+    def add(self, step: BatchStep, chosen: dict[str, ModuleOutputs], weights: int) -> list[GameEpisode]:
         """Remember a step, and return the games that it ended; ``weights``: their sequence number."""
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
@@ -261,7 +261,7 @@ class _Steps(NamedTuple):
     columns: Mapping[str, Columns]  # by module, (E, P, T, ...) each; without meaning where a seat did not act
 
 
-def _joined(steps: list[Chosen | None], shape: tuple[int, ...]) -> Columns:
+def _joined(steps: list[ModuleOutputs | None], shape: tuple[int, ...]) -> Columns:
     """Return the columns of a module, (E, P, T, ...) each; ``shape``: (E, P)."""
     acted = [step for step in steps if step is not None]
     none = np.zeros(shape, np.bool_)

@@ -39,7 +39,7 @@ from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.metrics import StepCounts, told_of
 from rllib_adapters.sampling.observation_source import ObservationSource
-from rllib_adapters.sampling.rollout import ACTIONS, Chosen, Rollout
+from rllib_adapters.sampling.rollout import ACTIONS, ModuleOutputs, Rollout
 from territorial._log import LOG
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
@@ -105,7 +105,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             raise ValueError(f"the configuration has a module_to_env_connector, but {wanted}")
         if before not in (None, frames_for_runners):
             raise ValueError(
-                f"the configuration has an env_to_module_connector beside FramesOnce, but {wanted}"
+                f"the configuration has an env_to_module_connector beside SharedFrames, but {wanted}"
             )
 
     def make_env(self) -> None:
@@ -237,7 +237,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             LOG.error("a step of the games failed; this runner begins with new games", exc_info=error)
         return goes_on
 
-    def _act_at_random(self, actions: Actions) -> dict[str, Chosen]:
+    def _act_at_random(self, actions: Actions) -> dict[str, ModuleOutputs]:
         """Write actions that need not be legal for all who act, as RLlib does."""
         for form, interface in self.env.interfaces.items():
             acts = self.env.on(form) & (self.env.learners | self.env.frozen)
@@ -247,7 +247,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
             actions[form][acts] = drawn.reshape(actions[form][acts].shape)
         chosen = {}
         for name, seats in self._seats_by_module().items():
-            chosen[name] = Chosen(seats, {ACTIONS: actions[self.env.options.form_of(name)][seats]})
+            chosen[name] = ModuleOutputs(seats, {ACTIONS: actions[self.env.options.form_of(name)][seats]})
         return chosen
 
     def _seats_by_module(self) -> dict[str, Bools]:
@@ -256,7 +256,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         acts = {name: env.learners & (env.who == n) for n, name in enumerate(env.names)}
         return {name: seats for name, seats in acts.items() if seats.any()}
 
-    def _act(self, actions: Actions, explore: bool) -> dict[str, Chosen]:
+    def _act(self, actions: Actions, explore: bool) -> dict[str, ModuleOutputs]:
         """Write the actions of all who act; return what the modules that learn gave for theirs."""
         device, seen = self._device, self._source
         frames: Mapping[str, Tensor] = seen.frames(device)
@@ -267,7 +267,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 module.frames = frames = module.prepared(frames)
             columns = self._forward(module, seen.rows(form, seats, device), explore)
             actions[form][seats] = columns[Columns.ACTIONS]
-            chosen[name] = Chosen(seats, columns)
+            chosen[name] = ModuleOutputs(seats, columns)
         if self.env.frozen.any():
             seats, form = self.env.frozen, self.env.frozen_form
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]

@@ -49,12 +49,12 @@ class Training:
     num_maps: int = option(16, "generated maps, whose seeds count up from the map seed", 1, 1024)
     network: str = option(
         "features",
-        "input of the network: pairs, numbers of each owner that can be attacked; features, which are tables "
-        "alone; boards; or encode_once, features and the board, which is read once for all seats",
+        "input of the network: pairs, numbers of each owner that can be attacked; features, which are only "
+        "tables; boards; or encode_once, features and the board, which is read once for all seats",
         choices=get_args(Network),
     )
     start: str = option(
-        "", "file of weights that learners begin with, as `territorial clone` writes; for pairs alone"
+        "", "file of weights that learners begin with, as `territorial clone` writes; only for pairs"
     )
     agent_seats: int = option(4, "seats of a game that learning agents control", 1)
     snapshot_seats: int = option(4, "seats of snapshots; harder opponents are drawn more often", 0)
@@ -91,8 +91,8 @@ class Training:
                 raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a string")
         if self.start and self.network != "pairs":
             raise ValueError(
-                f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', of which "
-                "alone `territorial clone` writes weights"
+                f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', because "
+                "`territorial clone` writes weights only for it"
             )
         rows = round(self.iteration_steps * self.agent_seats * self.share)
         if self.minibatch > rows:

@@ -173,7 +173,7 @@ class Run:
             if name not in OF_WHAT_COMES and began.get(name, value) != value:
                 raise ValueError(
                     f"{str(self.folder / OPTIONS)!r} has {name} = {shown(value)}; the run of "
-                    f"{checkpoint.name} began with {shown(began[name])}. Write that, or begin another run"
+                    f"{checkpoint.name} began with {shown(began[name])}. Use that value or start another run"
                 )
 
     def _check_first(self, name: str) -> None:
@@ -181,8 +181,8 @@ class Run:
         about = self.store.manifest(name).metadata
         if name != "main-0" or about.get("step") != 0 or "run" not in about:
             raise ValueError(
-                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and beginning again would "
-                f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
+                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and a new start would remove "
+                f"the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
             )
 
     def _build(self) -> Algorithm:

@@ -30,8 +30,8 @@ __all__ = [
     "INTERVAL",
     "LEARNED",
     "NAMES",
-    "PLAIN_NAMES",
-    "TAKEN",
+    "RESERVED_NAMES",
+    "UNVERSIONED_NAMES",
     "Bot",
     "FreeLand",
     "Gift",
@@ -59,10 +59,10 @@ COUNT = len(NAMES)
 ALIASES: dict[str, str] = {name.rpartition("-")[0]: name for name in NAMES}
 """The newest version of every bot by its plain name: ``banker`` is ``banker-1`` until there is a next."""
 
-PLAIN_NAMES = (*ALIASES, *LEARNED_ALIASES, *GIVERS_ALIASES)
+UNVERSIONED_NAMES = (*ALIASES, *LEARNED_ALIASES, *GIVERS_ALIASES)
 """The plain names of all bots of the library, those of the engine, learned ones and givers."""
 
-TAKEN = frozenset((*NAMES, *LEARNED, *GIVERS, *PLAIN_NAMES))
+RESERVED_NAMES = frozenset((*NAMES, *LEARNED, *GIVERS, *UNVERSIONED_NAMES))
 """Names that no bot of yours can have."""
 
 LOWS = np.array([[setting.low for setting in style.settings()] for style in STYLES], np.int64)
@@ -90,8 +90,8 @@ def canonical(name: str) -> str:
     """
     found = ALIASES.get(name, name)
     if found not in NAMES:
-        there_are = ", ".join(PLAIN_NAMES)
-        raise ValueError(f"there is no bot {name!r}{hint(name, PLAIN_NAMES)}; there are {there_are}")
+        there_are = ", ".join(UNVERSIONED_NAMES)
+        raise ValueError(f"there is no bot {name!r}{hint(name, UNVERSIONED_NAMES)}; there are {there_are}")
     return found
 
 

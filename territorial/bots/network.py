@@ -211,13 +211,13 @@ FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 MOST_SEATS, MOST_ROWS = 512, 2048
 """Seats that wait at most, and candidates of all of them: more do not fit into the cache beside a network."""
 SEATS, ROWS = range(2)
-"""``Waiting.lengths``: how many seats wait, and how many candidates they have."""
+"""``PendingDecisions.lengths``: how many seats wait, and how many candidates they have."""
 GAME, SEAT, FIRST_ROW, NUM_ROWS, NEXT = range(5)
-"""What a row of ``Waiting.seats`` says; NEXT is another seat of the same network, or NO_SEAT."""
+"""What a row of ``PendingDecisions.seats`` says; NEXT is another seat of the same network, or NO_SEAT."""
 NO_SEAT = -1
 
 
-class Waiting(NamedTuple):
+class PendingDecisions(NamedTuple):
     """Seats whose networks are to decide, and what they see."""
 
     lengths: npt.NDArray[np.int64]  # (2,) SEATS, ROWS
@@ -234,7 +234,7 @@ class NetworkWork(NamedTuple):
 
     scratch: NetworkScratch
     totals: PairTotals
-    waiting: Waiting
+    waiting: PendingDecisions
 
 
 def make_network_work(num_players: int, num_networks: int) -> NetworkWork:
@@ -244,7 +244,7 @@ def make_network_work(num_players: int, num_networks: int) -> NetworkWork:
     return NetworkWork(
         scratch=make_network_scratch(),
         totals=allocate_totals(num_players),
-        waiting=Waiting(
+        waiting=PendingDecisions(
             lengths=np.zeros(2, np.int64),
             seats=np.zeros((MOST_SEATS, 5), np.int64),
             draws=np.zeros((MOST_SEATS, 2), np.uint64),
@@ -285,7 +285,7 @@ def put_down(
 
 
 @njit
-def has_room(waiting: Waiting) -> bool:
+def has_room(waiting: PendingDecisions) -> bool:
     """Return whether another seat may wait, of any network."""
     return waiting.lengths[SEATS] < MOST_SEATS and waiting.lengths[ROWS] <= MOST_ROWS - MOST_CANDIDATES
 
@@ -313,7 +313,7 @@ def decide_all(nets: Any, work: NetworkWork, actions: Any) -> None:
 
 
 @njit
-def first_waiting(waiting: Waiting, number: int) -> int:
+def first_waiting(waiting: PendingDecisions, number: int) -> int:
     """Return the first network from ``number`` on that seats wait for, or how many networks there are."""
     while number < len(waiting.last) and waiting.last[number] == NO_SEAT:
         number += 1

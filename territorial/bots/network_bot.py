@@ -152,8 +152,8 @@ def _loaded(path: str, shown: str, digest: str, temperature: float | None, inter
         raise FileNotFoundError(error.errno, wanted, path) from None
     if network.digest != digest:
         raise NetworkError(
-            f"{path}: its digest is {network.digest}; the saved network had {digest}, so the file is "
-            "another one"
+            f"{path}: its digest is {network.digest}, but the network was saved with {digest}; restore the "
+            "file of that network"
         )
     network._shown = shown
     return network
@@ -172,5 +172,5 @@ def network_of(text: str) -> Network:
         interval=None if interval is None else int(interval),
     )
     if not network.digest.startswith(named["digest"]):
-        raise NetworkError(f"{named['path']}: its digest is {network.digest}; {text!r} asks for another file")
+        raise NetworkError(f"{named['path']}: its digest is {network.digest}, which is not that of {text!r}")
     return network

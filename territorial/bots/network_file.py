@@ -196,7 +196,7 @@ def read(path: str | os.PathLike[str]) -> NetworkFile:
         fields = _description_text(content.metadata)
         description = _described(fields)
     except safetensors.FormatError as error:
-        raise NetworkError(f"{name}: it is no safetensors file of a network: {error}") from None
+        raise NetworkError(f"{name}: it is not a safetensors file of a network: {error}") from None
     except (TypeError, ValueError) as error:
         raise NetworkError(f"{name}: {error}") from None
     _check(name, description, content.arrays)
@@ -212,8 +212,8 @@ def read(path: str | os.PathLike[str]) -> NetworkFile:
 def _description_text(metadata: Mapping[str, str]) -> dict[str, Any]:
     if METADATA not in metadata:
         raise ValueError(
-            f"its header has no metadata {METADATA!r}, so it is no network for the engine. From the weights "
-            "of a PairPolicy, PairPolicy.load(FILE).export(NETWORK) of territorial.nets writes one"
+            f"its header has no metadata {METADATA!r}, so it is not a network for the engine. From the "
+            "weights of a PairPolicy, PairPolicy.load(FILE).export(NETWORK) of territorial.nets writes one"
         )
     try:
         return parse_object(metadata[METADATA].encode("utf-8", "replace"), _DESCRIPTION_BOUNDS)

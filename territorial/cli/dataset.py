@@ -69,7 +69,7 @@ def add_parser(verbs: Any) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="discount factor per environment step; 0 to 1, without 0 (default %(default)s)",
+        help="discount factor per environment step; 0 to 1, excluding 0 (default %(default)s)",
     )
     group.add_argument(
         "--games-per-shard",

@@ -51,7 +51,7 @@ _LINE = 24
 Image = npt.NDArray[np.uint8]
 
 
-class Shown(NamedTuple):
+class MapListing(NamedTuple):
     """A map that was asked for."""
 
     name: str
@@ -147,7 +147,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _check_export(parsed: argparse.Namespace) -> None:
     if (count := len(parsed.maps) * parsed.num_maps) != 1:
-        raise UsageError(f"argument --export: it writes one map, and {count} were asked for")
+        raise UsageError(f"argument --export: it writes one map, but {count} are selected")
     if not options.is_map_file(parsed.export):
         raise UsageError(
             f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
@@ -158,9 +158,9 @@ def _check_export(parsed: argparse.Namespace) -> None:
 # ---- what was asked for ------------------------------------------------------------------------------
 
 
-def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
+def _all_maps(parsed: argparse.Namespace) -> list[MapListing]:
     """Return the maps that were asked for; one of every kind and land if none is named."""
-    shown, line = list[Shown](), ProgressLine()
+    shown, line = list[MapListing](), ProgressLine()
     for text in parsed.maps or [*KINDS, *LANDS]:
         for one in [_file(parsed, text)] if options.is_map_file(text) else _named(parsed, text):
             enough = parsed.num_players or 0
@@ -175,29 +175,29 @@ def _all_maps(parsed: argparse.Namespace) -> list[Shown]:
     return shown
 
 
-def _file(parsed: argparse.Namespace, path: str) -> Shown:
+def _file(parsed: argparse.Namespace, path: str) -> MapListing:
     unreachable: Literal["block", "refuse"] = "block" if parsed.block_unreachable else "refuse"
     with blamed_on("MAP", ValueError):
         land = maps.load(path, threshold=parsed.threshold, unreachable=unreachable)
-    return Shown(path, None, land, land, "water")
+    return MapListing(path, None, land, land, "water")
 
 
-def _named(parsed: argparse.Namespace, text: str) -> Iterator[Shown]:
+def _named(parsed: argparse.Namespace, text: str) -> Iterator[MapListing]:
     """Yield ``--num-maps`` maps of a kind, or the one of a land."""
     size = parsed.height or GameConfig().height, parsed.width or GameConfig().width
     with blamed_on("MAP", ValueError):
         name = parse_map_name(text)
         if not name.kind.is_generated:
             whole, land = (maps.land(text, *size, connected=connected) for connected in (False, True))
-            yield Shown(str(name), None, whole, land, name.kind.terrain)
+            yield MapListing(str(name), None, whole, land, name.kind.terrain)
             return
         for i in range(parsed.num_maps):
             seed = (parsed.map_seed + i) % options.SEED_LIMIT
             whole = maps.generate(str(name), *size, seed, connected=False)
-            yield Shown(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
+            yield MapListing(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
 
 
-def _facts(one: Shown) -> dict[str, Any]:
+def _facts(one: MapListing) -> dict[str, Any]:
     """Return what there is to know about a map, as values that JSON has."""
     land, cells = one.land.num_land, one.land.height * one.land.width
     return {
@@ -215,7 +215,7 @@ def _facts(one: Shown) -> dict[str, Any]:
     }
 
 
-def _text(parsed: argparse.Namespace, shown: Sequence[Shown], result: Mapping[str, Any]) -> str:
+def _text(parsed: argparse.Namespace, shown: Sequence[MapListing], result: Mapping[str, Any]) -> str:
     texts = [] if shown else [catalogue_text(result)]
     for one, facts in zip(shown, result.get("maps", ()), strict=True):
         if parsed.picture is None and parsed.export is None:
@@ -311,7 +311,7 @@ def _option_text(option: Mapping[str, Any]) -> str:
 # ---- pictures ------------------------------------------------------------------------------------------
 
 
-def draw_sheet(tiles: Sequence[Shown]) -> Image:
+def draw_sheet(tiles: Sequence[MapListing]) -> Image:
     """Return an RGB picture, uint8 (h, w, 3), of maps in rows; land out of play is darker."""
     pictures = [_draw_tile(tile) for tile in tiles]
     height, width = (max(picture.shape[axis] for picture in pictures) for axis in (0, 1))
@@ -324,7 +324,7 @@ def draw_sheet(tiles: Sequence[Shown]) -> Image:
     return sheet
 
 
-def _draw_tile(tile: Shown) -> Image:
+def _draw_tile(tile: MapListing) -> Image:
     scale = max(1, TILE_PIXELS // max(tile.land.height, tile.land.width))
     neutral, blocked = owner_colors(0, tile.terrain)[[0, 255]]
     cells = np.where(tile.land.to_array(), 2, tile.whole.to_array())

@@ -240,7 +240,7 @@ def enough_memory(argument: str, what: str) -> Iterator[None]:
     try:
         yield
     except MemoryError:
-        raise UsageError(f"argument {argument}: {what}: there is not enough memory for that") from None
+        raise UsageError(f"argument {argument}: not enough memory for {what}") from None
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -385,7 +385,7 @@ def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]
         return tuple(islice(cycle(bots_given), num_players))
     if bots_given != USUAL_SEATS and lineup_name(bots_given) is None:
         raise UsageError(
-            f"argument --seats: {len(bots_given)} bots; there are seats for {num_players} (--num-players)"
+            f"argument --seats: {len(bots_given)} bots; at most {num_players} fit (--num-players)"
         )
     return tuple(bots_given[len(bots_given) * i // num_players] for i in range(num_players))
 

@@ -113,5 +113,5 @@ def _announce(parsed: argparse.Namespace, server: PageServer, more: dict[str, An
         for number, url in enumerate(others, start=2):
             print(f"person {number} at {url}")
         if others and server.is_loopback:
-            print("these addresses work on this machine alone; --host 0.0.0.0 serves the network")
+            print("these addresses work only on this machine; --host 0.0.0.0 serves the network")
     sys.stdout.flush()

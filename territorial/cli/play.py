@@ -23,11 +23,11 @@ from territorial.config import GameConfig
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Acting, Player, is_acting, named_bot
+from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, STEP, Wish, WishError
 from territorial.play.levels import LEVELS
-from territorial.play.panels import Look, advice_of, chooser, sight_of
+from territorial.play.panels import Look, advice_of, agent_view, chooser
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
 from territorial.render.web import page
@@ -42,7 +42,7 @@ EXAMPLES = """\
   territorial play --opponent style:mine.json --opponent net:one.safetensors
   territorial play --opponent snapshot:main-12 --store snapshots
   territorial play --people 2 --host 0.0.0.0  two people on one network
-  territorial play --spectate --pace 200      watch bots alone
+  territorial play --spectate --pace 200      watch a game of bots
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
@@ -187,7 +187,7 @@ def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> a
     """
     least = max(parsed.seat, (not parsed.spectate) + (0 if wish.level else len(parsed.opponents or ())))
     if wish.players < least:
-        raise WishError(f"players is {wish.players}; by the command line it must be at least {least}")
+        raise WishError(f"players is {wish.players}; the command line requires at least {least}")
     changed: dict[str, Any] = {"num_players": wish.players, "person": wish.name, "seed": wish.seed}
     changed |= {} if wish.map is None else {"map": wish.map}
     changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
@@ -255,7 +255,7 @@ def _choices(parsed: argparse.Namespace) -> dict[str, Any]:
 
 def table_of(
     parsed: argparse.Namespace, config: GameConfig, load: Callable[[str, str], Player]
-) -> tuple[list[Seat], tuple[str, ...], dict[int, Acting], Player | None]:
+) -> tuple[list[Seat], tuple[str, ...], dict[int, ActingPolicy], Player | None]:
     """Return the people and the others: opponents next to the people, the line-up on all other seats.
 
     These are seats and names of all, by seat the policies that act on observations, and who advises the
@@ -267,7 +267,11 @@ def table_of(
     people = dict(zip(seats_of_people(parsed, players), _people(parsed), strict=True))
     in_turn = (*range(parsed.seat, players + 1), *range(1, parsed.seat))
     free = [seat for seat in in_turn if seat not in people]
-    seats, policies, named = list(options.seats_of(parsed, config)), dict[int, Acting](), dict[int, str]()
+    seats, policies, named = (
+        list(options.seats_of(parsed, config)),
+        dict[int, ActingPolicy](),
+        dict[int, str](),
+    )
     for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
         seats[seat - 1] = bot
     for seat, name in people.items():
@@ -275,13 +279,13 @@ def table_of(
             seats[seat - 1], named[seat] = AGENT, name
     if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
-            f"argument --advisor: {parsed.advisor!r} advises who has a seat, and --spectate takes none; "
-            "leave one of the two out"
+            f"argument --advisor: {parsed.advisor!r} has no seat to advise, because --spectate takes none; "
+            "use only one of the two options"
         )
     advisor = None if parsed.spectate else load("--advisor", parsed.advisor or options.CHAMPION)
     texts = parsed.opponents or []
     if len(texts) > (most := len(free)):
-        raise UsageError(f"argument --opponent: {len(texts)} opponents; there are seats for {most}")
+        raise UsageError(f"argument --opponent: {len(texts)} opponents; at most {most} fit (--num-players)")
     for seat, name, opponent in zip(free, texts, map(partial(load, "--opponent"), texts), strict=False):
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
@@ -295,15 +299,15 @@ def table_of(
 def seats_of_people(parsed: argparse.Namespace, players: int) -> list[int]:
     """Return by person the seat in a game of so many players; 0 for those who have none."""
     if parsed.seat > players:
-        raise UsageError(f"argument --seat: {parsed.seat}; there are seats 1 to {players} (--num-players)")
+        raise UsageError(f"argument --seat: {parsed.seat}; it must be from 1 to {players} (--num-players)")
     if parsed.spectate and parsed.people > 1:
         raise UsageError(
-            f"argument --people: {parsed.people} people take seats, and --spectate takes none; "
-            "leave one of the two out"
+            f"argument --people: {parsed.people} people take seats, but --spectate takes none; use only one "
+            "of the two options"
         )
     names, seats = _people(parsed), count(parsed.seat - 1)
     if (sitting := len(names) - names.count(None)) > players:
-        raise UsageError(f"argument --people: {sitting}; there are seats for {players} (--num-players)")
+        raise UsageError(f"argument --people: {sitting}; it must be at most {players} (--num-players)")
     return [0 if name is None else next(seats) % players + 1 for name in names]
 
 
@@ -320,7 +324,8 @@ def level_of(parsed: argparse.Namespace) -> str | None:
     if parsed.level is None:
         return None
     raise UsageError(
-        f"argument --level: {parsed.level!r} says who plays, and so do --seats and --opponent; leave one out"
+        f"argument --level: {parsed.level!r} selects the bots, as do --seats and --opponent; use only one of "
+        "these options"
     )
 
 
@@ -339,7 +344,7 @@ def _panels(
         advise = advice_of(advisor, game, seat, seed)
         if is_acting(advisor):
             advise(game)  # which is refused now, not when the page first asks for it
-    sight = cache(partial(sight_of, game, seat))
+    sight = cache(partial(agent_view, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {

@@ -104,9 +104,9 @@ def run(parsed: argparse.Namespace) -> int:
 def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
     """Raise UsageError for options that do not fit the replay or each other, before anything is played."""
     if parsed.at is not None and not 0 <= parsed.at <= replay.num_ticks:
-        raise UsageError(f"argument --at: {parsed.at}: this replay has the ticks 0 to {replay.num_ticks}")
+        raise UsageError(f"argument --at: {parsed.at}; the ticks of this replay are 0 to {replay.num_ticks}")
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
-        raise UsageError(f"argument --picture: {parsed.picture!r}: a picture is written only with --at")
+        raise UsageError(f"argument --picture: {parsed.picture!r} is written only with --at")
     if parsed.at is not None and not parsed.no_picture:
         parsed.picture = parsed.picture or options.new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
         options.check_picture("--picture", parsed.picture)
@@ -114,7 +114,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         parsed.animation = parsed.animation or options.new_name(f"{Path(parsed.file).stem}.apng")
         check_animation(parsed.animation, parsed.fps)
     elif parsed.every is not None:
-        raise UsageError(f"argument --every: {parsed.every}: it is used only with --animation")
+        raise UsageError(f"argument --every: {parsed.every} has an effect only with --animation")
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Section]]:

@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=module:trunk",
         dest="architectures",
         help="function or class that builds the trunk of snapshots with the architecture NAME; repeat the "
-        "option for more (default: ReferenceModule alone)",
+        "option for more (default: only ReferenceModule)",
     )
 
 
@@ -42,8 +42,8 @@ def players_of(
         return names
     if parsed.store is None:
         raise UsageError(
-            f"argument --store: {SNAPSHOT + wanted[0]!r} plays, but the option is missing; "
-            "it must be the folder that holds this snapshot"
+            f"argument --store: {SNAPSHOT + wanted[0]!r} needs this option; pass the folder that contains "
+            "the snapshot"
         )
     if not Path(parsed.store).is_dir():
         raise UsageError(f"argument --store: there is no folder {parsed.store!r}")

@@ -51,7 +51,7 @@ MAP_KINDS = tuple(KINDS)
 """Kinds of map that can be generated; ``territorial.maps`` has one generator for each."""
 
 
-NOT_OF_THE_GAME = ("rewards",)
+NON_RULE_FIELDS = ("rewards",)
 """Options that no game depends on: replays do without, and saved games are resumed with others."""
 
 
@@ -255,7 +255,7 @@ class GameConfig:
 
         Rewards do not count, as no game depends on them.
         """
-        values = {name: value for name, value in self.to_dict().items() if name not in NOT_OF_THE_GAME}
+        values = {name: value for name, value in self.to_dict().items() if name not in NON_RULE_FIELDS}
         text = json.dumps(values | {"rules_version": RULES_VERSION}, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -342,7 +342,7 @@ def _check_maps(config: GameConfig) -> None:
             )
     is_generated = [not isinstance(one, LandMask) and one.kind.is_generated for one in maps]
     if config.num_maps != 1 and not any(is_generated):
-        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 with a map of your own")
+        raise ValueError(f"num_maps is {config.num_maps}; it must be 1 when no map is generated")
     for one in maps:
         if not isinstance(one, LandMask):
             check_symmetry(one.symmetry, config.height, config.width)
@@ -352,7 +352,7 @@ def _checked_cadence(steps: Any) -> tuple[int, ...]:
     """Return ``steps`` as a tuple of ints; an error says what they must be."""
     whole = whole_numbers("cadence_land", steps, (3,), 1, MAX_SIDE**2)
     if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cadence_land is {shown(steps)}; it must be three whole numbers that rise")
+        raise ValueError(f"cadence_land is {shown(steps)}; it must be three increasing whole numbers")
     return tuple(whole.tolist())
 
 

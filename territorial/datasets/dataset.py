@@ -93,7 +93,7 @@ def read_shard(folder: Path, shard: Shard) -> Decisions:
     except FileNotFoundError:
         raise DatasetError(f"{str(path)!r} is missing") from None
     except safetensors.FormatError as error:
-        raise DatasetError(f"{str(path)!r} is no shard: {error}") from None
+        raise DatasetError(f"{str(path)!r} is not a shard: {error}") from None
     if set(arrays) != set(Decisions._fields):
         raise DatasetError(
             f"{str(path)!r} has the arrays {', '.join(sorted(arrays))}; it must have "

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from territorial.bots import TAKEN
+from territorial.bots import RESERVED_NAMES
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, NUM_CANDIDATES
@@ -42,7 +42,7 @@ from territorial.files.atomic import check_unused
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
 from territorial.replay import Recorder, Replay
-from territorial.replay.decision_rows import Asked, check_fits, decisions_of
+from territorial.replay.decision_rows import RowOptions, check_fits, decisions_of
 
 GAMES_PER_SHARD = 32
 WRITER = ".writer"
@@ -107,7 +107,7 @@ def make(
         if seat in (AGENT, EXTERNAL):
             raise ValueError(f"seats[{i}] is {str(seat)!r}; every seat must be a bot, as no agent acts here")
     seats = with_bots_of_files(seats)
-    asked = Asked.checked(_with_names(rows_of), every, num_candidates, discount, None)
+    asked = RowOptions.checked(_with_names(rows_of), every, num_candidates, discount, None)
     check_fits(config, asked)
     recipe = Recipe(
         config=config.to_dict(),
@@ -123,7 +123,7 @@ def make(
         code={
             seat.name: code_of(seat)
             for seat in seats
-            if isinstance(seat, CustomBot) and seat.name not in TAKEN
+            if isinstance(seat, CustomBot) and seat.name not in RESERVED_NAMES
         },
     )
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
@@ -176,14 +176,14 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
     """Raise DatasetError unless the games of ``wanted`` begin with those of ``found``, made alike."""
     if found.recipe.games > wanted.recipe.games:
         raise DatasetError(
-            f"{str(folder)!r} has a data set of {found.recipe.games:,} games; games is "
-            f"{wanted.recipe.games:,}. Games can be added, and none taken away"
+            f"games is {wanted.recipe.games:,}; the data set in {str(folder)!r} has "
+            f"{found.recipe.games:,} games, and can only grow"
         )
     same = asdict(replace(found.recipe, games=wanted.recipe.games))
     pairs = (found.rules, wanted.rules), (found.columns, wanted.columns), (same, asdict(wanted.recipe))
     for name, (before, now) in zip(("rules", "columns", "recipe"), pairs, strict=True):
         for text in differences(name, before, now):
-            raise DatasetError(f"{str(folder)!r} has another data set: {text}. Choose another folder")
+            raise DatasetError(f"{str(folder)!r} has a different data set: {text}. Choose another folder")
 
 
 def _with_names(rows_of: Any) -> Any:
@@ -200,7 +200,7 @@ def _shards_of(
     folder: Path,
     config: GameConfig,
     seats: tuple[Seat, ...],
-    asked: Asked,
+    asked: RowOptions,
     first_seed: int,
     portion: _Portion,
 ) -> list[Shard]:

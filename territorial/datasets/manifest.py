@@ -131,7 +131,7 @@ def read_manifest(folder: Path) -> DatasetManifest:
     try:
         return _manifest_of(parse_object(read_file(path, BOUNDS.nbytes), BOUNDS))
     except (TypeError, ValueError) as error:
-        raise DatasetError(f"{str(path)!r} is no manifest of a data set: {error}") from None
+        raise DatasetError(f"{str(path)!r} is not a manifest of a data set: {error}") from None
 
 
 def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:

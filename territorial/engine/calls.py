@@ -22,16 +22,16 @@ from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
 from territorial.engine import step
 from territorial.engine.batch_arrays import next_seeds
-from territorial.engine.map_bank import Atlas
+from territorial.engine.map_bank import BatchMaps
 from territorial.engine.players import BatchPlayers, CustomTable, ask_python_bots, have_python_bots
 from territorial.engine.recording import (
-    NO_WATCHER,
+    NO_OBSERVER,
+    DecisionHook,
+    GameObserver,
     Launches,
-    Listener,
-    Tape,
-    Watcher,
+    LaunchLog,
     allocate_launches,
-    make_tape,
+    make_launch_log,
 )
 from territorial.engine.step import (
     CATCH_UP,
@@ -48,9 +48,9 @@ from territorial.engine.step import (
 )
 from territorial.game.scratch import Work, make_work
 from territorial.game.state import view
-from territorial.jit.bound_arguments import Held, type_of
+from territorial.jit.bound_arguments import BoundArguments, type_of
 from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready, types_of
-from territorial.jit.thread_pool import Crew
+from territorial.jit.thread_pool import ThreadPool
 from territorial.observation.copies import addresses_of
 from territorial.typing import Bools, Ints
 
@@ -86,11 +86,11 @@ def exclusive(method: Method) -> Method:
             if is_refused:
                 doing = _DOING.get(method.__name__, f"{method.__name__}()")
                 raise RuntimeError(
-                    f"{doing} was refused, because another thread is using this VecGame; each "
-                    "thread needs its own VecGame"
+                    f"{doing} was refused because another thread is using this VecGame; create one "
+                    "VecGame per thread"
                 )
-            if calls.crew.is_interrupted:
-                calls.crew.retire()
+            if calls.thread_pool.is_interrupted:
+                calls.thread_pool.shutdown()
             return method(self, *args, **kwargs)
         finally:
             if not is_refused:
@@ -99,7 +99,7 @@ def exclusive(method: Method) -> Method:
     return cast(Method, locked)
 
 
-class Together:
+class SummedResults:
     """What the decisions of one step give together.
 
     Args:
@@ -136,7 +136,7 @@ class Calls:
     Args:
         config: rules and size of the games.
         arrays: what calls write to; the actions in it are in range.
-        atlas: the maps of the games.
+        maps: the maps of the games.
         players: the bots of the batch; more may come.
         options: how the batch runs.
         see_pairs: for ``View.pairs`` of bots in Python.
@@ -144,7 +144,7 @@ class Calls:
 
     Attributes:
         lock: of who uses the batch. Reentrant: what a watcher calls may look at the batch.
-        crew: the thread pool.
+        thread_pool: the thread pool.
         works: scratch memory, for each thread.
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
@@ -158,27 +158,29 @@ class Calls:
         self,
         config: GameConfig,
         arrays: BatchArrays,
-        atlas: Atlas,
+        maps: BatchMaps,
         players: BatchPlayers,
         options: Options,
         see_pairs: SeePairs,
         *,
         num_threads: int,
     ) -> None:
-        self._config, self._arrays, self._atlas, self._players = config, arrays, atlas, players
+        self._config, self._arrays, self._maps, self._players = config, arrays, maps, players
         self._options, self._see_pairs = options, see_pairs
-        self._needs_maps = atlas.has_own_maps and options.autoreset != DISABLED
+        self._needs_maps = maps.has_own_maps and options.autoreset != DISABLED
         self._params = make_params(config)
         num_games, shows_boards = len(arrays.actions), arrays.buffers.boards.size > 0
         self.lock = threading.RLock()
-        self.crew = Crew(num_games, min(num_threads, num_games))
-        self.works: list[Work] = [make_work(config, logs_changes=shows_boards) for _ in self.crew.posts]
+        self.thread_pool = ThreadPool(num_games, min(num_threads, num_games))
+        self.works: list[Work] = [
+            make_work(config, logs_changes=shows_boards) for _ in self.thread_pool.posts
+        ]
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
         self.has_current_owners = self._is_behind = False
         self.addresses = np.array(addresses_of(None), np.int64)
         self._entries = np.zeros(2, np.int64)
-        self._held: list[Held[Batch]] = []
+        self._held: list[BoundArguments[Batch]] = []
         self._loaded: dict[Any, Callable[..., None]] = {}
         self.record(np.zeros(num_games, np.bool_))
 
@@ -187,9 +189,9 @@ class Calls:
     def step(
         self,
         repeat: int,
-        watcher: Watcher = NO_WATCHER,
-        listener: Listener | None = None,
-        together: Together | None = None,
+        watcher: GameObserver = NO_OBSERVER,
+        listener: DecisionHook | None = None,
+        together: SummedResults | None = None,
     ) -> None:
         """Play ``repeat`` decisions of all games in one compiled call, and notify of them.
 
@@ -200,7 +202,7 @@ class Calls:
         arrays, players = self._arrays, self._players
         if self._is_behind and together is None:  # a call was interrupted twice
             self._catch_up()
-        is_watched = listener is not None or watcher is not NO_WATCHER
+        is_watched = listener is not None or watcher is not NO_OBSERVER
         if decisions > 1 and (is_watched or have_python_bots(arrays.state)):
             self._step_by_decision(decisions, watcher, listener)
             return
@@ -213,9 +215,9 @@ class Calls:
         arrays.call.numbers[DECISIONS], self._is_behind = decisions, together is not None
         if self._has_networks:
             arrays.call.asks[0] = True
-            self.crew.share_again(step_games, self._held)
+            self.thread_pool.run(step_games, self._held)
             arrays.call.asks[0] = False
-        self.crew.share_again(step_games, self._held)
+        self.thread_pool.run(step_games, self._held)
         if together is not None:
             together.add()
         if is_watched:
@@ -223,7 +225,7 @@ class Calls:
         if listener is not None:
             listener.after_decision()
 
-    def _prepare(self, listener: Listener | None) -> None:
+    def _prepare(self, listener: DecisionHook | None) -> None:
         """Have ready what a compiled call needs: launches of bots in Python, and maps of the next games."""
         arrays, guests = self._arrays, self._players.guests
         if listener is not None:
@@ -232,15 +234,15 @@ class Calls:
             stands, actions = arrays.stands, arrays.actions
             ask_python_bots(guests, self._config, arrays.state, stands, actions, self._see_pairs)
         if self._needs_maps:
-            self._atlas.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
+            self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 
-    def _step_by_decision(self, decisions: int, watcher: Watcher, listener: Listener | None) -> None:
+    def _step_by_decision(self, decisions: int, watcher: GameObserver, listener: DecisionHook | None) -> None:
         """Play what one compiled call of so many decisions would, with Python taking part between them.
 
         Where Python fails, what was played stays played: observations and results are those up to there.
         """
         arrays, call = self._arrays, self._arrays.call
-        together = Together(arrays.results, arrays.launched)
+        together = SummedResults(arrays.results, arrays.launched)
         call.numbers[SHOWS] = ONLY_ENDS
         try:
             for i in range(decisions):
@@ -260,7 +262,7 @@ class Calls:
         call = self._arrays.call
         if self._options.is_observed:
             call.numbers[:], call.asks[0] = (0, CATCH_UP), False
-            self.crew.share_again(self._load(step.step_games), self._held)
+            self.thread_pool.run(self._load(step.step_games), self._held)
         call.numbers[:], call.waits[:] = (1, WHOLE), False
         self._is_behind = False
 
@@ -272,10 +274,10 @@ class Calls:
         call.seeds[:], call.episodes[:], self.has_current_owners = seeds, episodes, False
         are_many = len(self._held) > 1
         if are_many:  # threads may watch for the next step
-            self.crew.retire()
-        self.crew.share_again(reset, self._held)
+            self.thread_pool.shutdown()
+        self.thread_pool.run(reset, self._held)
         if are_many:
-            self.crew.retire()
+            self.thread_pool.shutdown()
 
     def one_game(self, compiled: Any, *arguments: Any) -> None:
         """Call a kernel for one game, in this thread; ``arguments`` are of the same types in all calls."""
@@ -299,7 +301,9 @@ class Calls:
     def record(self, recorded: Bools) -> None:
         """Log the launches of the games where ``recorded``, (E,), is True, and of no others."""
         config = self._config
-        self.launch_log: Tape = make_tape(recorded, config.num_players, config.height, config.width)
+        self.launch_log: LaunchLog = make_launch_log(
+            recorded, config.num_players, config.height, config.width
+        )
         self._table: CustomTable | None = None
 
     # ---- what kernels are given -------------------------------------------------------------------
@@ -316,29 +320,31 @@ class Calls:
             arrays=self._arrays,
             params=self._params,
             work=self.works[thread],
-            bank=self._atlas.bank,
+            bank=self._maps.bank,
             custom=self._players.table,
             networks=self.network_works[thread],
-            tape=self.launch_log,
+            launch_log=self.launch_log,
             copies=self.addresses,
             options=self._options,
             thread=thread,
             entries=self._entries,
-            queues=self.crew.queues,
-            post=self.crew.posts[thread],
+            queues=self.thread_pool.queues,
+            post=self.thread_pool.posts[thread],
         )
 
     def _load(self, compiled: Any, *arguments: Any) -> Callable[..., None]:
-        """Return the entry of a kernel that takes a ``Held`` batch, and ``arguments`` of these types.
+        """Return the entry of a kernel for a batch as ``BoundArguments``, and ``arguments`` of these types.
 
         Arguments are held anew if the table of custom bots or the launch log is another than before.
         """
         players = self._players
         if self._table is not players.table:
-            self.crew.retire()  # no thread is to watch for calls with what it was given before
+            self.thread_pool.shutdown()  # no thread is to watch for calls with what it was given before
             self._table, self._has_networks = players.table, players.has_networks
             self.network_works = self._make_network_works()
-            self._held = [Held(self.batch(thread), step.hold_batch) for thread in range(len(self.works))]
+            self._held = [
+                BoundArguments(self.batch(thread), step.bind_batch) for thread in range(len(self.works))
+            ]
             self._loaded = {}
             self._arrays.call.asks[0] = False  # a call for another table may have been interrupted
         if compiled not in self._loaded:

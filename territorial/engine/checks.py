@@ -79,8 +79,8 @@ def copy_actions(actions: npt.ArrayLike, copy: Ints) -> None:
         num_players = copy.shape[1]
         k, seat = divmod(bad, num_players)
         raise ValueError(
-            f"actions[{k}, {seat}] is {array[k, seat].tolist()}; the first part must be from 0 to "
-            f"{num_targets(num_players) - 1}, the second from 0 to {NUM_FRACTIONS - 1}"
+            f"actions[{k}, {seat}] is {array[k, seat].tolist()}; the target must be from 0 to "
+            f"{num_targets(num_players) - 1} and the fraction index from 0 to {NUM_FRACTIONS - 1}"
         )
 
 
@@ -131,7 +131,7 @@ def checked_launch_table(launches: npt.ArrayLike, num_players: int, now: int, un
         i = int(falls.argmax()) + 1
         raise ValueError(
             f"launches[{i}] is at tick {rows[i, LAUNCH_TICK]}, before the previous launch; "
-            "ticks must not fall"
+            "ticks must not decrease"
         )
     return rows
 

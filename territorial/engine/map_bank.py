@@ -16,7 +16,7 @@ from territorial.game.spawning import MapBank, allocate_bank, write_map
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
 
 
-class Atlas:
+class BatchMaps:
     """The maps of ``num_games`` games.
 
     With a bank of maps, the engine draws one for every game by its seed. Where every game has a map of its

@@ -15,7 +15,7 @@ from territorial.config.validation import whole_number, whole_numbers
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
 from territorial.game.formulas import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
-from territorial.jit.bound_arguments import Held, arguments_of, keep
+from territorial.jit.bound_arguments import BoundArguments, arguments_of, keep
 from territorial.jit.decorators import entry_of, kernel, njit, types_of
 from territorial.jit.simd import fill
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
@@ -75,10 +75,10 @@ class PairObserver:
         self._loaded: dict[Any, Callable[..., None]] = {}
 
     @cached_property
-    def _held(self) -> Held[PairArguments]:
+    def _held(self) -> BoundArguments[PairArguments]:
         config, totals = self._config, allocate_totals(self._config.num_players)
         arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
-        return Held(arguments, hold_pairs)
+        return BoundArguments(arguments, bind_pairs)
 
     def observe_checked(
         self, games: Any, seats: Any, num_candidates: Any, num_allies: Any, dtype: Any
@@ -90,7 +90,9 @@ class PairObserver:
         numbers = whole_numbers("games", games, (None,), 0, len(self._state.seed) - 1)
         own = whole_numbers("seats", seats, (None,), 1, self._config.num_players)
         if len(numbers) != len(own):
-            raise ValueError(f"games has {len(numbers)} entries and seats {len(own)}; they must be as many")
+            raise ValueError(
+                f"games has {len(numbers)} entries and seats has {len(own)}; both must have the same number"
+            )
         seen = self.observe(numbers, own, rows)
         return seen.as_floats() if dtype == "float32" else seen
 
@@ -158,14 +160,14 @@ def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any =
 
 
 @kernel
-def hold_pairs(arguments: PairArguments, memory: Any) -> None:
+def bind_pairs(arguments: PairArguments, memory: Any) -> None:
     """Unbox ``arguments``: see ``territorial.jit.bound_arguments``."""
     keep(arguments, memory)
 
 
 @kernel
 def observe_pairs(
-    held: Held[PairArguments],
+    held: BoundArguments[PairArguments],
     games: Any,
     seats: Any,
     owners: Any,
@@ -205,7 +207,13 @@ def name_rows(params: Params, p: int, owners: Any, count: int, rows: Any, target
 
 @kernel
 def list_candidates(
-    held: Held[PairArguments], games: Any, seats: Any, owners: Any, allies: Any, targets: Any, legal: Any
+    held: BoundArguments[PairArguments],
+    games: Any,
+    seats: Any,
+    owners: Any,
+    allies: Any,
+    targets: Any,
+    legal: Any,
 ) -> None:
     """Write the candidates of ``seats`` of ``games``, int64 (N,), into the arrays of ``PairCandidates``.
 

@@ -20,7 +20,7 @@ from territorial.constants import FRACTION_UNIT
 from territorial.engine.seats import (
     AGENT,
     FIRST_CUSTOM_CODE,
-    FIRST_GUEST_CODE,
+    FIRST_PYTHON_CODE,
     SEAT_NAMES,
     CompiledBot,
     Seat,
@@ -112,7 +112,9 @@ class BatchPlayers:
         players = self._config.num_players
         given: Sequence[Any] = [AGENT] * players if seats is None else seats
         if len(given) != players:
-            raise ValueError(f"troops_of has {len(given)} entries; this game has num_players = {players}")
+            raise ValueError(
+                f"troops_of has {len(given)} entries but num_players is {players}; pass one entry per seat"
+            )
         by_name = dict(zip(self.bot_names, self.bots, strict=True))
         named = [by_name.get(seat, seat) if isinstance(seat, str) else seat for seat in given]
         return starting_troops(named, self._config)
@@ -120,7 +122,7 @@ class BatchPlayers:
     def write_next(self, state: State, games: Any, codes: Ints, troops: Ints) -> None:
         """Write who plays ``games``, and what they start with, from the next reset on."""
         intervals = np.zeros_like(codes)
-        for code, bot in enumerate(self.guests, start=FIRST_GUEST_CODE):
+        for code, bot in enumerate(self.guests, start=FIRST_PYTHON_CODE):
             intervals[codes == code] = bot.interval
         for name, values in zip(NEXT_ONES, (codes, troops, intervals), strict=True):
             view(state, name)[games, 1:] = values
@@ -213,7 +215,7 @@ def _table(rows: int) -> CustomTable:
 def have_python_bots(state: State) -> bool:
     """Return whether any seat has a bot in Python."""
     codes = view(state, "seats")
-    return bool(((codes >= FIRST_GUEST_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
+    return bool(((codes >= FIRST_PYTHON_CODE) & (codes < FIRST_CUSTOM_CODE)).any())
 
 
 def ask_python_bots(
@@ -231,7 +233,7 @@ def ask_python_bots(
     tick = view(state, "tick")
     decides = ~stands & (tick % config.decision_every == 0)
     is_turn = (view(state, "wake") <= tick[:, None]) & (view(state, "alive") != 0) & decides[:, None]
-    for code, bot in enumerate(guests, start=FIRST_GUEST_CODE):
+    for code, bot in enumerate(guests, start=FIRST_PYTHON_CODE):
         games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
         if len(games):
             seen = View(state, config, games, seats, see_pairs)

@@ -94,7 +94,7 @@ def is_legal_now(game: Game, params: Params, p: int, target: int) -> bool:
 # ---- the log of recorded games ---------------------------------------------------------------------
 
 
-class Tape(NamedTuple):
+class LaunchLog(NamedTuple):
     """Logs and last positions of R recorded games out of a batch of E."""
 
     slots: npt.NDArray[np.int64]  # (E,) which of the R a game is, or NOT_RECORDED
@@ -104,11 +104,11 @@ class Tape(NamedTuple):
     numbers: npt.NDArray[np.int64]  # (R, see state.Position)
 
 
-def make_tape(recorded: npt.NDArray[np.bool_], num_players: int, height: int, width: int) -> Tape:
+def make_launch_log(recorded: npt.NDArray[np.bool_], num_players: int, height: int, width: int) -> LaunchLog:
     """Return the launch log of a batch; ``recorded``, bool (E,): the games that are recorded."""
     count = int(recorded.sum())
     last = allocate_positions(count, num_players, height, width)
-    return Tape(
+    return LaunchLog(
         slots=np.where(recorded, recorded.cumsum() - 1, NOT_RECORDED).astype(np.int64),
         launches=np.zeros((count, LOG_STEPS * num_players, NUM_LAUNCH_COLUMNS), np.int32),
         counts=np.zeros(count, np.int64),
@@ -117,40 +117,40 @@ def make_tape(recorded: npt.NDArray[np.bool_], num_players: int, height: int, wi
     )
 
 
-def last_position(tape: Tape, k: int) -> Position:
+def last_position(launch_log: LaunchLog, k: int) -> Position:
     """Return the position in which the last game in slot ``k`` of the batch ended, or was left: views."""
-    slot = tape.slots[k]
-    return Position(tape.board[slot], tape.numbers[slot])
+    slot = launch_log.slots[k]
+    return Position(launch_log.board[slot], launch_log.numbers[slot])
 
 
 @njit
-def log_launches(tape: Tape, k: int, launches: LaunchList) -> None:
+def log_launches(launch_log: LaunchLog, k: int, launches: LaunchList) -> None:
     """Append the launches of game ``k`` to its log, if it has one; those too many are counted and lost."""
-    slot = tape.slots[k]
+    slot = launch_log.slots[k]
     if slot >= 0:
         for i in range(launches.first, launches.end):
-            count = tape.counts[slot]
-            if count < tape.launches.shape[1]:
+            count = launch_log.counts[slot]
+            if count < launch_log.launches.shape[1]:
                 for column in range(NUM_LAUNCH_COLUMNS):
-                    tape.launches[slot, count, column] = launches.rows[i, column]
-            tape.counts[slot] = count + 1
+                    launch_log.launches[slot, count, column] = launches.rows[i, column]
+            launch_log.counts[slot] = count + 1
 
 
 @njit
-def keep_position(tape: Tape, k: int, game: Game) -> None:
+def keep_position(launch_log: LaunchLog, k: int, game: Game) -> None:
     """Keep the position of game ``k``, which is about to be replaced, if the game is recorded."""
-    slot = tape.slots[k]
+    slot = launch_log.slots[k]
     if slot >= 0:
-        write_position(game, tape.board[slot], tape.numbers[slot])
+        write_position(game, launch_log.board[slot], launch_log.numbers[slot])
 
 
 # ---- notices ---------------------------------------------------------------------------------------
 
 
-class Watcher:
+class GameObserver:
     """An observer of a batch, such as a recorder: its methods are called after each event of the games.
 
-    Here they do nothing: NO_WATCHER has no others.
+    Here they do nothing: NO_OBSERVER has no others.
     """
 
     def before_reset(self, games: Iterable[int]) -> None:
@@ -169,11 +169,11 @@ class Watcher:
         """Game ``k`` was put into another position."""
 
 
-NO_WATCHER = Watcher()
+NO_OBSERVER = GameObserver()
 """The watcher of a batch that has none."""
 
 
-class Listener(Protocol):
+class DecisionHook(Protocol):
     """An observer of every decision of a call, such as a reward function of the user's own."""
 
     def before_decision(self) -> None:

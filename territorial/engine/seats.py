@@ -38,7 +38,7 @@ SEAT_NAMES: tuple[str, ...] = (AGENT, EXTERNAL, *bots.NAMES)
 
 WHOLE_START = 512  # all of the starting troops: the rules count in these parts
 
-FIRST_GUEST_CODE = len(SEAT_NAMES)
+FIRST_PYTHON_CODE = len(SEAT_NAMES)
 """The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 FIRST_CUSTOM_CODE = 1 << 16
 """The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
@@ -46,7 +46,7 @@ FIRST_CUSTOM_CODE = 1 << 16
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
 _DRIVEN = (AGENT, EXTERNAL)
-_CHOICES = (AGENT, EXTERNAL, *bots.PLAIN_NAMES)
+_CHOICES = (AGENT, EXTERNAL, *bots.UNVERSIONED_NAMES)
 _WANTED = f"it must be one of {', '.join(_CHOICES)}, or style:FILE or net:FILE for the file of a bot"
 
 
@@ -183,7 +183,9 @@ def seat_codes(
             f"seats is {shown(seats)}; it must be a sequence of one name per seat, such as a list or a tuple"
         )
     if len(seats) != num_players:
-        raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {num_players}")
+        raise ValueError(
+            f"seats has {len(seats)} entries but num_players is {num_players}; pass one entry per seat"
+        )
     codes = {name: code for code, name in enumerate(custom, start=FIRST_CUSTOM_CODE)}
     codes |= {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))} | _CODES
     names = [name_of(seat) for seat in seats]
@@ -237,6 +239,6 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
         is_taken = True
     if is_taken:
         raise ValueError(
-            f"{what} has the name {bot.name!r}, which another bot, or the library, has already; bots that "
-            "differ need names that differ"
+            f"{what} has the name {bot.name!r}, which belongs to another bot or to a built-in one; choose "
+            "another name"
         )

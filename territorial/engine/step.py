@@ -28,13 +28,13 @@ from territorial.constants import (
 from territorial.engine.players import CustomTable
 from territorial.engine.recording import (
     Launches,
-    Tape,
+    LaunchLog,
     clear_launches,
     keep_position,
     log_launches,
     note_launches,
 )
-from territorial.engine.seats import FIRST_CUSTOM_CODE, FIRST_GUEST_CODE
+from territorial.engine.seats import FIRST_CUSTOM_CODE, FIRST_PYTHON_CODE
 from territorial.game.board import clear_cells, set_cell, write_owner_codes
 from territorial.game.formulas import draw
 from territorial.game.fronts import count_fronts
@@ -66,7 +66,7 @@ from territorial.game.state import (
     write_position,
 )
 from territorial.game.teams import is_in
-from territorial.jit.bound_arguments import Held, arguments_of, call_at, keep
+from territorial.jit.bound_arguments import BoundArguments, arguments_of, call_at, keep
 from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
@@ -172,7 +172,7 @@ class Batch(NamedTuple):
     bank: MapBank
     custom: CustomTable
     networks: NetworkWork
-    tape: Tape
+    launch_log: LaunchLog
     copies: npt.NDArray[np.int64]  # (4,) where what is observed is copied to, see observation.copies
     options: Options
     thread: int  # which one it is
@@ -225,13 +225,13 @@ def allocate_call(num_games: int) -> StepCall:
 
 
 @kernel
-def hold_batch(batch: Batch, memory: Any) -> None:
+def bind_batch(batch: Batch, memory: Any) -> None:
     """Take ``batch`` apart: see ``territorial.jit.bound_arguments``."""
     keep(batch, memory)
 
 
 @kernel
-def step_games(held: Held[Batch]) -> None:
+def step_games(held: BoundArguments[Batch]) -> None:
     """Play the decisions of a call in all games, or in those that other threads leave."""
     batch = arguments_of(held)
     while begins(batch.post):
@@ -246,7 +246,7 @@ def step_games(held: Held[Batch]) -> None:
 
 
 @kernel
-def ask_networks(held: Held[Batch], only: int) -> None:
+def ask_networks(held: BoundArguments[Batch], only: int) -> None:
     """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
 
     Their launches are written into the actions, as those of bots in Python are. Compiled for the first batch
@@ -270,7 +270,7 @@ def takes_step(batch: Batch, game: Game, k: int) -> bool:
 
 
 @njit
-def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
+def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
     """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
@@ -299,7 +299,7 @@ def step_game(held: Held[Batch], batch: Batch, k: int) -> None:
 
 
 @njit
-def stands_on(held: Held[Batch], batch: Batch, game: Game, k: int) -> bool:
+def stands_on(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> bool:
     """Return whether game ``k``, which takes no step, is observed as it stands; the next one may begin."""
     clear_results(batch.arrays.results, k)
     if batch.arrays.call.waits[k]:
@@ -328,7 +328,7 @@ def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: 
     remember(game, params, work)
     actions = batch.arrays.actions[k]
     launches = decide_launches(game, params, work, seating, actions, batch.custom)
-    log_launches(batch.tape, k, launches)
+    log_launches(batch.launch_log, k, launches)
     note_launches(batch.arrays.launched, k, game, params, launches)
     play(game, params, work, launches)
     report(game, params, work, results, k, is_first)
@@ -349,10 +349,10 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 
 @njit
-def finish(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
+def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
     keep_final(batch, game, k)
-    keep_position(batch.tape, k, game)
+    keep_position(batch.launch_log, k, game)
     batch.arrays.slots.stands[k] = True
     batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == SAME_STEP:
@@ -380,7 +380,7 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def begin_next(held: Held[Batch], batch: Batch, game: Game, k: int) -> None:
+def begin_next(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
     """Let the next game take the place of game ``k``, and observe it."""
     episode = game.clock[EPISODE] + 1
     seed = next_seed(batch.arrays.slots, batch.arrays.seed[0], k, episode)
@@ -405,7 +405,7 @@ def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None
 
 
 @kernel
-def reset_game(held: Held[Batch], seed: Any, episode: int, k: int) -> None:
+def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> None:
     """Begin a game in slot ``k`` with ``seed``, and observe it."""
     batch = arguments_of(held)
     game = game_of(batch.arrays.state, k)
@@ -418,7 +418,7 @@ def reset_game(held: Held[Batch], seed: Any, episode: int, k: int) -> None:
 
 
 @kernel
-def reset_games(held: Held[Batch]) -> None:
+def reset_games(held: BoundArguments[Batch]) -> None:
     """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
     batch = arguments_of(held)
     while begins(batch.post):
@@ -430,7 +430,7 @@ def reset_games(held: Held[Batch]) -> None:
 
 
 @kernel
-def play_launches(held: Held[Batch], launches: Any, until: int, k: int) -> None:
+def play_launches(held: BoundArguments[Batch], launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
     ``launches``: int64 (N, 4), a table of launches (territorial.game.scratch) in the order of ticks, all on
@@ -456,7 +456,7 @@ def position_of(state: State, k: int, position: Position) -> None:
 
 
 @kernel
-def observe_game(held: Held[Batch], k: int) -> None:
+def observe_game(held: BoundArguments[Batch], k: int) -> None:
     """Observe game ``k`` as it stands."""
     batch = arguments_of(held)
     observe_anew(game_of(batch.arrays.state, k), batch.params, batch.work, batch.arrays.buffers, k)
@@ -481,7 +481,7 @@ def find_bad_action(actions: Any) -> int:
 
 
 @kernel
-def place_position(held: Held[Batch], owner: Any, k: int) -> None:
+def place_position(held: BoundArguments[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
     batch = arguments_of(held)
     game, params = game_of(batch.arrays.state, k), batch.params
@@ -672,7 +672,7 @@ def start(game: Game, batch: Batch, seating: Seating, seed: Any, k: int) -> None
 @njit
 def is_compiled_bot(code: int) -> bool:
     """Return whether the bot with this seat code is compiled: of the library, or a custom one."""
-    return code < FIRST_GUEST_CODE or code >= FIRST_CUSTOM_CODE
+    return code < FIRST_PYTHON_CODE or code >= FIRST_CUSTOM_CODE
 
 
 @njit
@@ -685,7 +685,7 @@ def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
         if code >= FIRST_CUSTOM_CODE:
             row = code - FIRST_CUSTOM_CODE
             bots.settle(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
-        elif FIRST_BOT_CODE <= code < FIRST_GUEST_CODE:
+        elif FIRST_BOT_CODE <= code < FIRST_PYTHON_CODE:
             bots.prepare(code - FIRST_BOT_CODE, game.seed[0], p, memory)
         else:
             interval = memory[bots.INTERVAL]

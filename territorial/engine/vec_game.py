@@ -40,16 +40,16 @@ from territorial.engine.checks import (
     checked_seeds,
     copy_actions,
 )
-from territorial.engine.map_bank import Atlas, assigned_maps
+from territorial.engine.map_bank import BatchMaps, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.players import BatchPlayers
 from territorial.engine.positions import digest_of, fronts_of, write_position
 from territorial.engine.recording import (
-    NO_WATCHER,
+    NO_OBSERVER,
+    DecisionHook,
+    GameObserver,
     Launches,
-    Listener,
-    Tape,
-    Watcher,
+    LaunchLog,
     forget_launches,
 )
 from territorial.engine.saved_game import (
@@ -150,13 +150,13 @@ class VecGame(ShownInNotebooks):
         self._options = checked_options(autoreset, end_when, observe)
         self._players = BatchPlayers(self.config)
         codes = self._codes_of(seats)
-        self._atlas = Atlas(self.config, self.num_games, assigned)
+        self._maps = BatchMaps(self.config, self.num_games, assigned)
         self.layout = ObsLayout.of(self.config, whole_number("frames", frames, 0, MAX_FRAMES))
         try:
             self._put_together(allocate_arrays(self.config, self.layout, self.num_games, self._options))
         except MemoryError:
             raise MemoryError(
-                f"num_games is {self.num_games}; there is not enough memory for so many games"
+                f"not enough memory for num_games = {self.num_games}; use fewer games or a smaller map"
             ) from None
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
@@ -185,11 +185,11 @@ class VecGame(ShownInNotebooks):
         self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        self._watcher = NO_WATCHER
+        self._watcher = NO_OBSERVER
         self._calls = Calls(
             self.config,
             arrays,
-            self._atlas,
+            self._maps,
             self._players,
             self._options,
             self.pair_observer.see,
@@ -207,7 +207,7 @@ class VecGame(ShownInNotebooks):
         seed instead; with neither, every game goes on to its next episode.
         """
         if seed is not None and seeds is not None:
-            raise ValueError("reset() takes seed, for the batch, or seeds, one a game, but not both")
+            raise ValueError("reset() takes either seed (for the batch) or seeds (one per game), not both")
         arrays, episodes = self._arrays, np.zeros(self.num_games, np.int64)
         given = None if seeds is None else checked_seeds(seeds, self.num_games)
         if seed is not None:  # it says more than what was said of next games
@@ -220,7 +220,7 @@ class VecGame(ShownInNotebooks):
         if self.has_begun:
             self._watcher.before_reset(games)
         self._may_be_off_grid = False
-        self._atlas.provide(chosen.tolist(), current=())
+        self._maps.provide(chosen.tolist(), current=())
         forget_launches(arrays.launched, slice(None))
         self._calls.reset_games(chosen, episodes)
         self.has_begun = True
@@ -235,7 +235,7 @@ class VecGame(ShownInNotebooks):
         if seed is not None:
             seeds[k], episode = whole_number("seed", seed, 0, LARGEST_SEED), 0
         self._watcher.before_reset([k])
-        self._atlas.provide(seeds.tolist(), self._current_seeds())
+        self._maps.provide(seeds.tolist(), self._current_seeds())
         forget_launches(self._arrays.launched, k)
         self._calls.one_game(step.reset_game, seeds[k], episode, k)
         self._watcher.after_reset([k])
@@ -285,7 +285,7 @@ class VecGame(ShownInNotebooks):
         """
         holds = hold is not False and true_or_false("hold", hold)
         if holds and actions is not None:
-            raise ValueError("step() takes actions, or hold=True, but not both")
+            raise ValueError("step() takes either actions or hold=True, not both")
         if actions is None and not holds and self._may_have_agents:
             check_no_decision(self.blocks, self.stands, self.config.decision_every)
         if actions is not None:
@@ -301,7 +301,7 @@ class VecGame(ShownInNotebooks):
 
     @exclusive
     def step_unchecked(
-        self, repeat: int = ONE_DECISION, listener: Listener | None = None, copies: Copies | None = None
+        self, repeat: int = ONE_DECISION, listener: DecisionHook | None = None, copies: Copies | None = None
     ) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
@@ -369,10 +369,10 @@ class VecGame(ShownInNotebooks):
 
         ``troops_of``: whose starting troops they get if handicaps are on, as many names; None: their own.
         """
-        self.set_next(k, seats, troops_of=troops_of)
+        self.set_next_game(k, seats, troops_of=troops_of)
 
     @exclusive
-    def set_next(
+    def set_next_game(
         self,
         k: int,
         seats: Sequence[Seat] | None = None,
@@ -506,9 +506,9 @@ class VecGame(ShownInNotebooks):
 
         With ``num_maps=0`` these are the maps of the games that are being played, game k on map k.
         """
-        if self._atlas.has_own_maps:
+        if self._maps.has_own_maps:
             self.need_reset()
-        return self._atlas.maps(self._current_seeds())
+        return self._maps.maps(self._current_seeds())
 
     @exclusive
     def land(self, k: int) -> LandMask:
@@ -528,7 +528,7 @@ class VecGame(ShownInNotebooks):
         """Write the terrain of ``games``, which are in range, into their rows of ``terrain``, (E, ...)."""
         map_ids, seeds = view(self.blocks, "map_id"), view(self.blocks, "seed")
         for k in games.tolist():
-            terrain[k] = self._atlas.ground(int(map_ids[k]), int(seeds[k])).terrain
+            terrain[k] = self._maps.ground(int(map_ids[k]), int(seeds[k])).terrain
 
     @exclusive
     def terrain_name(self, k: int) -> Terrain:
@@ -540,7 +540,7 @@ class VecGame(ShownInNotebooks):
         """All memory of this batch over the number of games, the owner board and scratch included."""
         calls = self._calls
         groups = self._arrays, *calls.works, *calls.network_works
-        arrays = [*self._atlas.arrays, *calls.launch_log, calls.owners]
+        arrays = [*self._maps.arrays, *calls.launch_log, calls.owners]
         arrays += [array for group in groups for _, array in named_arrays(group)]
         return sum({id(array): array.nbytes for array in arrays}.values()) / self.num_games
 
@@ -577,7 +577,7 @@ class VecGame(ShownInNotebooks):
         self._may_have_agents |= has_agents
         players.welcome(saved.custom)
         write_game(saved, self.config, self._arrays, k, players)
-        if self._atlas.has_own_maps:
+        if self._maps.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)
         if self.observes:
@@ -592,13 +592,13 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def close(self) -> None:
         """Stop the threads; the next step starts new ones."""
-        self._calls.crew.retire()
+        self._calls.thread_pool.shutdown()
 
     @exclusive
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of all arrays: they are written down later, when other threads may step again."""
         state = {name: getattr(self, name) for name in COPIED}
-        return state | {"_arrays": copied(self._arrays), "_atlas": copy.deepcopy(self._atlas)}
+        return state | {"_arrays": copied(self._arrays), "_maps": copy.deepcopy(self._maps)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -622,13 +622,13 @@ class VecGame(ShownInNotebooks):
     # ---- recording --------------------------------------------------------------------------------
 
     @exclusive
-    def watch(self, watcher: Watcher, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, Tape]:
+    def watch(self, watcher: GameObserver, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, LaunchLog]:
         """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
 
         ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
         is what a user wants. Raises ValueError if there is a watcher already.
         """
-        if self._watcher is not NO_WATCHER:
+        if self._watcher is not NO_OBSERVER:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._calls.record(recorded)
         self._watcher = watcher
@@ -637,7 +637,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def unwatch(self) -> None:
         """Notify no observer any more, and log nothing."""
-        self._watcher = NO_WATCHER
+        self._watcher = NO_OBSERVER
         self._calls.record(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
@@ -645,7 +645,7 @@ class VecGame(ShownInNotebooks):
     def need_reset(self) -> None:
         """Raise RuntimeError if no game has begun."""
         if not self.has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
+            raise RuntimeError("there are no games yet; call reset() first")
 
     def _check_may_step(self, *, takes_actions: bool) -> None:
         """Raise an error before the first reset, and for actions where a game is between two decisions."""
@@ -667,7 +667,7 @@ class VecGame(ShownInNotebooks):
 
     def _ground(self, k: int) -> Ground:
         k = self._begun(k)
-        return self._atlas.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
+        return self._maps.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _current_seeds(self) -> list[int]:
         seeds: list[int] = view(self.blocks, "seed").tolist()

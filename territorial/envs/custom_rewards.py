@@ -60,7 +60,7 @@ def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str
     return part_names(weights) if function is None else (*part_names(weights), OWN)
 
 
-class OwnRewards:
+class CustomRewards:
     """A listener of one step that adds what a function gives to the rewards of every decision."""
 
     def __init__(self, function: RewardFunction, game: VecGame) -> None:

@@ -87,8 +87,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
-        masks = self.vec.action_masks()
-        return masks.reshape(-1)
+        return self.vec.action_masks().reshape(-1)
 
     def render(self) -> Any:  # releases of gymnasium differ in what they say of it
         """Return a picture of the game, or text, or show it."""
@@ -193,8 +192,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E * A, M): 1 for every legal action."""
-        masks = self.vec.action_masks()
-        return masks.reshape(self.num_envs, -1)
+        return self.vec.action_masks().reshape(self.num_envs, -1)
 
     def render(self) -> tuple[npt.NDArray[np.uint8] | str | None, ...]:  # type: ignore[override]  # as SeatEnv
         """Return a picture, or text, for each sub-environment; "human" shows the first game."""
@@ -205,7 +203,8 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free what the engine holds outside Python's memory."""
-        self.vec.close()
+        if hasattr(self, "vec"):  # the base class also closes an environment whose constructor raised
+            self.vec.close()
 
     def _told(self, info: Info) -> Info:
         told = {
@@ -238,7 +237,7 @@ def _one_agent(seats: Sequence[Seat] | None, keywords: VecKeywords) -> Territori
     vec = make_vec(1, seats=seats, autoreset="disabled", **keywords)
     if vec.num_agents != 1:
         raise ValueError(
-            f"seats has {vec.num_agents} agents; this environment is for one agent, make_vec is for many"
+            f"seats has {vec.num_agents} agents; SeatEnv needs exactly one, use make_vec for several"
         )
     return vec
 

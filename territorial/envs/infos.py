@@ -72,7 +72,7 @@ def pick(values: Any, seats: Any, out: Any) -> None:
         out[a] = values[seats[a] - 1]
 
 
-class Played(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step did, before anybody observes the games; E games, A agents a game, K parts of rewards."""
 
     rewards: Floats32  # (E, A)
@@ -86,10 +86,10 @@ class Played(NamedTuple):
     final_info: dict[str, npt.NDArray[Any]] | None = None
 
 
-def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: Launches | None) -> Played:
+def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: Launches | None) -> StepOutcome:
     """Return what a reset gives: all games have begun."""
     agents = num_games, num_agents
-    return Played(
+    return StepOutcome(
         rewards=np.zeros(agents, np.float32),
         parts=np.zeros((num_games, num_parts, num_agents), np.float32),
         terminated=np.zeros(agents, np.bool_),
@@ -103,7 +103,7 @@ def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: La
 def played_by(
     results: StepResults, rewards: Floats32, parts: Floats32, seats: Ints, is_kept: bool
 ) -> tuple[Floats32, Floats32, Bools, Bools, Bools, Bools]:
-    """Return the first fields of ``Played``, new arrays, for the agents on ``seats``, 1..P (E, A).
+    """Return the first fields of ``StepOutcome``, new arrays, for the agents on ``seats``, 1..P (E, A).
 
     ``rewards`` (E, P) and ``parts`` (E, K, P) are those of all seats. ``is_kept``: whether agents stay to the
     end of their episode, where they are all terminated or all truncated.

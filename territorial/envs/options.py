@@ -225,10 +225,10 @@ def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[n
         return np.arange(1, num_players + 1)
     if EXTERNAL in seats:
         raise ValueError(
-            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}, but every action here "
-            f"belongs to an agent; call the seat {AGENT!r}, or use VecGame"
+            f"seats[{list(seats).index(EXTERNAL)}] is {EXTERNAL!r}; environments accept only "
+            f"{AGENT!r} and bots, so use VecGame for external seats"
         )
     chosen = [seat for seat, name in enumerate(seats, start=1) if name == AGENT]
     if not chosen:
-        raise ValueError(f"none of the seats is called {AGENT!r}; an environment needs at least one")
+        raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
     return np.array(chosen, np.int64)

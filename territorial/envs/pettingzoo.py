@@ -352,9 +352,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         living = [agent for agent in self.agents if is_alive[self._seat[agent]]]
         for agent in living:
             if agent not in actions:
-                raise ValueError(
-                    f"actions has no action for {agent!r}, which is alive; 0 is the action that holds"
-                )
+                raise ValueError(f"no action for {agent!r}; every living agent needs one (0 holds)")
         numbers = self.vec.format.numbers([actions[agent] for agent in living])
         is_good = numbers is not None
         if numbers is not None:

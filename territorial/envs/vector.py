@@ -21,8 +21,8 @@ from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
-from territorial.envs.custom_rewards import OwnRewards, reward_names
-from territorial.envs.infos import Played, agent_info, info_names, nothing_played, played_by
+from territorial.envs.custom_rewards import CustomRewards, reward_names
+from territorial.envs.infos import StepOutcome, agent_info, info_names, nothing_played, played_by
 from territorial.envs.observation_modes import MODES
 from territorial.envs.options import (
     EnvOptions,
@@ -36,7 +36,7 @@ from territorial.files.arrays import WritableArrays
 from territorial.game.state import SEATING, State, view
 from territorial.observation.copies import Copies, copy_games
 from territorial.observation.tables import Observations
-from territorial.render import RENDER_MODES, Drawers
+from territorial.render import RENDER_MODES, BatchRenderer
 from territorial.typing import Arrays, Ints
 
 Info = dict[str, Any]
@@ -145,7 +145,7 @@ class TerritorialVec(WritableArrays):
             one_of("render_mode", render_mode, RENDER_MODES)
         self.options = EnvOptions() if options is None else options
         self.render_mode = render_mode
-        self._drawers = Drawers(render_mode)
+        self._drawers = BatchRenderer(render_mode)
         self.autoreset = autoreset
         # Some things are read from games that end, before they go.
         looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
@@ -183,7 +183,7 @@ class TerritorialVec(WritableArrays):
         self.shared_keys = self._mode.shared
         """The keys of observations that are there once a game."""
         self.reward_names = reward_names(self.config.rewards, self.options.reward_fn)
-        """The names of the parts of rewards, in the order of ``Played.parts``."""
+        """The names of the parts of rewards, in the order of ``StepOutcome.parts``."""
         self.number_names = info_names(self.config)
         masks_told = ("action_mask",) if self.options.action_mask == "info" else ()
         self.info_names = (*self.number_names, *self.reward_names, *masks_told)
@@ -229,18 +229,18 @@ class TerritorialVec(WritableArrays):
         self.game.reset(seed, seeds=seeds)
         self._take_over(np.arange(self.num_envs))
 
-    def play(self, copies: Copies | None = None) -> Played:
+    def play(self, copies: Copies | None = None) -> StepOutcome:
         """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range.
 
         ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
         """
         function = self.options.reward_fn
-        listener = None if function is None else OwnRewards(function, self.game)
+        listener = None if function is None else CustomRewards(function, self.game)
         results = self.game.step_unchecked(self.options.repeat, listener, copies)
         rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
         is_kept = self.options.agent_death == "keep"
         given = played_by(results, rewards, parts, self.agent_seats, is_kept)
-        played = Played(*given, self.launches())
+        played = StepOutcome(*given, self.launches())
         if self.autoreset == "same_step" and played.ended.any():
             played = self._replace_ended(played, copies)
         elif played.was_reset.any():
@@ -377,7 +377,7 @@ class TerritorialVec(WritableArrays):
 
     # ---- within -----------------------------------------------------------------------------------
 
-    def _replace_ended(self, played: Played, copies: Copies | None) -> Played:
+    def _replace_ended(self, played: StepOutcome, copies: Copies | None) -> StepOutcome:
         """Return ``played`` with what there was last in the ended games, whose places have new ones.
 
         These are in ``copies``, too.
@@ -423,7 +423,7 @@ class TerritorialVec(WritableArrays):
         shown = self._mode.per_game(seen, self._terrain, games, copies) | by_game
         return shown if self._only_key is None else shown[self._only_key]
 
-    def _info(self, played: Played) -> Info:
+    def _info(self, played: StepOutcome) -> Info:
         """Return what is told of all games beside rewards and ends."""
         info = self.numbers(self.agent_seats)
         for i, name in enumerate(self.reward_names):

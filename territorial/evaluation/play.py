@@ -18,12 +18,12 @@ from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Act, Acting, Player, is_acting, named_bot
+from territorial.evaluation.players import Act, ActingPolicy, Player, is_acting, named_bot
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 from territorial.evaluation.results import GameResults, ResultsError
-from territorial.evaluation.schedule import Contest, Fixture, Schedule, Setting
+from territorial.evaluation.schedule import Contest, Schedule, ScheduledGame, Setting
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.jit import warmup
@@ -119,7 +119,7 @@ class GamePlayer:
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
-    def __call__(self, portion: Sequence[Fixture]) -> Iterator[GameRecord]:
+    def __call__(self, portion: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
         """Play the games of a portion, and yield the record of each as it ends."""
         setting, seeds = self._settings[portion[0].setting], [fixture.seed for fixture in portion]
         names = {name for fixture in portion for name in fixture.seats}
@@ -141,7 +141,7 @@ class GamePlayer:
             for policy in policies.values():
                 policy.stop()
 
-    def _batch(self, config: GameConfig, games: int, policies: Mapping[str, Acting]) -> VecGame:
+    def _batch(self, config: GameConfig, games: int, policies: Mapping[str, ActingPolicy]) -> VecGame:
         """Return the batch, or a new one where the one before was of other games."""
         seeing = self._policies if self._apart else policies
         frames = max((one.frames for one in seeing.values()), default=None)
@@ -154,7 +154,7 @@ class GamePlayer:
         return self._game
 
     def _started(
-        self, game: VecGame, who: npt.NDArray[Any], seeds: Sequence[int], policies: Mapping[str, Acting]
+        self, game: VecGame, who: npt.NDArray[Any], seeds: Sequence[int], policies: Mapping[str, ActingPolicy]
     ) -> list[tuple[Act, Bools]]:
         """Return what chooses actions, and for which seats (E, P)."""
         acts = []
@@ -181,7 +181,7 @@ def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:
 class _GameWatch:
     """Looks at games while they are played."""
 
-    def __init__(self, game: VecGame, portion: Sequence[Fixture]) -> None:
+    def __init__(self, game: VecGame, portion: Sequence[ScheduledGame]) -> None:
         self._game, self._portion = game, portion
         state = game.state
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current

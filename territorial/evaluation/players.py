@@ -29,7 +29,7 @@ Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 
 
 @runtime_checkable
-class Acting(Protocol):
+class ActingPolicy(Protocol):
     """A policy that acts on observations, such as a network; it can be pickled.
 
     ``territorial.nets.players.SnapshotPolicy`` is one.
@@ -57,14 +57,14 @@ Those of the P + 2 targets add up to 1, and those of the ten fractions. What is 
 
 
 @runtime_checkable
-class Stochastic(Acting, Protocol):
+class StochasticPolicy(ActingPolicy, Protocol):
     """A policy that can tell how likely its choices are."""
 
     def distribution(self, config: GameConfig, layout: ObsLayout) -> Distribution:
         """Return what tells, for seats of such games, the probabilities that actions are drawn with."""
 
 
-Player = str | CustomBot | Acting
+Player = str | CustomBot | ActingPolicy
 """A bot by name, ``module:Class``, ``style:FILE`` or ``net:FILE``, a custom bot, or a policy that acts on
 observations."""
 
@@ -121,17 +121,17 @@ class Entrants:
         if name is None:
             own = getattr(player, "player_name", None) or getattr(player, "name", None)
             name = player if isinstance(player, str) else own
-        if not isinstance(name, str) or not isinstance(player, (str, CustomBot, Acting)):
+        if not isinstance(name, str) or not isinstance(player, (str, CustomBot, ActingPolicy)):
             raise TypeError(
                 f"{what} is {asked!r}; it must be a bot or a policy, which has frames, identity, start, stop "
                 "and a name, unless it is given one as in {'mine': policy}"
             )
         if name in ("", AGENT):
             raise ValueError(f"{what} has the name {name!r}; it must be a string other than {AGENT!r}")
-        if name in bots.TAKEN and player != named_bot(name):
-            raise ValueError(f"{what}: a bot of the library has the name {name!r}; it must be another")
+        if name in bots.RESERVED_NAMES and player != named_bot(name):
+            raise ValueError(f"{what}: {name!r} is the name of a built-in bot; choose another name")
         if self.players.setdefault(name, player) != player:
-            raise ValueError(f"{what}: another player also has the name {name!r}")
+            raise ValueError(f"{what}: another player has the name {name!r}; names must be unique")
         return name
 
     def _named(self, what: str, text: str) -> Seat:
@@ -143,9 +143,9 @@ class Entrants:
         return self._found[text]
 
 
-def is_acting(player: Any) -> TypeGuard[Acting]:
-    """Return whether a player acts on observations: it is no bot and has what ``Acting`` has."""
-    return not isinstance(player, (str, CustomBot)) and isinstance(player, Acting)
+def is_acting(player: Any) -> TypeGuard[ActingPolicy]:
+    """Return whether a player acts on observations: it is no bot and has what ``ActingPolicy`` has."""
+    return not isinstance(player, (str, CustomBot)) and isinstance(player, ActingPolicy)
 
 
 def identity_of(player: Player) -> str:
@@ -192,9 +192,9 @@ def python_bot(text: str) -> PythonBot:
         raise ValueError(
             f"the player {text!r} cannot be made without arguments: {type(error).__name__}: {error}"
         ) from error
-    if not isinstance(getattr(bot, "name", None), str) or bot.name in bots.TAKEN:
+    if not isinstance(getattr(bot, "name", None), str) or bot.name in bots.RESERVED_NAMES:
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it must be "
-            "a string that is not the name of a bot of the engine"
+            "a string that is not the name of a built-in bot"
         )
     return bot

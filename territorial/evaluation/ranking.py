@@ -14,7 +14,7 @@ from territorial.evaluation.charts import draw_charts
 from territorial.evaluation.ratings import NEEDED, Rating, rate
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import MATCH, Contest
-from territorial.evaluation.statistics import Estimate, Line, RecordArrays
+from territorial.evaluation.statistics import Estimate, PlayerSummary, RecordArrays
 from territorial.typing import Floats
 
 MOST_BEATS = 12
@@ -44,7 +44,7 @@ class Ranking:
         return self._arrays.players
 
     @cached_property
-    def standings(self) -> tuple[Line, ...]:
+    def standings(self) -> tuple[PlayerSummary, ...]:
         """How every player did, by mean place: seats, place, wins, wins over the fair share."""
         return tuple(self._arrays.table())
 

@@ -12,7 +12,7 @@ import numpy as np
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
 from territorial.evaluation.outcome import Teams, team_numbers, team_parts
-from territorial.evaluation.schedule import MATCH, Fixture, Key
+from territorial.evaluation.schedule import MATCH, Key, ScheduledGame
 from territorial.files.bounded import Bounds, check_fields
 from territorial.typing import Floats
 
@@ -95,12 +95,12 @@ class GameRecord:
         except TypeError as error:
             raise ValueError(str(error)) from None
 
-    def is_of(self, fixture: Fixture) -> bool:
+    def is_of(self, fixture: ScheduledGame) -> bool:
         """Return whether this is how ``fixture`` came out."""
         return all(getattr(self, name) == value for name, value in fixture._asdict().items())
 
 
-OPTIONAL: dict[str, Any] = {**Fixture._field_defaults, "returns": ()}
+OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": ()}
 """What a line may leave out, and what it then is."""
 
 

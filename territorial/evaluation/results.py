@@ -104,7 +104,7 @@ class GameResults:
         if record.seed != self.schedule.seed + record.game:
             raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
         if record.setting in self.schedule.settings and not record.is_of(self.schedule.fixture(*record.key)):
-            raise ValueError(f"game {record.game} has other seats than its setting says")
+            raise ValueError(f"the seats of game {record.game} are not those of its setting")
         return record
 
     def _checked_header(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class GameResults:
         ]
         if different:
             more = f"; and {len(different) - SHOWN} more" if len(different) > SHOWN else ""
-            raise ValueError(f"it is of other games: {'; '.join(different[:SHOWN])}{more}")
+            raise ValueError(f"it records different games: {'; '.join(different[:SHOWN])}{more}")
         return found
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from territorial.config import NOT_OF_THE_GAME, GameConfig
+from territorial.config import NON_RULE_FIELDS, GameConfig
 from territorial.config.teams import RANDOM
 from territorial.config.validation import one_of, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION, __version__
@@ -31,7 +31,7 @@ Key = tuple[str, str, int]
 """What tells a game from the others of its file: policy, setting, number."""
 
 
-class Fixture(NamedTuple):
+class ScheduledGame(NamedTuple):
     """A game that is to be played."""
 
     game: int
@@ -107,7 +107,7 @@ class Contest:
         return {
             "draw": self.draw,
             "players": list(self.players),
-            "settings": {name: value for name, value in values.items() if name not in NOT_OF_THE_GAME},
+            "settings": {name: value for name, value in values.items() if name not in NON_RULE_FIELDS},
             "config": self.config.hexdigest,
         }
 
@@ -177,7 +177,9 @@ class Setting:
             object.__setattr__(self, "seats", usual)
         seats = tuple(self.seats or ())
         if len(seats) != players:
-            raise ValueError(f"seats has {len(seats)} entries; this game has num_players = {players}")
+            raise ValueError(
+                f"seats has {len(seats)} entries but num_players is {players}; pass one entry per seat"
+            )
         if AGENT not in seats:
             raise ValueError(f"no seat is called {AGENT!r}; at least one must be, for the policy to play")
         object.__setattr__(self, "seats", seats)
@@ -251,15 +253,15 @@ class Schedule:
     def __contains__(self, key: Key) -> bool:
         return key[2] < self.games and key[:2] in self.pairs
 
-    def fixture(self, policy: str, setting: str, number: int) -> Fixture:
+    def fixture(self, policy: str, setting: str, number: int) -> ScheduledGame:
         """Return game ``number`` of a policy in a setting."""
         chosen, seed = self.settings[setting], self.seed + number
         seats = tuple(map(str, chosen.at(number)))
         own = tuple(seat for seat, name in enumerate(seats, start=1) if name == AGENT)
         played = tuple(policy if name == AGENT else name for name in seats)
-        return Fixture(number, seed, played, teams_by_seat(chosen.config, seed), policy, setting, own)
+        return ScheduledGame(number, seed, played, teams_by_seat(chosen.config, seed), policy, setting, own)
 
-    def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[Fixture, ...]]:
+    def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[ScheduledGame, ...]]:
         """Return the games that are not ``done``, in portions that are played side by side.
 
         All processes have as many to play, in as few rounds as SIDE_BY_SIDE allows. Where games depend on

@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
     high: float
 
 
-class Line(NamedTuple):
+class PlayerSummary(NamedTuple):
     """How one player did."""
 
     player: str
@@ -69,7 +69,7 @@ class RecordArrays:
         self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
         """When land was looked at, in the longest game; in all others too, as long as they went on."""
 
-    def table(self) -> list[Line]:
+    def table(self) -> list[PlayerSummary]:
         """Return how every player did, by mean place.
 
         Intervals of wins are Wilson's, of as many trials as there are games, however many seats a player has:
@@ -91,7 +91,7 @@ class RecordArrays:
             won = wilson(wins[:, i].sum() / games, games)
             share = held[:, i].sum() / held.sum()
             fair = Estimate(*(value / share for value in won))
-            lines.append(Line(player, int(seats[:, i].sum()), place, won, fair))
+            lines.append(PlayerSummary(player, int(seats[:, i].sum()), place, won, fair))
         return sorted(lines, key=lambda line: line.place.value)
 
     def beats(self) -> Floats:

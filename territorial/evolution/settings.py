@@ -45,8 +45,8 @@ class EvolutionSettings:
         if not isinstance(self.config, GameConfig):
             raise TypeError(f"config is {self.config!r}; it must be a GameConfig")
         check_name("an evolved style", self.name)
-        if self.name in bots.TAKEN:
-            raise ValueError(f"name is {self.name!r}, which is a bot of the library; choose another one")
+        if self.name in bots.RESERVED_NAMES:
+            raise ValueError(f"name is {self.name!r}, the name of a built-in bot; choose another name")
         object.__setattr__(self, "opponents", tuple(self.opponents))
         if not self.opponents:
             raise ValueError("opponents is empty; name at least one bot")

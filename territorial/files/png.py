@@ -33,7 +33,7 @@ def read_png(data: bytes, min_side: int, max_side: int) -> Pixels:
     animations are passed over, still packed. Raises PngError.
     """
     if not data.startswith(SIGNATURE):
-        raise PngError("it is no PNG file: it does not begin with the 8 bytes of one")
+        raise PngError("it is not a PNG file: its first 8 bytes are not those of one")
     alone = _picture_alone(data)
     width, height = struct.unpack_from(">II", alone, 16)
     for name, side in (("high", height), ("wide", width)):

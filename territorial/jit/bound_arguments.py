@@ -1,8 +1,9 @@
 """Arguments that a kernel gets with every call, unboxed once instead of every time.
 
 To call a kernel, numba looks up the memory, the shape and the strides of every array that it is given. For
-the hundred arrays of a step that takes 2 microseconds a call, ten times as long as the call itself. ``Held``
-keeps what was found; a kernel that is given it gets at the arguments with ``arguments_of``.
+the hundred arrays of a step that takes 2 microseconds a call, ten times as long as the call itself.
+``BoundArguments`` keeps what was found; a kernel that is given it reads the arguments with
+``arguments_of``.
 
 With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
 """
@@ -23,7 +24,7 @@ from territorial.jit.decorators import JIT_ENABLED
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 
 
-class Held(Generic[Arguments]):
+class BoundArguments(Generic[Arguments]):
     """``arguments``, a named tuple of numbers, arrays and named tuples of such, for kernels.
 
     What is unboxed are the arrays, not what is in them: that may change, and is shared. Numbers are
@@ -52,7 +53,7 @@ class Held(Generic[Arguments]):
 
 if JIT_ENABLED:
 
-    class HeldType(numba.types.Type):
+    class BoundArgumentsType(numba.types.Type):
         """The numba type of what is held: ``arguments`` is theirs."""
 
         def __init__(self, arguments: Any) -> None:
@@ -65,18 +66,18 @@ if JIT_ENABLED:
             return self.arguments
 
     def type_of(arguments: Any) -> Any:
-        """Return the type that ``Held`` has for kernels."""
-        return HeldType(numba.typeof(arguments))
+        """Return the type that ``BoundArguments`` has for kernels."""
+        return BoundArgumentsType(numba.typeof(arguments))
 
-    @register_model(HeldType)
+    @register_model(BoundArgumentsType)
     class _HeldModel(models.OpaqueModel):
         """The address of the arguments as the compiler knows them."""
 
-    @typeof_impl.register(Held)
+    @typeof_impl.register(BoundArguments)
     def _type_of(held: Any, _context: Any) -> Any:
         return held.type
 
-    @unbox(HeldType)
+    @unbox(BoundArgumentsType)
     def _unbox(_type: Any, held: Any, context: Any) -> Any:
         address = context.pyapi.object_getattr_string(held, "address")
         pointer = context.pyapi.long_as_voidptr(address)

@@ -19,7 +19,7 @@ other changes are the thread's own.
 **Interrupts.** A KeyboardInterrupt can be raised in the caller wherever it calls something, also in the
 middle of starting a thread or of cleaning up. So a call notes that it has begun before it hands anything out,
 and that it is done when no thread works any more. After a call that was interrupted between the two,
-``retire`` stops the threads. It can itself be interrupted and called again; when it is done, no thread is
+``shutdown`` stops the threads. It can itself be interrupted and called again; when it is done, no thread is
 left.
 """
 
@@ -56,11 +56,11 @@ ASLEEP, WATCHING, CALLED, WORKING = range(4)
 WIDTH = 16
 """Numbers of a queue and of a post: no two share a line of the cache, which has up to 128 bytes."""
 
-LINGER = 100e-6
+SPIN_SECONDS = 100e-6
 """Seconds for which a thread looks for the next call."""
 
-PATIENCE = 60.0
-"""Seconds after which ``retire`` gives up on a thread; a step of one game takes thousandths of a second."""
+STOP_TIMEOUT_S = 60.0
+"""Seconds after which ``shutdown`` gives up on a thread; a step of one game takes thousandths of a second."""
 
 
 # ---- numbers that several threads change -----------------------------------------------------------
@@ -193,13 +193,13 @@ def watch(post: Any, turns: int) -> None:
         pause()
 
 
-class Crew:
+class ThreadPool:
     """``num_threads`` threads for ``num_games`` games; the caller is the first, the others start when needed.
 
     Attributes:
         queues: int64 (T, 16), a queue for every thread, with its games.
         posts: int64 (T, 16), a post for every thread.
-        is_interrupted: a call has begun and is not done: ``retire`` before the games are touched.
+        is_interrupted: a call has begun and is not done: ``shutdown`` before the games are touched.
 
     """
 
@@ -212,11 +212,11 @@ class Crew:
         self._threads: Threads | None = None
         self._errors: list[BaseException] = []
 
-    def share_again(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
+    def run(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
 
         A thread that watches continues with what it has. So kernel and arguments must be good for the same as
-        those of the last time, unless there was a ``retire`` between.
+        those of the last time, unless there was a ``shutdown`` between.
         """
         queues, posts = self.queues, self.posts
         if len(arguments) == 1:  # no time to lose: a step of one game takes microseconds
@@ -224,7 +224,7 @@ class Crew:
             call(arguments[0])
             return
         if self.is_interrupted:
-            self.retire()
+            self.shutdown()
         self.is_interrupted = True
         refill(queues)
         asleep = np.empty(len(posts), np.int64)
@@ -238,14 +238,14 @@ class Crew:
             if self._errors:
                 raise self._errors[0]
         except BaseException:
-            self.retire()
+            self.shutdown()
             raise
         self.is_interrupted = False
 
-    def retire(self) -> None:
+    def shutdown(self) -> None:
         """Stop the threads, once each has finished the game that it is at; the next call starts new ones.
 
-        Raises RuntimeError if one of them is still running after PATIENCE seconds.
+        Raises RuntimeError if one of them is still running after STOP_TIMEOUT_S seconds.
         """
         self.is_interrupted = True
         self.queues[:, NEXT] = self.queues[:, END]  # there is nothing left to take
@@ -297,16 +297,16 @@ class Threads:
             time.sleep(1e-5)
 
     def stop(self) -> None:
-        """Let them end, and wait until they have; RuntimeError after PATIENCE seconds."""
+        """Let them end, and wait until they have; RuntimeError after STOP_TIMEOUT_S seconds."""
         for jobs in self.jobs:
             jobs.put(None)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + STOP_TIMEOUT_S
         while self.process == os.getpid() and len(self._gone) < len(self.jobs):
             if time.monotonic() > until:
                 at_work = len(self.jobs) - len(self._gone)
                 raise RuntimeError(
                     f"{at_work} threads of an interrupted or failed step are still running "
-                    f"after {PATIENCE:g} s; a step of one game must take less. Try again later"
+                    f"after {STOP_TIMEOUT_S:g} s; a step of one game must take less. Try again later"
                 )
             time.sleep(1e-5)
 
@@ -348,7 +348,7 @@ def are_working(posts: Any, turns: int) -> bool:
 
 @cache
 def turns_in_linger() -> int:
-    """Return how many turns of waiting take LINGER seconds; processors pause for 1 to 50 ns."""
+    """Return how many turns of waiting take SPIN_SECONDS seconds; processors pause for 1 to 50 ns."""
     if not JIT_ENABLED:
         return 0
     number, post = 1000, np.zeros(WIDTH, np.int64)
@@ -358,7 +358,7 @@ def turns_in_linger() -> int:
         started = time.perf_counter()
         wait(post, number)
         seconds.append(time.perf_counter() - started)
-    return max(1, int(number * LINGER / min(seconds)))
+    return max(1, int(number * SPIN_SECONDS / min(seconds)))
 
 
 @kernel

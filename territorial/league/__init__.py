@@ -3,7 +3,7 @@
 from territorial.evaluation.outcome import Outcome
 from territorial.evaluation.payoff import Payoff, PayoffMatrix
 from territorial.league.config import Gate, LeagueConfig, Learner
-from territorial.league.league import Frozen, GateView, League
+from territorial.league.league import FreezeResult, GateStatus, League
 from territorial.league.matchmaking import Opponents
 from territorial.league.seating import Group, LeagueTable, Player
 from territorial.snapshots.manifest import (
@@ -14,13 +14,13 @@ from territorial.snapshots.manifest import (
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.snapshots.store import Packed, SnapshotStore, Weights
+from territorial.snapshots.store import SnapshotBundle, SnapshotStore, Weights
 
 __all__ = [
     "DamagedSnapshotError",
-    "Frozen",
+    "FreezeResult",
     "Gate",
-    "GateView",
+    "GateStatus",
     "Group",
     "League",
     "LeagueConfig",
@@ -30,10 +30,10 @@ __all__ = [
     "MismatchError",
     "Opponents",
     "Outcome",
-    "Packed",
     "Payoff",
     "PayoffMatrix",
     "Player",
+    "SnapshotBundle",
     "SnapshotError",
     "SnapshotStore",
     "StoreInUseError",

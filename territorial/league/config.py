@@ -160,10 +160,10 @@ class LeagueConfig:
         own = bots_by_name(custom)
         names = tuple(dict.fromkeys(map(name_of, given)))
         if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
-            there_are = ", ".join(bots.PLAIN_NAMES)
+            there_are = ", ".join(bots.UNVERSIONED_NAMES)
             raise ValueError(
-                f"bots has {shown(unknown[0])}{hint(unknown[0], bots.PLAIN_NAMES)}; bots are {there_are}, "
-                "and custom bots, which are given as objects or by their files"
+                f"bots has {shown(unknown[0])}{hint(unknown[0], bots.UNVERSIONED_NAMES)}; bots are "
+                f"{there_are}, and custom bots, which are given as objects or by their files"
             )
         object.__setattr__(self, "bots", names)
         object.__setattr__(self, "python_bots", tuple(own.values()))

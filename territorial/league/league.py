@@ -35,7 +35,7 @@ from territorial.league.seating import Group, LeagueTable, Player
 T = TypeVar("T")
 
 
-class GateView(NamedTuple):
+class GateStatus(NamedTuple):
     """Whether a copy of a learner is to be frozen, and why.
 
     Args:
@@ -48,7 +48,7 @@ class GateView(NamedTuple):
     reason: str
 
 
-class Frozen(NamedTuple):
+class FreezeResult(NamedTuple):
     """What changes in a league when a copy of a learner is frozen.
 
     Args:
@@ -244,33 +244,33 @@ class League:
         """Count steps of a learner."""
         self.steps[self._known(learner).name] += whole_number("steps", steps, 0)
 
-    def gate(self, learner: str) -> GateView:
+    def gate(self, learner: str) -> GateStatus:
         """Return whether a copy of ``learner`` is to be frozen now."""
         one = self._known(learner)
         gate, since = one.gate, self.steps[learner] - self._frozen_at[learner]
         if since < gate.min_steps:
-            return GateView(False, f"{since} of at least {gate.min_steps} steps")
+            return GateStatus(False, f"{since} of at least {gate.min_steps} steps")
         if gate.max_steps is not None and since >= gate.max_steps:
-            return GateView(True, f"{since} steps, at most {gate.max_steps}")
+            return GateStatus(True, f"{since} steps, at most {gate.max_steps}")
         me = f"trainable:{learner}"
         against = dict.fromkeys(named(name) for pool in gate.against for name in self.pool(pool))
         names = [name for name in against if name != me]
         if not names:
-            return GateView(False, f"nobody is in {', '.join(gate.against)} yet")
+            return GateStatus(False, f"nobody is in {', '.join(gate.against)} yet")
         met = self.payoff.games(me, names) >= gate.min_games
         if met.sum() < gate.coverage * len(names) or not met.any():
-            return GateView(False, f"met {met.sum()} of {len(names)} in at least {gate.min_games} games")
+            return GateStatus(False, f"met {met.sum()} of {len(names)} in at least {gate.min_games} games")
         above = np.where(met, self.payoff.probability(me, names), 1.0)
         i = int(above.argmin())
         text = f"above {names[i]} in {100 * above[i]:.0f} %, all others more; {100 * gate.beats:.0f} % needed"
-        return GateView(bool(above[i] >= gate.beats), text)
+        return GateStatus(bool(above[i] >= gate.beats), text)
 
     def next_name(self, learner: str) -> str:
         """Return what the next snapshot of ``learner`` will be called."""
         self._known(learner)
         return f"{learner}-{self._count[learner]}"
 
-    def freeze(self, learner: str) -> Frozen:
+    def freeze(self, learner: str) -> FreezeResult:
         """Take a copy of ``learner`` up as a snapshot; it enters with the learner's rating.
 
         Where the league is full, snapshots are evicted for it, see ``LeagueConfig.eviction``.
@@ -290,7 +290,7 @@ class League:
         starts_anew = bool(self._rng.random() < one.reset_chance)
         if starts_anew:
             self._forget_player(f"trainable:{learner}")
-        return Frozen(name, tuple(evicted), starts_anew)
+        return FreezeResult(name, tuple(evicted), starts_anew)
 
     # ---- eviction -------------------------------------------------------------------------------------
 

@@ -141,7 +141,7 @@ def _check_directory(file: BinaryIO) -> None:
     file.seek(size - _END.size - _LARGE_SIZE)
     before, end = file.read(_LARGE_SIZE), _END.unpack(file.read(_END.size))
     if end[0] != _END_MARK or before.startswith(_LARGE_MARK):
-        raise ValueError("it does not end like an archive")
+        raise ValueError("it is not a complete zip archive")
     if end[4] != 1 + len(TABLES) or end[5] > _MAX_DIRECTORY:
         raise ValueError(
             f"it has {end[4]} members, listed in {end[5]:,} bytes; it must have {1 + len(TABLES)}"

@@ -71,10 +71,10 @@ class Player(NamedTuple):
         if kind == "bot" and is_bot_file(name):
             return cls.of_bot(bot_of_file("a player", name))
         if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
-            there_are = ", ".join(bots.PLAIN_NAMES)
+            there_are = ", ".join(bots.UNVERSIONED_NAMES)
             raise ValueError(
-                f"a player is {shown(text)}{hint(name, bots.PLAIN_NAMES)}; bots are {there_are}, and custom "
-                "bots, which are given as objects or by their files"
+                f"a player is {shown(text)}{hint(name, bots.UNVERSIONED_NAMES)}; bots are {there_are}, and "
+                "custom bots, which are given as objects or by their files"
             )
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
 

@@ -20,13 +20,13 @@ from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import Acting, Stochastic
+from territorial.evaluation.players import ActingPolicy, StochasticPolicy
 from territorial.game.state import SEATING, State
 from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.play.situation import is_ally
 
 
-class Mirror:
+class ScratchGame:
     """Shows the position of a game with other players on its seats, who have not played before.
 
     Args:
@@ -73,11 +73,11 @@ Advise = Callable[[VecGame], list[Option]]
 """``advise(game)`` returns what a player may do on a seat, the likeliest first."""
 
 
-def advice_of(player: CustomBot | Seat | Acting, game: VecGame, seat: int, seed: int) -> Advise:
+def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int, seed: int) -> Advise:
     """Return what tells what ``player`` would do at its turn on ``seat`` of game 0 of ``game``.
 
     Networks tell how likely all that they may do is, as at temperature 1, and so do policies that are
-    ``Stochastic``. All others tell the one thing that they would do; bots as if they had just sat down.
+    ``StochasticPolicy``. All others tell the one thing that they would do; bots as if they had just sat down.
     ``game`` is not changed. ``seed`` is of all that policies draw.
     """
     if isinstance(player, Network):
@@ -85,19 +85,19 @@ def advice_of(player: CustomBot | Seat | Acting, game: VecGame, seat: int, seed:
     if isinstance(player, CustomBot | str):
         seats: list[Seat] = [EXTERNAL] * game.config.num_players
         seats[seat - 1] = player
-        return partial(_bot_advises, Mirror(game, seats), seat)
-    if isinstance(player, Stochastic):
+        return partial(_bot_advises, ScratchGame(game, seats), seat)
+    if isinstance(player, StochasticPolicy):
         return partial(_distribution_advises, player.distribution(game.config, game.layout), seat)
     return partial(_policy_advises, chooser(player, seat, game, seed), seat)
 
 
-def chooser(policy: Acting, seat: int, game: VecGame, seed: int) -> Choose:
+def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose:
     """Return what chooses the actions of a seat in game 0 of ``game``, which begins now."""
     act, games, seats = policy.start(game.config, game.layout, seed), np.array([0]), np.array([seat])
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _bot_advises(mirror: Mirror, seat: int, game: VecGame) -> list[Option]:
+def _bot_advises(mirror: ScratchGame, seat: int, game: VecGame) -> list[Option]:
     mirrored = mirror.of(game)
     mirrored.step(hold=True)
     target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
@@ -152,7 +152,7 @@ def forecast_of(game: VecGame, seat: int) -> Foresee:
     ``is_alive`` and the owner ``falls``.
     """
     players = game.config.num_players
-    mirror = cache(partial(Mirror, game, [EXTERNAL] * players))  # made when it is first needed
+    mirror = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
 
     def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
         copy, actions = mirror().of(game), np.zeros((1, players, 2), np.int64)
@@ -188,7 +188,7 @@ Foresee = Callable[[int, int, VecGame], dict[str, Any]]
 """``foresee(owner, share, game)`` returns what a launch would come to: see ``forecast_of``."""
 
 
-def sight_of(game: VecGame, seat: int) -> Look:
+def agent_view(game: VecGame, seat: int) -> Look:
     """Return what shows what an agent on ``seat`` of game 0 of ``game`` observes; ``game`` is not changed.
 
     Values that JSON has: ``legal``, owner codes of legal targets; ``num_legal`` and ``num_actions``, of
@@ -197,7 +197,7 @@ def sight_of(game: VecGame, seat: int) -> Look:
     ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
     base64 each.
     """
-    mirror = Mirror(game, [EXTERNAL] * game.config.num_players, is_observed=True)
+    mirror = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
 
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))

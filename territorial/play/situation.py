@@ -14,7 +14,7 @@ from territorial.game.formulas import amount_sent, are_allies, largest_need, wan
 from territorial.typing import Bools
 
 
-class Opening(NamedTuple):
+class AttackOption(NamedTuple):
     """An owner that the player has a front with."""
 
     owner: int
@@ -50,7 +50,7 @@ class Situation(NamedTuple):
     troops: int
     amounts: list[int]
     """By number of a fraction, (10,): the troops that a launch comes to, if no more are needed."""
-    openings: list[Opening]
+    openings: list[AttackOption]
     """Those that are legal first, then by size of the front."""
     attacks: list[tuple[int, int]]
     """Owner code and troops of the player's pools, the largest first."""
@@ -112,15 +112,15 @@ def _in_python(rule: Any) -> Any:
     return getattr(rule, "py_func", rule)
 
 
-def _openings(game: VecGame, seat: int, troops: int) -> list[Opening]:
+def _openings(game: VecGame, seat: int, troops: int) -> list[AttackOption]:
     sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
     most = int(largest_need(troops, game.config))
     found = []
     for owner in np.flatnonzero(sizes * ~is_ally(game, seat)).tolist():
         need = int(needs[owner])
-        reason = "" if is_legal[owner] else f"needs {need:,} troops; with yours at home it may be {most:,}"
+        reason = "" if is_legal[owner] else f"needs {need:,} troops; you can commit at most {most:,}"
         least = int(amount_sent(0, need, troops, game.config))
-        found.append(Opening(owner, int(sizes[owner]), least, reason))
+        found.append(AttackOption(owner, int(sizes[owner]), least, reason))
     return sorted(found, key=lambda opening: (opening.reason != "", -opening.cells, opening.owner))
 
 

@@ -6,10 +6,10 @@ from territorial.render.colors import owner_colors, player_colors
 from territorial.render.games import (
     RENDER_FPS,
     RENDER_MODES,
-    Drawers,
+    BatchRenderer,
     Screen,
     draw_game,
-    make_drawer,
+    make_renderer,
     render_game,
 )
 from territorial.render.picture_files import write_png, write_video
@@ -18,14 +18,14 @@ from territorial.render.renderer import Renderer, beside, standings_panel
 __all__ = [
     "RENDER_FPS",
     "RENDER_MODES",
-    "Drawers",
+    "BatchRenderer",
     "Renderer",
     "Screen",
     "TextRenderer",
     "beside",
     "color_depth",
     "draw_game",
-    "make_drawer",
+    "make_renderer",
     "owner_colors",
     "player_colors",
     "render_ansi",

@@ -50,7 +50,9 @@ def film_header(
     """
     allied = checked_teams(teams, config.num_players)
     if len(names) != config.num_players:
-        raise ValueError(f"names has {len(names)} entries; this game has num_players = {config.num_players}")
+        raise ValueError(
+            f"names has {len(names)} entries but num_players is {config.num_players}; pass one name per seat"
+        )
     header = {
         "format": "territorial-film",
         "version": FILM_VERSION,

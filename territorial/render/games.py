@@ -170,17 +170,17 @@ RENDER_MODES = ("ansi", "human", "rgb_array")
 RENDER_FPS = 20
 """Pictures a second: of "human", and of recordings made by wrappers."""
 
-Drawer = Renderer | TextRenderer | Screen
+GameRenderer = Renderer | TextRenderer | Screen
 """What draws one game after its fashion."""
 
 
-def make_drawer(
+def make_renderer(
     render_mode: str,
     num_players: int,
     names: Sequence[str],
     fps: float,
     teams: Sequence[int] | None = None,
-) -> Drawer:
+) -> GameRenderer:
     """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
     if render_mode == "human":
         return Screen(num_players, names=names, fps=fps, teams=teams)
@@ -191,12 +191,12 @@ def make_drawer(
     raise ValueError(f"render_mode is {render_mode!r}; it must be one of {', '.join(RENDER_MODES)}")
 
 
-class Drawers:
+class BatchRenderer:
     """What draws the games of a batch in one of the RENDER_MODES, or None; made as they are needed."""
 
     def __init__(self, render_mode: str | None) -> None:
         self.render_mode = render_mode
-        self._of_game: dict[int, tuple[object, Drawer]] = {}
+        self._of_game: dict[int, tuple[object, GameRenderer]] = {}
 
     def draw(self, game: VecGame, k: int) -> Image | str | None:
         """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
@@ -204,11 +204,11 @@ class Drawers:
             choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
             raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
         if not game.has_begun:
-            raise RuntimeError("no game has begun yet; call reset() first")
+            raise RuntimeError("there are no games yet; call reset() first")
         names, teams = shown_names(game.seats_of(k)), teams_in(game, k)
         if k not in self._of_game or self._of_game[k][0] != (names, teams):
             self.close(k)
-            drawer = make_drawer(self.render_mode, len(names), names, RENDER_FPS, teams)
+            drawer = make_renderer(self.render_mode, len(names), names, RENDER_FPS, teams)
             self._of_game[k] = (names, teams), drawer
         drawn: Image | str | None = draw_game(self._of_game[k][1], game, k)
         return drawn
@@ -219,7 +219,7 @@ class Drawers:
             self._of_game.pop(i)[1].close()
 
 
-def draw_game(drawer: Drawer, game: VecGame, k: int = 0) -> Any:
+def draw_game(drawer: GameRenderer, game: VecGame, k: int = 0) -> Any:
     """Let ``drawer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]

@@ -16,7 +16,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
-from territorial.engine.seats import EXTERNAL, FIRST_GUEST_CODE
+from territorial.engine.seats import EXTERNAL, FIRST_PYTHON_CODE
 from territorial.engine.vec_game import VecGame
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
@@ -65,7 +65,7 @@ class Decisions(NamedTuple):
         return mask
 
 
-class Asked(NamedTuple):
+class RowOptions(NamedTuple):
     """Which rows are asked for, and what is in them; checked."""
 
     seats: tuple[int | str, ...] | None
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
     rewards: Mapping[str, float] | None
 
     @classmethod
-    def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> Asked:
+    def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> RowOptions:
         """Return these options of :func:`decisions`; TypeError or ValueError for what they cannot be."""
         return cls(
             seats=None if seats is None else _checked_seats(seats),
@@ -134,11 +134,11 @@ def decisions(
         (35, (8, 26), 81)
 
     """
-    asked = Asked.checked(seats, every, num_candidates, discount, rewards)
+    asked = RowOptions.checked(seats, every, num_candidates, discount, rewards)
     return (decisions_of(replay, i, asked) for i, replay in enumerate(_replays(recorded)))
 
 
-def decisions_of(replay: Replay, number: int, asked: Asked) -> Decisions:
+def decisions_of(replay: Replay, number: int, asked: RowOptions) -> Decisions:
     """Return the decisions of one replay, game ``number``."""
     check_fits(replay.config, asked)
     config = replay.config if asked.rewards is None else replay.config.replace(rewards=asked.rewards)
@@ -171,7 +171,7 @@ class _ReplayedGame(NamedTuple):
     alive: Bools  # (S, P) who lived as each step began
 
 
-def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: Asked) -> _ReplayedGame:
+def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOptions) -> _ReplayedGame:
     """Play a game to the end of its recording, and observe the chosen seats where they decide.
 
     ``config`` is the replay's, or one with other rewards. The launches are played by whole environment steps;
@@ -236,12 +236,12 @@ def _take_seats(game: VecGame) -> tuple[Ints, Ints]:
     """
     wake, memory = view(game.blocks, "wake")[0, 1:], view(game.blocks, "memory")[0, 1:]
     found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
-    view(game.blocks, "seats")[0, 1:] = FIRST_GUEST_CODE
+    view(game.blocks, "seats")[0, 1:] = FIRST_PYTHON_CODE
     wake[:], memory[:, bots.INTERVAL] = 0, 0
     return found
 
 
-def _observe(game: VecGame, seats: Ints, asked: Asked) -> PairObservations:
+def _observe(game: VecGame, seats: Ints, asked: RowOptions) -> PairObservations:
     return game.pairs(np.zeros(len(seats), np.int64), seats, asked.num_candidates, "int16")
 
 
@@ -314,7 +314,7 @@ def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
     return np.array([not wanted.isdisjoint((p, *both)) for p, both in enumerate(named, start=1)], np.bool_)
 
 
-def check_fits(config: GameConfig, asked: Asked) -> None:
+def check_fits(config: GameConfig, asked: RowOptions) -> None:
     """Raise ValueError for what a game of ``config`` does not have."""
     for seat in asked.seats or ():
         if isinstance(seat, int) and seat > config.num_players:

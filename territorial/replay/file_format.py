@@ -151,7 +151,7 @@ class _Body:
 def _checked_length(data: bytes) -> int:
     """Return the length of the body; ReplayError unless prefix and checksum are in order."""
     if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
-        raise ReplayError("this is not a replay: it does not begin like one")
+        raise ReplayError("this is not a replay: its first bytes are not those of a replay")
     if len(data) < _PREFIX.size + _CHECKSUM_BYTES:
         raise ReplayError(f"the replay is cut short: it has {len(data)} bytes")
     _, version, length = _PREFIX.unpack_from(data)
@@ -160,7 +160,7 @@ def _checked_length(data: bytes) -> int:
             f"the replay has version {version} of the format; this library reads version {FORMAT_VERSION}"
         )
     if _checksum(data[:-_CHECKSUM_BYTES]) != data[-_CHECKSUM_BYTES:]:
-        raise ReplayError("the replay is cut short or altered: its checksum does not fit")
+        raise ReplayError("the replay is cut short or altered: its checksum does not match")
     if length > MAX_BODY:
         raise ReplayError(f"the replay claims {length:,} bytes of contents; at most {MAX_BODY:,} are read")
     return int(length)
@@ -273,5 +273,7 @@ def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
         )
     ticks = np.frombuffer(section, "<u4").reshape(-1, CHECKPOINT.size // 4)[:, 0].astype(np.int64)
     if (np.diff(ticks) <= 0).any():  # before anything is made of each: those that are all alike pack well
-        raise ReplayError(f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must rise")
+        raise ReplayError(
+            f"checkpoints of the replay are at ticks {ticks[:5].tolist()} ...; they must increase"
+        )
     return tuple(Checkpoint(*fields) for fields in CHECKPOINT.iter_unpack(section))

@@ -16,7 +16,7 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
-from territorial.engine.recording import LOG_STEPS, Watcher, last_position
+from territorial.engine.recording import LOG_STEPS, GameObserver, last_position
 from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import check_folder
@@ -54,7 +54,7 @@ class _Reel:
     """Once the game is over."""
 
 
-class Recorder(Watcher):
+class Recorder(GameObserver):
     """Records the games of a batch while they are played, by ``step``, ``tick`` or ``play``.
 
     Every game that is played gives one replay: when it is over, or when it is left before its end, as a new

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._notebooks import ShownInNotebooks
-from territorial.config import FIELDS, NOT_OF_THE_GAME, GameConfig
+from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
@@ -151,7 +151,7 @@ class ReplayPlayer:
 
 
 SUFFIX = ".replay"
-LEFT_OUT = {"map", *NOT_OF_THE_GAME}
+LEFT_OUT = {"map", *NON_RULE_FIELDS}
 """Fields of a config that a header does not have: the map stands elsewhere, and on others no game depends."""
 
 
@@ -232,7 +232,9 @@ class Replay(ShownInNotebooks):
         }
         ticks = [checkpoint.tick for checkpoint in self.checkpoints]
         if ticks[-1:] != [num_ticks] or sorted(set(ticks)) != ticks:
-            raise ValueError(f"checkpoints are at ticks {ticks[:5]} ...; they must rise up to {num_ticks}")
+            raise ValueError(
+                f"checkpoints are at ticks {ticks[:5]} ...; they must increase up to {num_ticks}"
+            )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 

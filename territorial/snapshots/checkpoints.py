@@ -43,7 +43,7 @@ def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
         if began.get(name) != value:
             raise ValueError(
                 f"{name} is {value!r}; the {what} in {str(path.parent)!r} began with "
-                f"{shown(began.get(name))}. Give it that, or another folder"
+                f"{shown(began.get(name))}. Use that value or another folder"
             )
 
 
@@ -120,7 +120,7 @@ class Checkpoints:
         """
         target, unfinished = self.at(whole_number("step", step, 0, 99_999_999)), self.path / _UNFINISHED
         if self._damage(target) is None:
-            raise FileExistsError(f"there is a checkpoint of step {step} in {self.path} already")
+            raise FileExistsError(f"{self.path} already has a checkpoint of step {step}")
         shutil.rmtree(unfinished, ignore_errors=True)
         try:
             unfinished.mkdir()

@@ -53,7 +53,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?")
 
 
-class Packed(NamedTuple):
+class SnapshotBundle(NamedTuple):
     """A snapshot on its way from one machine to another; :meth:`SnapshotStore.pack` makes it.
 
     Args:
@@ -119,7 +119,9 @@ class SnapshotStore:
 
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, fetch: Callable[[str], Packed] | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, fetch: Callable[[str], SnapshotBundle] | None = None
+    ) -> None:
         self.path = Path(path).absolute()
         self.fetch = fetch
         try:
@@ -178,11 +180,11 @@ class SnapshotStore:
             raise TypeError(f"manifest is {manifest!r}; it must be a territorial.league.Manifest")
         with self._changing() as folder:
             if name in self and not replace:
-                raise FileExistsError(f"there is a snapshot {name!r} in {self.path} already; remove it first")
+                raise FileExistsError(f"{self.path} already has a snapshot {name!r}; remove it first")
             if os.path.lexists(self.path / name) and not replace:
                 raise FileExistsError(
-                    f"{self.path / name} is no snapshot, as it has no {MANIFEST}; "
-                    "remove it, or choose another name"
+                    f"{self.path / name} is not a snapshot because it has no {MANIFEST}; remove it or choose "
+                    "another name"
                 )
             size, digest = _write(folder / WEIGHTS, safetensors.pieces(tensors, dtypes))
             about = {"format": FORMAT, "name": name, "bytes": size, "sha256": digest, **manifest.to_dict()}
@@ -259,7 +261,7 @@ class SnapshotStore:
                 return self.load(name, expect=expect, verify=verify)
             raise self._damaged(name, WEIGHTS, error) from None
 
-    def pack(self, name: str) -> Packed:
+    def pack(self, name: str) -> SnapshotBundle:
         """Return the files of a snapshot for ``fetch`` on another machine; the weights alias the file.
 
         Raises UnknownSnapshotError.
@@ -268,7 +270,9 @@ class SnapshotStore:
         try:
             text = read_file(self.path / name / MANIFEST, MANIFEST_BOUNDS.nbytes)
             folder, has_network = self.path / name, _read_about(name, text).network is not None
-            return Packed(text, _whole(folder / WEIGHTS), _whole(folder / NETWORK) if has_network else None)
+            return SnapshotBundle(
+                text, _whole(folder / WEIGHTS), _whole(folder / NETWORK) if has_network else None
+            )
         except (FileNotFoundError, NotADirectoryError):
             raise self._unknown(name) from None
         except (ValueError, IsADirectoryError) as error:
@@ -323,7 +327,7 @@ class SnapshotStore:
         except (ValueError, IsADirectoryError) as error:
             raise self._damaged(name, MANIFEST, error) from None
 
-    def _fetch(self, name: str, fetch: Callable[[str], Packed]) -> None:
+    def _fetch(self, name: str, fetch: Callable[[str], SnapshotBundle]) -> None:
         """Get a snapshot from elsewhere, unless another process has done so while this one waited."""
         with self._changing() as folder:
             if name in self:
@@ -468,8 +472,7 @@ def only_writer(path: Path) -> Iterator[None]:
             held.enter_context(one_writer(path / WRITER))
         except InUseError as error:
             raise StoreInUseError(
-                f"another run writes to the store {path} ({error.holder}); each run needs "
-                "its own folder. Or end the other run first, with algorithm.stop() if it is in "
-                "this process"
+                f"another run writes to the store {path} ({error.holder}). Choose another folder, or end the "
+                "other run first; algorithm.stop() ends one of this process"
             ) from None
         yield

@@ -85,7 +85,7 @@ def test_styles_that_come_while_games_are_played_take_part_from_the_next_game_on
     signatures = compiled_signatures()
     population = mutants(3 * players.ROOM)
     for first in range(0, len(population), 4):
-        game.set_next(0, seats=population[first : first + 4], seed=first)
+        game.set_next_game(0, seats=population[first : first + 4], seed=first)
         game.reset_game(0)
         game.step()
         assert game.seats_of(0) == tuple(style.name for style in population[first : first + 4])
@@ -133,7 +133,7 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
     saved = played([MINE, "banker", "turtle", "novice"], 5, SMALL).save(0)
     other = played([dataclasses.replace(MINE, interval=60), "banker", "turtle", "novice"], 5, SMALL)
     before = other.digest(0)
-    with pytest.raises(ValueError, match="'mine-1', which another bot, or the library, has already"):
+    with pytest.raises(ValueError, match="'mine-1', which belongs to another bot"):
         other.restore(0, saved)
     assert other.digest(0) == before
     with pytest.raises(ValueError, match="hold the code 65536; it has 0 custom bots"):
@@ -148,14 +148,17 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
 @pytest.mark.parametrize(
     ("seats", "message"),
     [
-        ([MINE, dataclasses.replace(MINE, interval=51)], "a style has the name 'mine-1', which another bot"),
+        (
+            [MINE, dataclasses.replace(MINE, interval=51)],
+            "a style has the name 'mine-1', which belongs to another",
+        ),
         (
             [renamed(MINE, "banker-1")],
-            "a style has the name 'banker-1', which another bot",
+            "a style has the name 'banker-1', which belongs to another",
         ),
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which another bot"),
+        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
         ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
     ],
 )

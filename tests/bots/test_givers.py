@@ -112,7 +112,7 @@ def test_with_teams_they_give_and_the_ledger_says_so(name):
 
 
 def test_their_names_are_taken():
-    with pytest.raises(ValueError, match="'warden-1', which another bot, or the library, has already"):
+    with pytest.raises(ValueError, match="'warden-1', which belongs to another bot"):
         VecGame(CONFIG, 1, seats=[dataclasses.replace(GENEROUS, name="warden-1"), *["banker"] * 5])
 
 

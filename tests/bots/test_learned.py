@@ -116,7 +116,7 @@ def test_nobody_else_has_their_names():
         with pytest.raises(ValueError, match="has the name 'upstart-1', which"):
             check_custom(bot)
     check_custom(library_bot("upstart"))
-    with pytest.raises(ValueError, match="a bot of the library has the name 'upstart-1'"):
+    with pytest.raises(ValueError, match="'upstart-1' is the name of a built-in bot"):
         Entrants([other])
     with pytest.raises(ValueError, match=r"seats\[0\] is 'upstar' \(did you mean 'upstart'\?\)"):
         VecGame(CONFIG, 1, seats=["upstar", *["banker"] * 3])

@@ -185,7 +185,7 @@ def test_a_pickle_whose_file_has_changed_or_gone_is_refused(path, tmp_path):
     data = pickle.dumps(Network(mine))
     assert pickle.loads(data) == Network(mine)
     random_file(mine, 3)
-    with pytest.raises(NetworkError, match=r"the saved network had .*, so the file is another one"):
+    with pytest.raises(NetworkError, match=r"the network was saved with "):
         pickle.loads(data)
     mine.unlink()
     with pytest.raises(FileNotFoundError):
@@ -210,7 +210,7 @@ def test_names_of_a_batch_can_be_used_again_and_name_a_digest_elsewhere(path):
     game.set_seats(0, game.seats_of(0)[::-1])
     named = f"net:{path}@{Network(path).digest[:8]}"
     assert batch([named] * 4).seats_of(0) == batch([f"net:{path}"] * 4).seats_of(0)
-    with pytest.raises(NetworkError, match="asks for another file"):
+    with pytest.raises(NetworkError, match="which is not that of"):
         batch([f"net:{path}@00000000"] * 4)
 
 
@@ -220,7 +220,7 @@ def test_a_bad_file_is_refused_by_its_seat(tmp_path):
     ):
         batch(["banker", f"net:{tmp_path / 'nothing'}", "banker", "banker"])
     (tmp_path / "bad").write_bytes(b"12345678")
-    with pytest.raises(NetworkError, match="bad: it is no safetensors file of a network"):
+    with pytest.raises(NetworkError, match="bad: it is not a safetensors file of a network"):
         territorial.make_vec(
             2, height=32, width=32, num_players=2, seats=["agent", f"net:{tmp_path / 'bad'}"]
         )

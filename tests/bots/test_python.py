@@ -261,10 +261,10 @@ def named(name, interval=100):
         (
             named("turtle"),
             ValueError,
-            "the name 'turtle', which another bot, or the library, has already",
+            "the name 'turtle', which belongs to another bot",
         ),
-        (named("turtle-1"), ValueError, "'turtle-1', which another"),
-        (named("agent"), ValueError, "'agent', which another"),
+        (named("turtle-1"), ValueError, "'turtle-1', which belongs to another"),
+        (named("agent"), ValueError, "'agent', which belongs to another"),
         (named(""), ValueError, "has the name ''; it must be a string of 1 to 64 characters"),
         (named("a\n"), ValueError, "it must be a string"),
         (named(None), ValueError, "has the name None"),
@@ -278,7 +278,7 @@ def test_a_bot_that_cannot_be_told_from_others_or_has_no_clock_is_refused(bot, e
 
 
 def test_two_bots_of_one_name_are_refused_and_one_may_have_many_seats():
-    with pytest.raises(ValueError, match="'x', which another"):
+    with pytest.raises(ValueError, match="'x', which belongs to another"):
         VecGame(CONFIG, 1, seats=[named("x"), named("x"), *["turtle"] * 6])
     game = VecGame(CONFIG, 1, seats=["turtle"] * 8)
     with pytest.raises(ValueError, match="must be one of"):

@@ -91,7 +91,7 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
     game.set_seats(0, ["external"] * 9, troops_of=seats)
     game.reset()
     assert game.state.troops[0, 1:].tolist() == expected
-    with pytest.raises(ValueError, match="troops_of has 2 entries; this game has num_players = 9"):
+    with pytest.raises(ValueError, match="troops_of has 2 entries but num_players is 9"):
         game.set_seats(0, seats, troops_of=["agent"] * 2)
 
 

@@ -396,7 +396,7 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
     tab.keyboard.press("Shift+Tab")  # from "close" to "watch again"
     tab.keyboard.press("Enter")
     soon(tab, "!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
-    soon(tab, "page.frame === 0")
+    soon(tab, "page.frame === 0 && document.activeElement === document.body")  # no longer the button
     tab.keyboard.press("Space")
     soon(tab, "!page.isPlaying")  # keys are those of watching
     tab.keyboard.press("End")

@@ -73,7 +73,7 @@ def test_what_cannot_be_is_a_usage_error(done: Any, tmp_path: Path) -> None:
         (("--population", "5"), "'5' is not a whole number from 6 to 10000"),
         (("--minutes", "0"), "'0' is not a number of minutes from 0.001 to 100000"),
         (("--minutes", "nan"), "'nan' is not a number of minutes from 0.001 to 100000"),
-        (("--name", "turtle-1"), "choose another one"),
+        (("--name", "turtle-1"), "choose another name"),
         (("--num-players", "1"), "'1' is not a whole number"),
         (("--json", str(tmp_path)), "is a folder, not a file"),
     ):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, maps
-from territorial.cli.maps import Shown, draw_sheet
+from territorial.cli.maps import MapListing, draw_sheet
 from territorial.config.map_names import KINDS, LANDS
 from territorial.files.png import read_png
 
@@ -102,7 +102,7 @@ def test_land_out_of_play_is_darker_in_a_picture():
     cells = np.zeros((16, 16), bool)
     cells[4:12, 2:10] = cells[4:8, 12:14] = True
     whole = LandMask.from_array(cells)
-    image = draw_sheet([Shown("A", None, whole, maps.largest_region(whole), "water")])
+    image = draw_sheet([MapListing("A", None, whole, maps.largest_region(whole), "water")])
     scale, gap = 16, 12
     board = image[gap : gap + 256 : scale, gap : gap + 256 : scale].astype(int).sum(axis=2)
     assert board[5, 5] > board[5, 12] > board[0, 0]

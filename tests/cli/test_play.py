@@ -155,8 +155,8 @@ def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, caps
 @pytest.mark.parametrize(
     ("arguments", "level", "players", "message"),
     [
-        (["--seat", "5"], "easy", 3, "players is 3; by the command line it must be at least 5"),
-        (["--opponent", "turtle"] * 4, None, 3, "players is 3; by the command line it must be at least 5"),
+        (["--seat", "5"], "easy", 3, "players is 3; the command line requires at least 5"),
+        (["--opponent", "turtle"] * 4, None, 3, "players is 3; the command line requires at least 5"),
         ([], "easy", 250, "players is 250; each spawn takes 12 cells .* so it must be at most 85"),
     ],
 )

@@ -102,7 +102,7 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
         (data[:-3], "cut short or altered"),
         (data[:40] + b"?" + data[41:], "cut short or altered"),
         (data[:8] + b"\2" + data[9:], "version 2 of the format"),
-        (b"GIF89a", "does not begin like one"),
+        (b"GIF89a", "its first bytes are not"),
     ):
         (tmp_path / "bad.replay").write_bytes(content)
         code, out, err = run("replay", "bad.replay", "--verify")

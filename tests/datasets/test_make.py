@@ -77,7 +77,7 @@ def test_games_can_be_added(tmp_path: Path) -> None:
     made(tmp_path / "grown")
     made(tmp_path / "grown", games=7)
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "grown")
-    with pytest.raises(DatasetError, match=r"of 7 games; games is 5\. Games can be added"):
+    with pytest.raises(DatasetError, match=r"games is 5; the data set in .* has 7 games"):
         made(tmp_path / "grown")
 
 
@@ -174,7 +174,7 @@ def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
         ({"format": 2}, "it has format 2; this release reads format 1"),
         ({"shards": [{**good["shards"][0], "file": "../x"}]}, r"a shard called '\.\./x'"),
         ({"shards": [{**good["shards"][0], "rows": -1}]}, "rows of 'shard-000000.safetensors' is -1"),
-        ({"recipe": 3}, "no manifest of a data set"),
+        ({"recipe": 3}, "not a manifest of a data set"),
         ({"recipe": good["recipe"] | {"code": "x"}}, "code is 'x'; it must be an object with names"),
     ):
         path.write_text(json.dumps(good | change))
@@ -184,7 +184,7 @@ def test_files_that_are_no_data_set_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="the manifest says 3"):
         Dataset(tmp_path)[0]
     path.write_text("{")
-    with pytest.raises(DatasetError, match="no manifest"):
+    with pytest.raises(DatasetError, match="not a manifest"):
         Dataset(tmp_path)
 
 
@@ -197,7 +197,7 @@ def test_altered_files_are_found(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"shard-000001\.safetensors' is missing or altered"):
         dataset.verify()
     path.write_bytes(b"short")
-    with pytest.raises(DatasetError, match="no shard"):
+    with pytest.raises(DatasetError, match="not a shard"):
         dataset[1]
 
 

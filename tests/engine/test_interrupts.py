@@ -16,7 +16,7 @@ from territorial import GameConfig, VecGame
 from territorial.engine import calls as engine_calls
 from territorial.engine import vec_game
 from territorial.jit import thread_pool
-from territorial.jit.thread_pool import TURNS, Crew
+from territorial.jit.thread_pool import TURNS, ThreadPool
 from tests.episodes import advance, difference
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
@@ -103,7 +103,7 @@ def interrupted_at(number):
 @pytest.mark.parametrize("call", ["first step", "step", "reset", "close"])
 def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
     expected, game = played(batch(1)), batch(3)
-    game._calls.crew.posts[1:, TURNS] = turns
+    game._calls.thread_pool.posts[1:, TURNS] = turns
     calls = {
         "first step": lambda: game.step(hold=True),
         "step": lambda: game.step(hold=True),
@@ -130,20 +130,22 @@ def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batc
 
 def test_an_interrupt_within_the_cleaning_up_after_an_interrupt_does_no_harm(monkeypatch):
     expected, game, cleaned_up = played(batch(1)), batch(3), []
-    retire = Crew.retire
+    shutdown = ThreadPool.shutdown
 
-    def retire_interrupted(crew, second):
-        monkeypatch.setattr(Crew, "retire", retire)
-        cleaned_up.append(crew)
+    def retire_interrupted(pool, second):
+        monkeypatch.setattr(ThreadPool, "shutdown", shutdown)
+        cleaned_up.append(pool)
         with interrupted_at(second):
-            crew.retire()
+            pool.shutdown()
 
     for first, second in itertools.product(range(40), range(10)):
         assert_plays_as_if_new(game, expected)
         with suppress(KeyboardInterrupt), interrupted_at(first):
-            monkeypatch.setattr(Crew, "retire", lambda crew, second=second: retire_interrupted(crew, second))
+            monkeypatch.setattr(
+                ThreadPool, "shutdown", lambda pool, second=second: retire_interrupted(pool, second)
+            )
             game.step(hold=True)
-        monkeypatch.setattr(Crew, "retire", retire)
+        monkeypatch.setattr(ThreadPool, "shutdown", shutdown)
     assert cleaned_up
     assert_plays_as_if_new(game, expected)
     game.close()
@@ -161,7 +163,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
             watch()
             if generator.random() < 0.2:
                 game.close()  # threads are started while the signal comes
-            game._calls.crew.posts[1:, TURNS] = generator.choice((0, 2000))
+            game._calls.thread_pool.posts[1:, TURNS] = generator.choice((0, 2000))
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
                 advance(game, 1000)

@@ -9,7 +9,7 @@ from territorial import GameConfig, Recorder, VecGame
 from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
 from territorial.engine.step import WHOLE
-from territorial.jit.thread_pool import Crew
+from territorial.jit.thread_pool import ThreadPool
 from tests.engine.support import board, digests, random_actions, state_equal
 from tests.episodes import advance
 
@@ -63,13 +63,13 @@ def batch(games, seats=SEATS, **options):
 @pytest.fixture
 def compiled_steps(monkeypatch):
     """Return a list that has an entry for each compiled step of any batch."""
-    steps, share_again = [], Crew.share_again
+    steps, run = [], ThreadPool.run
 
     def counted(*call):
         steps.append(call)
-        share_again(*call)
+        run(*call)
 
-    monkeypatch.setattr(Crew, "share_again", counted)
+    monkeypatch.setattr(ThreadPool, "run", counted)
     return steps
 
 
@@ -80,7 +80,7 @@ def seed_of(k, episode):
 def name_next_seeds(game, first=0):
     """Let game ``k`` play its next episode with a seed that does not depend on the batch."""
     for k in range(game.num_games):
-        game.set_next(k, seed=seed_of(first + k, int(game.state.episode[k]) + 1))
+        game.set_next_game(k, seed=seed_of(first + k, int(game.state.episode[k]) + 1))
 
 
 def begin(game, first=0):
@@ -305,14 +305,14 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
     game, alone = (batch(1, max_cycles=max_cycles) for _ in range(2))
     for one in (game, alone):
         one.reset(seed=6)
-    steps, share_again = iter(range(100)), Crew.share_again
+    steps, run = iter(range(100)), ThreadPool.run
 
     def interrupted(*call):
         if next(steps) >= 2:
             raise KeyboardInterrupt
-        share_again(*call)
+        run(*call)
 
-    monkeypatch.setattr(Crew, "share_again", interrupted)
+    monkeypatch.setattr(ThreadPool, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):  # in the third decision, and in observing what there was so far
         game.step_unchecked(5, Silent())
     monkeypatch.undo()

@@ -334,7 +334,7 @@ BAD_CALLS = {
     "actions, and that all hold": (
         lambda game: game.step(np.zeros((3, 4, 2), int), hold=True),
         ValueError,
-        r"step\(\) takes actions, or hold=True, but not both",
+        r"step\(\) takes either actions or hold=True",
     ),
     "how many hold": (lambda game: game.step(hold=4), TypeError, "hold is 4; it must be True or False"),
     "actions of the wrong shape": (
@@ -380,7 +380,7 @@ BAD_CALLS = {
     "a target too large": (
         lambda game: game.step(bad_actions(a2_1=(6, 0))),
         ValueError,
-        r"actions\[2, 1\] is \[6, 0\]; the first part must be from 0 to 5, the second from 0 to 9",
+        r"actions\[2, 1\] is \[6, 0\]; the target must be from 0 to 5 and the fraction index from 0 to 9",
     ),
     "a target below 0": (
         lambda game: game.step(bad_actions(a0_3=(-1, 0))),
@@ -465,7 +465,7 @@ BAD_CALLS = {
     "too few seats": (
         lambda game: game.set_seats(0, BOTS[:3]),
         ValueError,
-        "seats has 3 entries; this game has num_players = 4",
+        "seats has 3 entries but num_players is 4",
     ),
     "a seat of no bot": (
         lambda game: game.set_seats(0, ("agent", "wizard", "agent", "agent")),
@@ -492,7 +492,7 @@ BAD_CALLS = {
     "a seed and seeds": (
         lambda game: game.reset(seed=1, seeds=[1, 2]),
         ValueError,
-        "but not both",
+        "not both",
     ),
     "a game that is True": (lambda game: game.save(True), TypeError, "game True: this batch has the games 0"),
     "half a game": (lambda game: game.digest(0.5), TypeError, "game 0.5: this batch has the games 0"),
@@ -740,7 +740,7 @@ def test_nothing_can_be_played_before_the_first_reset(call):
 
 SHARED = {
     "step()": lambda game: game.step(),
-    "set_next()": lambda game: game.set_next(0, seed=3),
+    "set_next_game()": lambda game: game.set_next_game(0, seed=3),
     "set_seats()": lambda game: game.set_seats(0, BOTS),
     "seats_of()": lambda game: game.seats_of(0),
     "max_cycles": lambda game: game.max_cycles,
@@ -762,7 +762,7 @@ def test_whatever_looks_at_the_games_is_refused_to_a_second_thread(name):
     with ThreadPoolExecutor(1) as other:
         other.submit(game._calls.lock.acquire).result()  # as another thread's step would hold it
         refused = name.removesuffix(" = ").replace("(", r"\(").replace(")", r"\)")
-        with pytest.raises(RuntimeError, match=f"^{refused} was refused, because another thread is using"):
+        with pytest.raises(RuntimeError, match=f"^{refused} was refused because another thread is using"):
             SHARED[name](game)
         other.submit(game._calls.lock.release).result()
     SHARED[name](game)

@@ -22,6 +22,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # of a half-made environment
 @pytest.mark.parametrize(
     ("make", "keyword", "meant"),
     [

@@ -70,7 +70,7 @@ def test_one_seat_is_that_agent_of_parallel_env():
 
 
 def test_one_seat_is_for_one_agent():
-    with pytest.raises(ValueError, match="seats has 2 agents; this environment is for one"):
+    with pytest.raises(ValueError, match="seats has 2 agents; SeatEnv needs exactly one"):
         SeatEnv(seats=("agent", "agent", "novice", "novice"), **SMALL_GAME)
     one = SeatEnv(**SMALL_GAME)
     one.reset()

@@ -84,8 +84,8 @@ NUMBERS = (
             ({"player_0": 0, "player_2": bad, "player_3": 0}, r"action of 'player_2' is .* from 0 to 50")
             for bad in NUMBERS
         ),
-        ({"player_0": 0, "player_2": 0}, "no action for 'player_3', which is alive"),
-        ({}, "no action for 'player_0', which is alive"),
+        ({"player_0": 0, "player_2": 0}, "no action for 'player_3'"),
+        ({}, "no action for 'player_0'"),
         (HOLD_ALL, "'player_1'; the agents are player_0, player_2, player_3"),
     ],
 )
@@ -223,7 +223,7 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
         ({"seats": ("agent",) * 3}, "seats has 3 entries"),
         ({"seats": ("agent", "nobody", "agent", "agent")}, "'nobody'"),
         ({"seats": ("agent", "external", "agent", "agent")}, r"seats\[1\] is 'external'"),
-        ({"seats": ("random",) * 4}, "none of the seats is called 'agent'"),
+        ({"seats": ("random",) * 4}, "no seat is called 'agent'"),
         ({"num_players": 1}, "num_players is 1; it must be a whole number from 2"),
     ],
 )

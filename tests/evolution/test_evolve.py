@@ -90,7 +90,7 @@ def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
         ("games_per_style", 0, "games_per_style is 0"),
         ("style_seats", 6, "style_seats is 6; it must be a whole number from 2 to 5"),
         ("seed", -1, "seed is -1"),
-        ("name", "turtle-1", "a bot of the library; choose another one"),
+        ("name", "turtle-1", "the name of a built-in bot"),
         ("opponents", (), "opponents is empty"),
         ("opponents", ("turtel",), "did you mean 'turtle'"),
         ("opponents", ("agent",), "opponents has 'agent'; every opponent must be a bot"),

@@ -127,7 +127,7 @@ def test_checkpoints_that_do_not_rise_are_refused_before_there_is_an_object_for_
     long = file_format.unpack(with_header(replay, ticks=0)).header["config"] | {"max_ticks": 10_000_000}
     forged = file_format.unpack(with_header(replay, config=long, ticks=2_000_000))
     hostile = file_format.pack(forged._replace(checkpoints=bytes(12 * 1_900_000)))
-    with pytest.raises(ReplayError, match="they must rise"):
+    with pytest.raises(ReplayError, match="they must increase"):
         Replay.from_bytes(hostile)
     assert peak_of(lambda: Replay.from_bytes(hostile)) < 6 * 12 * 1_900_000
 

@@ -107,7 +107,7 @@ FORGED = [
     ("own", [0], "own[0] is 0; it must be a whole number from 1 to 3"),
     ("returns", [1.0], "returns has 1 entries; it must have"),
     ("seed", 7, "seed is 7, which is not the seed of game 1"),
-    ("seats", ["hard-1"] * 3, "game 1 has other seats than its setting says"),
+    ("seats", ["hard-1"] * 3, "the seats of game 1 are not those of its setting"),
     ("own", [1], None),
 ]
 

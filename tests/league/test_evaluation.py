@@ -159,7 +159,7 @@ REFUSED = [
     (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
     (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
     (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, r"policies\['x'\] is 3"),
-    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "a bot of the library has the name"),
+    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "the name of a built-in bot"),
     (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
     (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
     (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
@@ -188,7 +188,7 @@ REFUSED = [
     (
         lambda: quietly(["novice", Patient("idle"), Patient("idle")], SETTINGS, 1),
         ValueError,
-        r"policies\[2\]: another player also has the name 'idle'",
+        r"policies\[2\]: another player has the name 'idle'",
     ),
     (lambda: quietly(Takes(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
 ]

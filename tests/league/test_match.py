@@ -212,12 +212,12 @@ def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(cod
         (
             lambda: match(["turtle"], SMALL, policies={"turtle": Patient()}),
             ValueError,
-            "has the name 'turtle'",
+            "'turtle' is the name of a built-in bot",
         ),
         (
             lambda: match([Patient(), Patient()], SMALL),
             ValueError,
-            "another player also has the name 'patient-1'",
+            "another player has the name 'patient-1'",
         ),
         (lambda: match("banker", SMALL, deal=True), TypeError, "seats is 'banker'; it must be a list"),
     ],

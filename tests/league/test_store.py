@@ -102,7 +102,7 @@ def test_a_loaded_snapshot_keeps_no_file_open(store):
 
 def test_a_removed_snapshot_is_gone_and_its_name_is_free(store):
     store.add("main", tensors(0), manifest())
-    with pytest.raises(FileExistsError, match=r"there is a snapshot 'main' in .* already"):
+    with pytest.raises(FileExistsError, match=r"already has a snapshot 'main'"):
         store.add("main", tensors(1), manifest())
     assert_same(store.load("main"), tensors(0))
     store.remove("main")
@@ -221,9 +221,7 @@ def test_a_folder_that_is_no_snapshot_is_named_and_can_be_replaced(store):
     (store.path / "main").mkdir()
     (store.path / "main" / "weights.safetensors").write_bytes(b"x")
     for _ in range(2):
-        with pytest.raises(
-            FileExistsError, match=r"main is no snapshot, as it has no manifest\.json; remove it"
-        ):
+        with pytest.raises(FileExistsError, match=r"main is not a snapshot because it has no manifest\.json"):
             store.add("main", tensors(), manifest())
     store.add("main", tensors(), manifest(), replace=True)
     assert_same(store.load("main"), tensors())

@@ -181,7 +181,7 @@ def test_bots_in_python_sit_in_tables():
         ([Patient(), Patient()], "two custom bots are called 'patient-1'; make one"),
         (
             [Patient("banker")],
-            "the bot Patient has the name 'banker', which another bot, or the library, has already",
+            "the bot Patient has the name 'banker', which belongs to another bot",
         ),
         ([Patient("")], "the bot Patient has the name ''; it must be a string of 1 to 64 characters"),
     ],

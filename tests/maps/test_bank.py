@@ -186,7 +186,7 @@ def test_only_maps_of_games_that_are_played_or_come_next_are_kept():
     game = games_of(CONFIGS["a map a game"], 3)
     advance(game, 200)
     assert game.state.episode.min() >= 9
-    assert len(game._atlas._own) <= 6
+    assert len(game._maps._own) <= 6
     assert game.bytes_per_game < 2 * games_of(CONFIGS["one map"], 3).bytes_per_game
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import territorial
 from territorial.play import session as session_module
 from territorial.play.commands import STEP, PlayerCommand, Wish
-from territorial.play.panels import Look, advice_of, sight_of
+from territorial.play.panels import Look, advice_of, agent_view
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
 from tests.render.support import running
@@ -113,7 +113,7 @@ def session_of(
 
 def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, Look]:
     """Return the panels of a seat, with all compiled that they need."""
-    advise, look = advice_of(advisor, game, seat, seed=1), sight_of(game, seat)
+    advise, look = advice_of(advisor, game, seat, seed=1), agent_view(game, seat)
     advise(game), look(game)
 
     def advice(game: territorial.VecGame) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from territorial.bots import Network, PythonBot
 from territorial.constants import FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.pair_columns import OWN, PAIRS
-from territorial.play.panels import FIELDS, HOLDS, KINDS, advice_of, sight_of
+from territorial.play.panels import FIELDS, HOLDS, KINDS, advice_of, agent_view
 from tests.bots.networks import TRAINED
 from tests.episodes import advance
 
@@ -25,7 +25,7 @@ def seen_game():
     seats = ["banker", "settler", "novice", "banker", "turtle"]
     game = territorial.VecGame(SEEN_CONFIG, 1, seats=seats, autoreset="disabled", observe=True)
     game.reset(seeds=[5])
-    look = sight_of(game, SEEN_SEAT)
+    look = agent_view(game, SEEN_SEAT)
     advance(game, 60)
     before, seen = game.digest(0), look(game)
     assert game.digest(0) == before

@@ -128,7 +128,7 @@ def test_a_need_that_is_too_large_is_told_in_troops(save):
             session.submit(launch(FREE, 0))
     assert str(refused.value) == reasons[FREE]
     assert reasons[FREE].startswith("needs ")
-    assert reasons[FREE].endswith(f"it may be {told['troops'] // 4:,}")
+    assert reasons[FREE].endswith(f"at most {told['troops'] // 4:,}")
 
 
 def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save, clock):

@@ -121,7 +121,7 @@ def test_headers_are_json_whatever_the_names():
     header, _, _ = read_film(film)
     assert header["names"] == names
     assert json.loads(json.dumps(header)) == header
-    with pytest.raises(ValueError, match="names has 4 entries; this game has num_players = 5"):
+    with pytest.raises(ValueError, match="names has 4 entries but num_players is 5"):
         film_header(SMALL, names[:4], "")
 
 

@@ -7,7 +7,7 @@ import territorial
 from territorial.render import (
     Renderer,
     beside,
-    make_drawer,
+    make_renderer,
     player_colors,
     render_board,
     render_game,
@@ -128,7 +128,7 @@ def test_drawing_changes_nothing_that_it_is_given():
     for array in (owner, land, troops):
         array.flags.writeable = False
     for mode in ("ansi", "rgb_array"):
-        make_drawer(mode, 3, ["a", "b", "c"], 20).draw(owner, land, troops, tick=0)
+        make_renderer(mode, 3, ["a", "b", "c"], 20).draw(owner, land, troops, tick=0)
 
 
 def test_a_game_of_a_batch_is_drawn_with_the_names_of_its_seats():

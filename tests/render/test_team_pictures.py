@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from territorial.render import Renderer, TextRenderer, draw_game, make_drawer, player_colors, render_game
+from territorial.render import Renderer, TextRenderer, draw_game, make_renderer, player_colors, render_game
 from territorial.render.figures import num_living, standings
 from territorial.render.film import film_header, write_film
 from territorial.replay import LiveGame
@@ -103,8 +103,8 @@ def test_a_game_is_drawn_with_its_teams(mode):
     game = begin()
     for _ in range(30):
         game.step()
-    drawn = draw_game(make_drawer(mode, 6, list("abcdef"), 20, TEAMS), game)
-    bare = draw_game(make_drawer(mode, 6, list("abcdef"), 20), game)
+    drawn = draw_game(make_renderer(mode, 6, list("abcdef"), 20, TEAMS), game)
+    bare = draw_game(make_renderer(mode, 6, list("abcdef"), 20), game)
     assert type(drawn) is type(bare)
     assert not np.array_equal(drawn, bare)
     if mode == "rgb_array":

@@ -204,11 +204,11 @@ HOSTILE = {
     "half a checkpoint": (lambda r: changed(r, "checkpoints", lambda s: s[:-1]), "they take 12 each"),
     "a checkpoint that is no end": (
         lambda r: changed(r, "checkpoints", lambda s: struct.pack("<I", 7) + s[-8:]),
-        "rise up to 200",
+        "increase up to 200",
     ),
     "something after the end": (lambda r: file_of(body_of(r.to_bytes()) + b"x"), "1 bytes after its last"),
-    "a pickle": (lambda r: pickle.dumps(r.config), "does not begin like one"),
-    "nothing": (lambda r: b"", "does not begin like one"),
+    "a pickle": (lambda r: pickle.dumps(r.config), "its first bytes are not"),
+    "nothing": (lambda r: b"", "its first bytes are not"),
 }
 
 

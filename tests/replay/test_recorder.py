@@ -7,7 +7,7 @@ import pytest
 
 from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, parallel_env
 from territorial.constants import STREAM_EPISODE
-from territorial.engine.recording import LOG_STEPS, NO_WATCHER
+from territorial.engine.recording import LOG_STEPS, NO_OBSERVER
 from territorial.replay import Checkpoint, ReplayError
 from tests.engine.support import random_actions as legal_actions
 from tests.episodes import advance
@@ -352,7 +352,7 @@ def test_a_step_that_is_interrupted_costs_no_wrong_replay(monkeypatch, is_end_mi
     for step in range(1, 31):
         if step == (10 if is_end_missed else 5):
             with monkeypatch.context() as patch:
-                patch.setattr(game, "_watcher", NO_WATCHER)
+                patch.setattr(game, "_watcher", NO_OBSERVER)
                 game.step()
         else:
             game.step()

@@ -119,7 +119,7 @@ def built(running_ray):
         ({"runner": "stock"}, HARDER, "only batched env runners can change their games"),
         ({"module": SmallModule}, LARGER, "the network is made for .*num_players=4"),
         ({}, {"frames": 2}, "made for stacks of 1 frames; the layout has 2"),
-        ({}, {"seats": ["agent"] * 9}, "seats has 9 entries; this game has num_players = 4"),
+        ({}, {"seats": ["agent"] * 9}, "seats has 9 entries but num_players is 4"),
         (
             {},
             {"league": FROZEN},

@@ -70,17 +70,17 @@ def test_spaces_are_small_when_they_travel():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"league": None, "seats": ["agent"]}, "seats has 1 entries; this game has num_players = 6"),
+        ({"league": None, "seats": ["agent"]}, "seats has 1 entries but num_players is 6"),
         ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
         ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
-        ({"seats": ["agent"] * 6}, "seats and league are both given"),
+        ({"seats": ["agent"] * 6}, "seats and league both define the players"),
         (
             {"league": LeagueTable([Group(2, {"trainable:main": 1})])},
             "the league table has 2 seats",
         ),
         (
             {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
-            "no group .* has only players that learn",
+            "no group .* has only learners",
         ),
         (
             {"league": LeagueTable([Group(6, {"trainable:pool": 1})])},
@@ -107,7 +107,7 @@ def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
     env = TerritorialMultiAgentEnv(env_config(max_cycles=1))
     env.reset(seed=0)
     holding = {agent: np.array([0, 0]) for agent in env.agents}
-    with pytest.raises(ValueError, match="the action of 'player_0' is missing"):
+    with pytest.raises(ValueError, match="no action for 'player_0'"):
         env.step({})
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):

@@ -15,7 +15,7 @@ from rllib_adapters import configure, configure_league
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import (
-    LeagueKeeper,
+    LeagueCallback,
     keeper_of,
     league_in,
 )
@@ -128,7 +128,7 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
     tmp_path, monkeypatch
 ):
-    keeper = LeagueKeeper(small_league(), SnapshotStore(tmp_path))
+    keeper = LeagueCallback(small_league(), SnapshotStore(tmp_path))
     before = keeper.league.to_bytes()
     monkeypatch.setattr(keeper, "_keep", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
@@ -184,7 +184,7 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
 
 
 def test_league_seats_need_a_store():
-    with pytest.raises(ValueError, match="store is None, but the league draws snapshots"):
+    with pytest.raises(ValueError, match="store is None, but the league uses snapshots"):
         configure(PPOConfig(), env_config(), module=BigModule)
 
 

@@ -167,7 +167,7 @@ def test_a_cluster_that_is_not_there_is_an_error_of_the_option(tmp_path, address
             text=True,
         )
         assert done.returncode == 2
-        assert f"argument --address: '{address}' is no Ray cluster" in done.stderr
+        assert f"argument --address: '{address}' is not a Ray cluster" in done.stderr
         assert reason in done.stderr
 
 

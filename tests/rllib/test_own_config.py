@@ -85,10 +85,10 @@ def test_configurations_of_ones_own_are_derived_from_those_of_this_package(tmp_p
     assert configure(ours, {"config": CONFIG}, module=SmallModule).algo_class.__name__ == "Better"
     assert given.env is ours.env is None, "what was given stays as it was"
     with pytest.raises(
-        ValueError, match=r"the configuration is a .*Theirs for .*; derive the one from .*PPOConf"
+        ValueError, match=r"the configuration is a .*Theirs for .*; derive the configuration from .*PPOConf"
     ):
         configure(Theirs(), {"config": CONFIG}, module=SmallModule)
-    with pytest.raises(ValueError, match=r"derive .*, the other from TerritorialPPO"):
+    with pytest.raises(ValueError, match=r"derive .* and the algorithm from TerritorialPPO"):
         configure(PPOConfig(algo_class=type("Better", (PPO,), {})), {"config": CONFIG}, module=SmallModule)
 
 

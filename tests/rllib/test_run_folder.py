@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from rllib_adapters.league import callback
-from rllib_adapters.league.callback import LeagueKeeper
+from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.train import cli
 from rllib_adapters.train import run as runs
 from rllib_adapters.train.options import OPTIONS, Training
@@ -127,7 +127,7 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 def keeper(tmp_path):
     """A keeper of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
-    found = LeagueKeeper(Training().league(), store_in(tmp_path, **names))
+    found = LeagueCallback(Training().league(), store_in(tmp_path, **names))
     found.run = "mine"
     return found
 

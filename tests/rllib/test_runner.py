@@ -11,7 +11,7 @@ from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
 from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.learning.advantages import EpisodeEnds
-from rllib_adapters.observations.connector import FRAME, FramesOnce
+from rllib_adapters.observations.connector import FRAME, SharedFrames
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
@@ -120,7 +120,7 @@ def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
         rows[own.module_id] += len(own)
     on_pairs = {"own", "pairs", "targets", "action_mask"}
     for part in ShardEpisodesIterator(episodes, num_shards=2):
-        batch = FramesOnce(as_learner_connector=True)(
+        batch = SharedFrames(as_learner_connector=True)(
             rl_module=runner.module, batch={}, episodes=part, explore=False, shared_data={}
         )
         for (_, _, name), own in batch[Columns.OBS].items():

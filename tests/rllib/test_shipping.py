@@ -15,7 +15,7 @@ from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
-from rllib_adapters.observations.connector import FRAME, FrameBank, FramesOnce
+from rllib_adapters.observations.connector import FRAME, FrameBank, SharedFrames
 from rllib_adapters.observations.log import SharedObservations
 from territorial import GameConfig
 from tests.rllib.support import SmallModule, env_config, fill, runner_of, small_config
@@ -155,7 +155,7 @@ def stacked(rows):
 
 def test_modules_give_the_same_for_frames_once_as_for_whole_observations(stock, modules):
     episode, *_ = stock.sample()
-    learner = FramesOnce(as_learner_connector=True)
+    learner = SharedFrames(as_learner_connector=True)
     batch = learner(rl_module=modules, batch={}, episodes=[episode], explore=False, shared_data={})
     frames = modules[MAIN].frames
     assert {len(array) for array in frames.values()} == {len(episode)}, "each is stacked once"
@@ -189,13 +189,13 @@ def test_the_pool_has_nothing_to_train_to_save_or_to_ship(modules):
 
 
 def test_what_does_not_fit_says_what_to_do(stock, modules):
-    (episode, other), learner = stock.sample(), FramesOnce(as_learner_connector=True)
+    (episode, other), learner = stock.sample(), SharedFrames(as_learner_connector=True)
     arguments = {"batch": {}, "explore": False, "shared_data": {}}
     with pytest.raises(ValueError, match=r"set config.env_runners\(episodes_to_numpy=False\)"):
         learner(rl_module=modules, episodes=[other.to_numpy()], **arguments)
     modules[MAIN].frames = None
     row = {FRAME: torch.zeros(1, 1, dtype=torch.int64)}
-    with pytest.raises(RuntimeError, match="the connector pipeline that made them must contain FramesOnce"):
+    with pytest.raises(RuntimeError, match="the connector pipeline that made them must contain SharedFrames"):
         modules[MAIN].forward_train({Columns.OBS: row})
     modules._rl_modules[MAIN] = torch.nn.Linear(1, 1)
     modules[MAIN].unwrapped = lambda: modules[MAIN]

@@ -178,7 +178,7 @@ MOMENTS = {
     "when a checkpoint is not sealed": ("checkpoints", "_seal", "before", 2),
     "when it is sealed and has another name": ("checkpoints", "_seal", "after", 2),
     "when it is complete and older ones are there": ("checkpoints.Checkpoints", "_remove", "before", 1),
-    "when what no checkpoint needs is not removed": ("callback.LeagueKeeper", "clean", "before", 3),
+    "when what no checkpoint needs is not removed": ("callback.LeagueCallback", "clean", "before", 3),
     "before the weights of a frozen copy are kept": ("callback.SnapshotStore", "add", "before", 2),
     "when they are and no checkpoint has it": ("callback.SnapshotStore", "add", "after", 2),
     "when a line is logged of which there is no checkpoint": ("run._Log", "add", "after", 2),

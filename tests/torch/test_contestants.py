@@ -163,7 +163,7 @@ def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ([], "argument --store: 'snapshot:first' plays, but the option is missing; it must be the folder"),
+        ([], "argument --store: 'snapshot:first' needs this option; pass the folder"),
         (["--store", "no/such"], "argument --store: there is no folder 'no/such'"),
         (["--store", "STORE"], "architecture 'MeanTrunk'; those known here are ReferenceModule"),
         (["--store", "STORE", "--architecture", "MeanTrunk"], "'MeanTrunk' is not NAME=module:trunk"),

@@ -11,7 +11,7 @@ from territorial.actions.encoding import owner_of_target
 from territorial.cli import options, play
 from territorial.cli.demo import begin
 from territorial.constants import FRACTIONS
-from territorial.evaluation.players import Stochastic
+from territorial.evaluation.players import StochasticPolicy
 from territorial.game.state import State
 from territorial.league import SnapshotStore
 from territorial.nets import SnapshotPolicy
@@ -69,7 +69,7 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(store):
 def test_the_page_is_told_the_probabilities_of_a_snapshot(store):
     parsed = cli.make_parser(with_plugins=False).parse_args(arguments_of(store, "choosy", "--width", "40"))
     seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed), partial(play._player, parsed))
-    assert isinstance(advisor, Stochastic)
+    assert isinstance(advisor, StochasticPolicy)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
     told = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
     assert told["name"] == "snapshot:choosy"

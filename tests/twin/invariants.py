@@ -105,7 +105,7 @@ def places_are_those_of_teams(game: VecGame, k: int) -> str:
     return ""
 
 
-def the_dead_have_nothing(game: VecGame, k: int) -> str:
+def eliminated_own_nothing(game: VecGame, k: int) -> str:
     """Eliminated players own no land and no troops, no pool is against them, and their death has a tick."""
     state = game.state
     is_dead = state.alive[k] == 0
@@ -120,7 +120,7 @@ def the_dead_have_nothing(game: VecGame, k: int) -> str:
     return ""
 
 
-def the_living_are_large_enough(game: VecGame, k: int) -> str:
+def living_exceed_death_threshold(game: VecGame, k: int) -> str:
     """No player lives that has shrunk to a quarter of its largest land, if there are deaths."""
     state, config = game.state, game.config
     if not config.deaths:
@@ -167,8 +167,8 @@ INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
     "nothing is negative": nothing_is_negative,
     "teams are dealt": teams_are_dealt,
     "places are those of teams": places_are_those_of_teams,
-    "the dead have nothing": the_dead_have_nothing,
-    "the living are large enough": the_living_are_large_enough,
+    "the dead have nothing": eliminated_own_nothing,
+    "the living are large enough": living_exceed_death_threshold,
     "pools are remembered": pools_are_remembered,
     "fronts are right": fronts_are_right,
 }

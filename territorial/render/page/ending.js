@@ -93,7 +93,7 @@ function showFate(dialog, page, seat) {
   const names = kills.slice(0, MOST_NAMED).map((one) => film.name(one)).join(", ");
   put(dialog.querySelector(".fall"), fall
     ? `${film.name(fall.seat)} took ${count(fall.cells)} of your ${count(fall.land)} cells between ticks ${count(fall.from)} and ${count(fall.until)}.`
-    : "Nobody has taken land from you since you had most.");
+    : "Nobody has taken land from you since you held the most.");
   put(dialog.querySelector(".kills"), kills.length ? `${kills.length}: ${names}${many ? " ..." : ""}` : "none");
   put(dialog.querySelector(".best"), `${best} of ${film.header.num_players}`);
   put(dialog.querySelector(".most"), `${count(most.cells)} cells, ${percent(most.cells, film.numLand)} of the land, at tick ${count(most.tick)}`);

@@ -87,8 +87,8 @@ class Page {
     element("about").textContent =
       `${header.num_players} players${inTeams} on ${header.height} x ${header.width} cells, ${header.map}`;
     element("goal").textContent =
-      `${inTeams ? "The team that" : "Who"} holds ${header.win_percent} % of the land, or is left alone, has won; ` +
-      `after ${count(header.max_ticks)} ticks the game is stopped, and most land wins.`;
+      `The ${inTeams ? "team" : "player"} that holds ${header.win_percent} % of the land, or is the last one left, wins; ` +
+      `after ${count(header.max_ticks)} ticks the game ends, and the one with the most land wins.`;
     document.body.classList.toggle("has-teams", Boolean(inTeams));
     this.palette = new Palette(header);
     this.board = new Uint8Array(film.numCells);

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.jit import thread_pool as _crew
+from territorial.jit import thread_pool
 from territorial.jit.decorators import JIT_ENABLED, kernel
 from territorial.jit.thread_pool import (
     ASLEEP,
@@ -25,7 +25,7 @@ from territorial.jit.thread_pool import (
     WATCHING,
     WIDTH,
     WORKING,
-    Crew,
+    ThreadPool,
     are_working,
     begins,
     call_all,
@@ -60,10 +60,8 @@ def work(queues, post, thread, times):
         take_all(queues, thread, times)
 
 
-def share_again(crew, times):
-    crew.share_again(
-        lambda thread: work(crew.queues, crew.posts[thread], thread, times), range(len(crew.posts))
-    )
+def run(pool, times):
+    pool.run(lambda thread: work(pool.queues, pool.posts[thread], thread, times), range(len(pool.posts)))
 
 
 # ---- queues ---------------------------------------------------------------------------------------
@@ -109,118 +107,118 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
         assert {are_working(posts, turns) for turns in (0, 10)} == {state == WORKING}
 
 
-# ---- crews ----------------------------------------------------------------------------------------
+# ---- the pool ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("turns", [0, 1, 100, 10_000])
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads, turns):
-    crew, times = Crew(23, threads), np.zeros(23, np.int64)
-    crew.posts[1:, TURNS] = turns
+    pool, times = ThreadPool(23, threads), np.zeros(23, np.int64)
+    pool.posts[1:, TURNS] = turns
     for i in range(100 if JIT_ENABLED else 30):
-        share_again(crew, times)
+        run(pool, times)
         assert (times == i + 1).all()
-    crew.retire()
-    assert (crew.posts[:, STATE] == ASLEEP).all()
+    pool.shutdown()
+    assert (pool.posts[:, STATE] == ASLEEP).all()
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
 @pytest.mark.parametrize(("turns", "expected"), [(FOREVER, 1), (0, 10)])
 def test_threads_that_watch_are_not_woken_and_those_that_sleep_are(turns, expected, monkeypatch):
-    crew, times, woken = Crew(50, 2), np.zeros(50, np.int64), []
-    crew.posts[1:, TURNS] = 0
-    share_again(crew, times)  # compiled
-    crew.retire()
-    crew.posts[1:, TURNS] = turns
-    attend = Crew._attend
-    monkeypatch.setattr(Crew, "_attend", lambda *args: woken.append(1) or attend(*args))
+    pool, times, woken = ThreadPool(50, 2), np.zeros(50, np.int64), []
+    pool.posts[1:, TURNS] = 0
+    run(pool, times)  # compiled
+    pool.shutdown()
+    pool.posts[1:, TURNS] = turns
+    attend = ThreadPool._attend
+    monkeypatch.setattr(ThreadPool, "_attend", lambda *args: woken.append(1) or attend(*args))
     for _ in range(10):
-        share_again(crew, times)
+        run(pool, times)
         if turns == 0:
-            wait_until_asleep(crew)  # it may have come too late, and be on its way
-    crew.posts[1, [TURNS, STATE]] = 0, CALLED if turns else ASLEEP  # else it would watch for ever
-    wait_until_asleep(crew)
-    crew.retire()
+            wait_until_asleep(pool)  # it may have come too late, and be on its way
+    pool.posts[1, [TURNS, STATE]] = 0, CALLED if turns else ASLEEP  # else it would watch for ever
+    wait_until_asleep(pool)
+    pool.shutdown()
     assert len(woken) == expected
 
 
-def wait_until_asleep(crew):
-    while crew.posts[1, STATE] != ASLEEP:
+def wait_until_asleep(pool):
+    while pool.posts[1, STATE] != ASLEEP:
         time.sleep(0.001)
 
 
 def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
-    monkeypatch.setattr(_crew, "usable_cores", lambda: 4)
-    assert (Crew(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
-    assert not any(Crew(9, threads).posts[:, TURNS].any() for threads in (1, 5))
+    monkeypatch.setattr(thread_pool, "usable_cores", lambda: 4)
+    assert (ThreadPool(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
+    assert not any(ThreadPool(9, threads).posts[:, TURNS].any() for threads in (1, 5))
 
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_an_error_ends_the_call_and_the_next_one_works(failing):
-    crew, times, tries = Crew(6, 2), np.zeros(6, np.int64), []
+    pool, times, tries = ThreadPool(6, 2), np.zeros(6, np.int64), []
 
     def call(thread):
         if thread == failing and not tries:
-            assert begins(crew.posts[thread])
+            assert begins(pool.posts[thread])
             tries.append(thread)
             raise ArithmeticError("nothing to take")
         while not tries:  # until the other has begun
             time.sleep(0.001)
-        work(crew.queues, crew.posts[thread], thread, times)
+        work(pool.queues, pool.posts[thread], thread, times)
 
     with pytest.raises(ArithmeticError, match="nothing to take"):
-        crew.share_again(call, range(2))
+        pool.run(call, range(2))
     assert tries == [failing]
     times[:] = 0
-    share_again(crew, times)
+    run(pool, times)
     assert times.tolist() == [1] * 6
-    crew.retire()
+    pool.shutdown()
 
 
 def test_a_thread_still_at_work_after_an_interrupted_call_is_waited_for_and_takes_nothing_more():
-    crew, begun, goes_on, taken = Crew(6, 2), threading.Event(), threading.Event(), []
+    pool, begun, goes_on, taken = ThreadPool(6, 2), threading.Event(), threading.Event(), []
 
     def call(thread):
         if thread == 1:
             begun.set()
             goes_on.wait(SECONDS)
-            taken.append(crew.queues[:, NEXT].tolist())
+            taken.append(pool.queues[:, NEXT].tolist())
         else:
             begun.wait(SECONDS)
             threading.Timer(0.1, goes_on.set).start()
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        crew.share_again(call, range(2))
+        pool.run(call, range(2))
     assert taken == [[3, 6]]  # the ends of both queues
     times = np.zeros(6, np.int64)
-    share_again(crew, times)
+    run(pool, times)
     assert times.tolist() == [1] * 6
-    crew.retire()
+    pool.shutdown()
 
 
 def test_a_thread_that_never_ends_is_given_up_and_is_not_forgotten(monkeypatch):
-    crew, goes_on = Crew(6, 2), threading.Event()
-    monkeypatch.setattr(_crew, "PATIENCE", 0.01)
-    share_again(crew, np.zeros(6, np.int64))
-    crew._threads.jobs[0].put(lambda: goes_on.wait(SECONDS))
+    pool, goes_on = ThreadPool(6, 2), threading.Event()
+    monkeypatch.setattr(thread_pool, "STOP_TIMEOUT_S", 0.01)
+    run(pool, np.zeros(6, np.int64))
+    pool._threads.jobs[0].put(lambda: goes_on.wait(SECONDS))
     for _ in range(2):
         with pytest.raises(
             RuntimeError, match=r"1 threads of an interrupted or failed step .* still running after 0\.01 s"
         ):
-            crew.retire()
-        assert crew.is_interrupted
-    monkeypatch.setattr(_crew, "PATIENCE", SECONDS)
+            pool.shutdown()
+        assert pool.is_interrupted
+    monkeypatch.setattr(thread_pool, "STOP_TIMEOUT_S", SECONDS)
     goes_on.set()
-    crew.retire()
-    assert not crew.is_interrupted
+    pool.shutdown()
+    assert not pool.is_interrupted
 
 
 def test_threads_end_with_the_batch_that_they_work_for():
-    crew = Crew(6, 3)
-    share_again(crew, np.zeros(6, np.int64))
-    gone = crew._threads._gone
-    del crew
+    pool = ThreadPool(6, 3)
+    run(pool, np.zeros(6, np.int64))
+    gone = pool._threads._gone
+    del pool
     gc.collect()
     wait_for(lambda: len(gone) == 2)
 
@@ -228,21 +226,21 @@ def test_threads_end_with_the_batch_that_they_work_for():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork()")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_starts_threads_of_its_own():
-    crew, times = Crew(40, 2), np.zeros(40, np.int64)
-    crew.posts[1:, TURNS] = AWAKE
-    share_again(crew, times)
+    pool, times = ThreadPool(40, 2), np.zeros(40, np.int64)
+    pool.posts[1:, TURNS] = AWAKE
+    run(pool, times)
     child = os.fork()
     if child == 0:
         with suppress(BaseException):
             signal.alarm(SECONDS)
             for _ in range(9):
-                share_again(crew, times)
+                run(pool, times)
             os._exit(0 if times.tolist() == [10] * 40 else 1)
         os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    share_again(crew, times)
+    run(pool, times)
     assert times.tolist() == [2] * 40
-    crew.retire()
+    pool.shutdown()
 
 
 # ---- batches --------------------------------------------------------------------------------------
@@ -254,7 +252,7 @@ def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, t
     games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
     recorded = []
     for game in games:
-        game._calls.crew.posts[1:, TURNS] = turns
+        game._calls.thread_pool.posts[1:, TURNS] = turns
         after_steps(game, 5)
         path = tmp_path / f"{game.num_threads}"
         with Recorder(game, path):  # from now on, launches are logged: other arguments for the kernels
