@@ -5,8 +5,6 @@ PYTHONPATH=. python maintainers/play_pictures.py docs/images
 PYTHONPATH=. python maintainers/play_pictures.py docs/images teams     that of a game of teams alone
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

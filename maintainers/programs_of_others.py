@@ -7,8 +7,6 @@
 PettingZoo's and RLlib's programs are listed by what their packages hold, so that a new one has to be listed.
 """
 
-from __future__ import annotations
-
 import pkgutil
 import runpy
 import subprocess

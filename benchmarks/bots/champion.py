@@ -20,8 +20,6 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
 The exit code is 1 if a figure misses its bar.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping

@@ -12,8 +12,6 @@ every agent. Exit code 1 if, at full size, an environment takes more times the e
 allow, or the parallel environment makes fewer than PARALLEL_GOAL steps a second.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

@@ -1,7 +1,5 @@
 """What commands find is kept: they refuse to replace what is of something else, or take a new name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

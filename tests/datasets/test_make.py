@@ -1,7 +1,5 @@
 """Data sets: made shard by shard, resumed, and read back as what ``replay.decisions`` gives."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Evolution of styles: exact on any number of threads and after interruptions, kept in files, and better."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

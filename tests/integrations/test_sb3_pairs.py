@@ -1,7 +1,5 @@
 """A policy of Stable-Baselines3 that is a ``PairPolicy``: it learns, obeys masks, and plays in the engine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Bots in Python, styles and networks, by name, by file and as objects, wherever a bot can be."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
