@@ -1,7 +1,5 @@
 """What agents do, from one array of their own format to the engine's pairs for all seats, in one pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from territorial.actions.encoding import HOW_MUCH, WHAT, how_much_of, what_of

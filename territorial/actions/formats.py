@@ -1,7 +1,5 @@
 """The formats in which agents act, each with its space, its masks and its way to the engine's pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

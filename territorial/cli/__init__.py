@@ -15,8 +15,6 @@ Results go to stdout, progress and errors to stderr. Exit codes: 0 done, 1 could
 behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of stdout has closed it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """``territorial evolve``: finds a strong style of a bot by evolution, at the speed of the engine."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

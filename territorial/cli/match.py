@@ -1,7 +1,5 @@
 """``territorial match``: players over many games with statistics, at the same seats or at dealt ones."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

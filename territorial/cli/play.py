@@ -1,7 +1,5 @@
 """``territorial play``: people play against bots and trained policies, on a page in the browser."""
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import signal

@@ -1,7 +1,5 @@
 """The parser of ``territorial`` itself: its help has the verbs in groups, and shells can complete them."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Collection, Mapping
 from functools import partial

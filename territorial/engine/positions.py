@@ -1,7 +1,5 @@
 """Positions that users set up, and what they can learn of those that there are: fronts and digests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Saved games: copies of single games of a batch, taken and put back."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

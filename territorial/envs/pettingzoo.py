@@ -1,7 +1,5 @@
 """PettingZoo's environments of one game: all agents at once, and one after the other."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Unpack

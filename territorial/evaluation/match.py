@@ -1,7 +1,5 @@
 """Matches: players that are ranked by many games, on all cores, without any trainer."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The result of a match: games, standings, ratings, as text and as values that JSON has."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property

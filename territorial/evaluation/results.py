@@ -1,7 +1,5 @@
 """The file of games that were played: JSON lines that only grow, so that playing them can be resumed."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

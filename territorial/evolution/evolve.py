@@ -1,7 +1,5 @@
 """The evolution of a style as one call: generation after generation, all of it kept in files of a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

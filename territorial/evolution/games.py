@@ -1,7 +1,5 @@
 """The games of a generation: which styles and bots meet, how they are played, and what every style scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

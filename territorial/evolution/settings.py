@@ -1,7 +1,5 @@
 """What an evolution is asked for: its games, its opponents and its population."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from territorial import bots

@@ -7,8 +7,6 @@ keeps what was found; a kernel that is given it gets at the arguments with ``arg
 With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

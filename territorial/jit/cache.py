@@ -1,7 +1,5 @@
 """Where compiled kernels are kept, and how: what cannot be loaded, for whatever reason, is compiled again."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import os

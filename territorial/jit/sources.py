@@ -5,8 +5,6 @@ the module of the kernel, or has come there by an import. So what can change mac
 package to which imports lead from the kernel's own file. An edit of any other file leaves it as it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Whom a learner plays against: strategies with names, each a weight for every candidate."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping

@@ -7,8 +7,6 @@ cell lies in a square of land as wide as the brush. A map that does not come out
 other noise; the last resort is open land.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from math import isqrt
 from typing import NamedTuple

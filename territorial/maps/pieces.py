@@ -3,8 +3,6 @@
 Islands are what lies far from the borders, valleys what is left between walls along them.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 from typing import NamedTuple
 

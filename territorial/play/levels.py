@@ -1,7 +1,5 @@
 """``LEVELS``: the bots that a person can choose to play against, from easy to hard."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

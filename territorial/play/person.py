@@ -1,7 +1,5 @@
 """Person: one of the people in a session, with a seat and pages of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

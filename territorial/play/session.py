@@ -4,8 +4,6 @@ Threads of the server only put commands into a queue and wait for the answer. So
 two threads, and its pace does not depend on what clients send.
 """
 
-from __future__ import annotations
-
 import json
 import queue
 import threading
