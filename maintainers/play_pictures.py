@@ -18,8 +18,7 @@ from playwright.sync_api import Page
 import territorial
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import shown_names
-from territorial.play.commands import PANELS
-from territorial.play.levels import LEVELS
+from territorial.play.commands import LEVELS, PANELS
 from territorial.render.web import page
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon

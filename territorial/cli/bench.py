@@ -81,15 +81,13 @@ def add_parser(verbs: Any) -> None:
     )
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Measure, print and write; or compile ahead."""
     config = options.config_of(parsed)
-    options.check_json(parsed)
     if parsed.warmup:
         return _warm_up(parsed, config)
     seats, frames = options.seats_of(parsed, config), parsed.frames if parsed.observe else None

@@ -15,7 +15,7 @@ from territorial.cli.options import blamed_on, explained
 from territorial.evaluation.progress import time_left
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
-from territorial.evolution.settings import MAPS, TRAINING_MAPS
+from territorial.evolution.population import MAPS, TRAINING_MAPS
 from territorial.files.cores import usable_cores
 
 EXAMPLES = """\

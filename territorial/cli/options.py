@@ -393,8 +393,8 @@ def lineup_name(seats: tuple[Seat, ...]) -> str | None:
 # ---- files -----------------------------------------------------------------------------------------
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json [FILE]``; :func:`report` obeys it."""
+def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
+    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json [FILE]``."""
     parser.add_argument(
         "--json",
         nargs="?",
@@ -403,11 +403,6 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=explained("--json", "without FILE, print the JSON instead of the text"),
     )
-
-
-def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
-    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json``."""
-    add_json_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -458,12 +453,6 @@ def check_picture(argument: str, path: str) -> None:
     if not path.lower().endswith(".png"):
         raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
     check_writable(argument, path, PICTURE)
-
-
-def check_json(parsed: argparse.Namespace) -> None:
-    """Raise UsageError if the file that ``--json`` names cannot be."""
-    if parsed.json is not None:
-        _json_file(parsed.json)
 
 
 def report(

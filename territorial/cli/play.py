@@ -23,8 +23,7 @@ from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import Acting, Player, is_acting, named_bot
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, STEP, Wish, WishError
-from territorial.play.levels import LEVELS
+from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
 from territorial.play.panels import Look, advice_of, chooser, sight_of
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
@@ -116,9 +115,9 @@ def add_parser(verbs: Any) -> None:
         default=f"by --level; beside --opponent {options.DEFAULT_LINEUP}",
     )
     snapshots.add_options(parser)
-    options.add_json_option(parser)
+    options.add_report(parser, run)
     options.add_config_options(parser)
-    parser.set_defaults(run=run, others=None)
+    parser.set_defaults(others=None)
 
 
 def _pace(text: str) -> int | None:
@@ -133,7 +132,6 @@ def _pace(text: str) -> int | None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve games until it is interrupted, and say where their replays are."""
-    options.check_json(parsed)
     first, numbers, load = _settled(parsed), count(1), cache(partial(_player, parsed))
     table_of(first, _config(first), load)  # before anything is compiled
 

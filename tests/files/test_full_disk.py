@@ -15,7 +15,7 @@ from territorial.datasets import make
 from territorial.datasets.dataset import write_shard
 from territorial.datasets.manifest import shard_name
 from territorial.evaluation.charts import save_plots
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from territorial.evolution import Evolution, EvolutionSettings
 from territorial.evolution.evolve import write
 from territorial.files import locks

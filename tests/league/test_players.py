@@ -15,7 +15,7 @@ from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluat
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
 from tests.bots.networks import random_file
 

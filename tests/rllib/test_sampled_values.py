@@ -11,7 +11,7 @@ from ray.rllib.core.columns import Columns
 
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import MAIN
-from rllib_adapters.learning.advantages import CHECKED, Advantages
+from rllib_adapters.learning.rows import CHECKED, Advantages
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig

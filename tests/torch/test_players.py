@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial import Setting, evaluate
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets import players
 from territorial.nets.players import SnapshotPolicy
