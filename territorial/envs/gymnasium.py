@@ -85,8 +85,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
-        masks = self.vec.action_masks()
-        return masks.reshape(-1)
+        return self.vec.action_masks().reshape(-1)
 
     def render(self) -> Any:  # releases of gymnasium differ in what they say of it
         """Return a picture of the game, or text, or show it."""
