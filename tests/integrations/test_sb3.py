@@ -6,13 +6,19 @@ import pytest
 pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
 sb3_contrib = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
 
-from stable_baselines3 import PPO  # noqa: E402 - only where they are installed
+import torch  # noqa: E402 - only where they are installed
+from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor  # noqa: E402
 
 from territorial.decode.numpy import Decoder  # noqa: E402
 from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
 from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
+from territorial.integrations.sb3_pairs import (  # noqa: E402
+    MaskablePairActorCriticPolicy,
+    PairActorCriticPolicy,
+)
+from territorial.nets import PairPolicy  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}
@@ -68,7 +74,6 @@ def test_a_policy_decodes_packed_boards_within_and_can_be_saved(tmp_path):
 
 
 def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():
-    torch = pytest.importorskip("torch")
     env = MaskableVecEnv(2, obs="packed", frames=2, **SMALL)
     env.seed(5)
     seen = env.reset()
@@ -115,15 +120,7 @@ def test_what_single_environments_are_asked_for():
         env.set_attr("speed", 3)
 
 
-pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
-
-import torch  # noqa: E402 - only where they are installed
-
-from territorial.integrations.sb3_pairs import (  # noqa: E402
-    MaskablePairActorCriticPolicy,
-    PairActorCriticPolicy,
-)
-from territorial.nets import PairPolicy  # noqa: E402
+# ---- a policy that is a PairPolicy ---------------------------------------------------------------------
 
 GAME = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "decision_every": 50}
 FORMS = {"obs": "pairs", "action_format": "pairs"}
