@@ -19,7 +19,8 @@ from territorial import GameConfig
 from territorial.actions.encoding import num_targets
 from tests.rllib.compared import agents_of, batch_of, finish_off
 from tests.rllib.leagues import runner_of
-from tests.rllib.support import SmallModule, fill, small_config
+from tests.rllib.support import SmallModule, fill
+from tests.rllib.support import small_config as config_of_support
 
 CONFIG = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
 SEATS = ["agent"] * 4 + ["metronome", "banker"]
@@ -49,7 +50,7 @@ KINDS = {
 }
 
 
-def config_for(kind="boards", runner="batched", game=CONFIG, max_cycles=17, **changes):
+def small_config(kind="boards", runner="batched", game=CONFIG, max_cycles=17, **changes):
     """PPO over two games of 24 steps; some of them are cut within a sample."""
     env, settings = KINDS[kind]
     env = {"config": game, "seats": SEATS, "max_cycles": max_cycles, **env}
@@ -85,7 +86,7 @@ class Pair:
 
 @pytest.mark.parametrize(("kind", "runner"), [(kind, "batched") for kind in KINDS] + [("boards", "stock")])
 def test_advantages_are_the_same_and_last_observations_alone_are_computed(kind, runner):
-    both = Pair(config_for(kind, runner))
+    both = Pair(small_config(kind, runner))
     episodes = both.runner.sample()
     pieces = sum(len(one.agent_episodes) for one in episodes)
     rows = sum(len(own) for one in episodes for own in one.agent_episodes.values())
@@ -103,7 +104,7 @@ def test_advantages_are_the_same_and_last_observations_alone_are_computed(kind, 
 
 @pytest.mark.parametrize("number", [0, 2])
 def test_rows_of_other_weights_are_computed_again(number):
-    both = Pair(config_for())
+    both = Pair(small_config())
     episodes = both.runner.sample()
     both.learner._weights_seq_no = number  # the rows are of update 0: the learner has skipped or missed one
     mine, count = both.batch(episodes)
@@ -111,7 +112,7 @@ def test_rows_of_other_weights_are_computed_again(number):
 
 
 def test_weights_that_were_changed_without_a_word_are_noticed():
-    both = Pair(config_for())
+    both = Pair(small_config())
     episodes = both.runner.sample()
     with torch.no_grad():
         both.module.policy.value_head.weight.mul_(1.5)
@@ -121,14 +122,14 @@ def test_weights_that_were_changed_without_a_word_are_noticed():
 
 
 def test_it_can_be_switched_off_and_modules_need_not_send_values():
-    for config in (config_for().learning(sampled_values=False), small_config(module=OwnLogits)):
+    for config in (small_config().learning(sampled_values=False), small_config(module=OwnLogits)):
         both = Pair(config)
         mine, count = both.batch(both.runner.sample())
         assert count == len(mine["advantages"])
 
 
 def test_episodes_have_one_float_of_values_a_row_and_no_embeddings():
-    both = Pair(config_for("pairs"))
+    both = Pair(small_config("pairs"))
     for explore in (True, False):
         for own in agents_of(both.runner.sample(explore=explore)):
             outputs = own.extra_model_outputs
@@ -209,7 +210,7 @@ def greedy(own):
 
 @pytest.mark.parametrize("explore", [False, pytest.param(True, marks=pytest.mark.verify)])
 def test_runners_of_an_evaluation_play_whole_games_greedily_or_not(ends, tmp_path, running_ray, explore):
-    config = small_config(fill(tmp_path), env={"max_cycles": 15}, runner="batched")
+    config = config_of_support(fill(tmp_path), env={"max_cycles": 15}, runner="batched")
     config.evaluation(
         evaluation_num_env_runners=1,
         evaluation_duration=4,
