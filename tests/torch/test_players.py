@@ -97,7 +97,7 @@ def advised(tmp_path_factory):
 
 def arguments_of(advised, name, *more):
     trunk = ("--architecture", "MeanTrunk=tests.torch.support:MeanTrunk")
-    return ["play", *GAME, *trunk, "--advised", str(advised.path), "--advisor", f"snapshot:{name}", *more]
+    return ["play", *GAME, *trunk, "--store", str(advised.path), "--advisor", f"snapshot:{name}", *more]
 
 
 def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
