@@ -1,7 +1,5 @@
 """What benchmarks share: their options, their progress, and the JSON that ``--json`` asks for."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

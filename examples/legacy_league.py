@@ -18,9 +18,7 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.policy.policy import PolicySpec
 
-from rllib_adapters.legacy.env import LegacyEnv
-from rllib_adapters.legacy.model import BoardModel
-from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy
+from rllib_adapters.legacy import BoardModel, BotPolicy, LeanPPOPolicy, LegacyEnv, SnapshotPolicy
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial import GameConfig

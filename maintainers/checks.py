@@ -9,8 +9,6 @@
 Each part writes build/checks/NAME.log. At the end comes a table with the seconds of each.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

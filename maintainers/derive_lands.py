@@ -10,8 +10,6 @@ The source is the mask of land and ocean that the PyPI package ``global-land-mas
 public domain. A cell of a land is land if at least half of 16 x 16 points spread over it are.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib.util

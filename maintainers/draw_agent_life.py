@@ -6,8 +6,6 @@
 The agents launch at random, so that they die at different times, and one not at all; needs matplotlib.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

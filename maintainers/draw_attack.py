@@ -7,8 +7,6 @@ Two players share a small map. Blue spends all of its troops on an attack. Red h
 saved up, and then sends half of its own. Needs matplotlib.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

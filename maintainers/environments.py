@@ -5,8 +5,6 @@ python maintainers/environments.py full ends     make these, or bring them up to
 python maintainers/environments.py constraints   write `.ci/constraints.txt` anew, with the newest releases
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -11,8 +11,6 @@ A source is ``notebooks/NAME.py`` in the percent format, which is a program as w
 from text, code and outputs: no times, no random names of cells, and nothing that went to stderr.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

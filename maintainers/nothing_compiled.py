@@ -6,8 +6,6 @@
 So a checkout, an environment or a wheel shows that it shares what another one has compiled before.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core import event

@@ -1,7 +1,5 @@
 """Runs parts of checks side by side, with logs, a table of seconds, and what repeats a failure."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

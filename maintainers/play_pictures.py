@@ -5,8 +5,6 @@ PYTHONPATH=. python maintainers/play_pictures.py docs/images
 PYTHONPATH=. python maintainers/play_pictures.py docs/images teams     that of a game of teams alone
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,8 +18,7 @@ from playwright.sync_api import Page
 import territorial
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import shown_names
-from territorial.play.commands import PANELS
-from territorial.play.levels import LEVELS
+from territorial.play.commands import LEVELS, PANELS
 from territorial.render.web import page
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon

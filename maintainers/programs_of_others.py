@@ -7,8 +7,6 @@
 PettingZoo's and RLlib's programs are listed by what their packages hold, so that a new one has to be listed.
 """
 
-from __future__ import annotations
-
 import pkgutil
 import runpy
 import subprocess
@@ -23,28 +21,23 @@ from typing import Any
 
 import territorial
 
-SMALL: dict[str, Any] = {"height": 32, "width": 32, "num_players": 3, "max_ticks": 600}
+SMALL: dict[str, Any] = {"height": 32, "width": 32, "num_players": 3, "max_ticks": 600, "obs": "features"}
 LIMIT = 3600
 """Seconds that a program may take; it is against hanging."""
 SHOWN = 70
 """Letters of an error in the table."""
 
 
-def turns(**options: Any) -> Any:
-    """Return a small game in turns."""
-    return territorial.env(**(SMALL | {"obs": "features"} | options))
-
-
-def together(**options: Any) -> Any:
-    """Return a small game in which all act at once."""
-    return territorial.parallel_env(**(SMALL | {"obs": "features"} | options))
+turns = partial(territorial.env, **SMALL)
+together = partial(territorial.parallel_env, **SMALL)
+"""Small games, in turns and in which all act at once."""
 
 
 def seat(**options: Any) -> Any:
     """Return a small game of one agent among bots."""
     import gymnasium
 
-    made = gymnasium.make("territorial/Territorial-v0", **(SMALL | {"obs": "features"} | options))
+    made = gymnasium.make("territorial/Territorial-v0", **(SMALL | options))
     return made.unwrapped
 
 
@@ -54,9 +47,8 @@ def begun(env: Any) -> Any:
     return env
 
 
-def bare_seat() -> Any:
-    """Return one whose observations are arrays."""
-    return seat(action_mask="none")
+bare_seat = partial(seat, action_mask="none")
+"""One whose observations are arrays."""
 
 
 def tests_of_pettingzoo() -> dict[str, Callable[[], object]]:
@@ -147,7 +139,7 @@ def run_with_masks(name: str) -> None:
 
     class Masked(SeatEnv):
         def __init__(self, _: object) -> None:
-            super().__init__(**SMALL, obs="features", obs_key="observations")
+            super().__init__(**SMALL, obs_key="observations")
 
     module = import_module("ray.rllib.examples.envs.classes.action_mask_env")
     module.ActionMaskEnv = Masked

@@ -10,8 +10,6 @@ highest room that it imports from; import-linter sees to it that there are no ci
 grimp, which import-linter brings; nothing is executed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import sys

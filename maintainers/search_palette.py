@@ -9,8 +9,6 @@ least distances (CIEDE2000) among them and the terrain. The number of colours de
 be: people without one kind of cones see two dimensions of colour instead of three.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

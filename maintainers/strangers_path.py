@@ -9,8 +9,6 @@ picture, the first game played, and the first policy trained. The game is played
 what the page posts for clicks. The checkout is not on the path, and all that is written is removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import json

@@ -5,8 +5,6 @@ PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch.png
 PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch-teams.png teams
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Looks into the wheel below `build/checks`: nothing is missing, nothing too much, and it is small."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 

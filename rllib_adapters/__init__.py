@@ -13,8 +13,8 @@ check_requirements()
 
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configuration import configure, configure_league
-    from rllib_adapters.envs.outcomes import outcomes_of
-    from rllib_adapters.envs.team_groups import TerritorialTeamsEnv, team_groups
+    from rllib_adapters.envs.batch import outcomes_of
+    from rllib_adapters.envs.single import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, policy_of, set_league
     from rllib_adapters.league.evaluation import SharedStore
     from rllib_adapters.modules.board import BoardModule
@@ -35,14 +35,14 @@ __all__ = [
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
     "SharedStore": "rllib_adapters.league.evaluation",
-    "TerritorialTeamsEnv": "rllib_adapters.envs.team_groups",
+    "TerritorialTeamsEnv": "rllib_adapters.envs.single",
     "configure": "rllib_adapters.configuration",
     "configure_league": "rllib_adapters.configuration",
     "freeze": "rllib_adapters.league.control",
-    "outcomes_of": "rllib_adapters.envs.outcomes",
+    "outcomes_of": "rllib_adapters.envs.batch",
     "policy_of": "rllib_adapters.league.control",
     "set_league": "rllib_adapters.league.control",
-    "team_groups": "rllib_adapters.envs.team_groups",
+    "team_groups": "rllib_adapters.envs.single",
 }
 """The modules of the public names."""
 

@@ -19,8 +19,8 @@ from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import ray_private
+from rllib_adapters.envs.batch import taken_from
 from rllib_adapters.envs.env_config import POOL, EnvConfig
-from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import go_over, play
 from rllib_adapters.learning.learners import (

@@ -14,8 +14,7 @@ from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
 from territorial.envs.vector import TerritorialVec, make_vec
 from territorial.evaluation.evaluate import Evaluation, evaluate
-from territorial.evaluation.match import match
-from territorial.evaluation.ranking import Ranking
+from territorial.evaluation.match import Ranking, match
 from territorial.evaluation.schedule import Setting
 from territorial.observation.layout import OBS_VERSION
 from territorial.render.web import show_in_notebooks

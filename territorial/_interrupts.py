@@ -6,8 +6,6 @@ the handler. Importing this module installs it, in processes that were started a
 others; :func:`give_back` is called once commands can tell of interrupts themselves.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What shows itself in notebooks: its classes are in low layers, and what draws it is in a higher one."""
 
-from __future__ import annotations
-
 from functools import singledispatch
 
 

@@ -1,7 +1,5 @@
 """``check_env``: what trainers rely on, looked for in an environment with all of its wrappers."""
 
-from __future__ import annotations
-
 import copy
 import io
 import pickle

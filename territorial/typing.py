@@ -1,7 +1,5 @@
 """Types of arrays that many modules name: see numpy.typing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random play of games and environments, and what two of them showed compared to the last bit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arguments that are held for kernels: the same that a kernel would have been given."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What ``help()``, notebooks and editors show of public names: arguments, defaults, examples that run."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import re

@@ -28,7 +28,7 @@ from territorial.game.scratch import make_work
 from territorial.game.state import game_of
 from territorial.jit import cache as _cache
 from territorial.jit import decorators as _jit
-from territorial.jit.sources import Sources, imports_in
+from territorial.jit.cache import Sources, imports_in
 
 PACKAGE = Path(territorial.__file__).parent
 needs_the_compiler = pytest.mark.skipif(

@@ -11,8 +11,6 @@ code is 1 if, at full size, the 32 bots of a field take over MOST_US a step, or 
 over MOST_DECISION_US.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from statistics import median

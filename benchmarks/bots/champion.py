@@ -20,8 +20,6 @@ Maps and seeds are those of no training. All intervals are of 95 per cent.
 The exit code is 1 if a figure misses its bar.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -238,7 +236,10 @@ def text_of(part: str, found: Mapping[str, Any]) -> str:
     if part == "small":
         return "\n".join(
             f"small, every {every} ticks: above {one['mean']:.1%} of the seats of all bots; "
-            + ", ".join(f"{bot} {share['value']:.0%}" for bot, share in _hardest(one["above"]))
+            + ", ".join(
+                f"{bot} {share['value']:.0%}"
+                for bot, share in sorted(one["above"].items(), key=lambda item: item[1]["value"])[:5]
+            )
             for every, one in found.items()
         )
     if part == "alone":
@@ -249,10 +250,6 @@ def text_of(part: str, found: Mapping[str, Any]) -> str:
         )
     lines = {part: found} if part == "besiegers" else found
     return "\n".join(f"{part}, {name}: {_line(one)}" for name, one in lines.items())
-
-
-def _hardest(above: Mapping[str, Mapping[str, float]]) -> list[tuple[str, Mapping[str, float]]]:
-    return sorted(above.items(), key=lambda item: item[1]["value"])[:5]
 
 
 def _line(one: Mapping[str, Any]) -> str:

@@ -12,8 +12,6 @@ means over seeds; both are of 95 per cent. The exit code is 1 if a road misses i
 time, nine times the fair share of wins.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

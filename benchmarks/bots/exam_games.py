@@ -1,7 +1,5 @@
 """Games in which a player is examined: its seats among bots, on maps and seeds that nothing learned from."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

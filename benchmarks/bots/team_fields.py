@@ -10,8 +10,6 @@ cells, for both ways to spawn. Givers play against the style of which each is ma
 game is won by the team with the first place, and by several in parts where they share it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import NamedTuple

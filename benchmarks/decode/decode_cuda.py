@@ -8,8 +8,6 @@ One-hot planes are then timed against the memory that a memset writes a second. 
 differs: but for the means of ``pooled`` where compiled, which may be off by the last place.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

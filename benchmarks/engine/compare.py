@@ -15,8 +15,6 @@ With ``--compiling`` every run begins with an empty cache, and measures how long
 the processor, whatever else it does.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 PYTHONPATH says which revision of the package is counted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import signal
 import sys

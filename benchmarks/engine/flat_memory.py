@@ -7,8 +7,6 @@
 Exit code 1 if the memory in use grew by more than LIMIT allows after the first tenth.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

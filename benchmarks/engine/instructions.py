@@ -13,8 +13,6 @@ With ``--against`` the exit code is 1 if a part takes over one per cent more ins
 revisions did not play the same games.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -12,8 +12,6 @@ steps. The digest of where they end goes with the times. Two revisions that diff
 same games, and their times cannot be compared. Times are medians over chunks, in microseconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

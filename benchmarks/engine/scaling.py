@@ -10,8 +10,6 @@ go another way, so beside the time of a step stands what happens in it: cells th
 machine code of its own (but with --quick), which the first run has to compile.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

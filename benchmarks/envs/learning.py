@@ -14,8 +14,6 @@ those trained on.
 Exit code 1 unless the 95 % interval of what was trained lies below all others, sampled and greedy.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import itertools

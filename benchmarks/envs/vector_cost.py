@@ -12,8 +12,6 @@ every agent. Exit code 1 if, at full size, an environment takes more times the e
 allow, or the parallel environment makes fewer than PARALLEL_GOAL steps a second.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time
@@ -24,7 +22,7 @@ import numpy as np
 
 import territorial
 from benchmarks import harness
-from territorial.actions.encoding import ego_owners, unflatten
+from territorial.actions.encoding import action_owners, unflatten
 from territorial.cli import options
 
 NUM_GAMES = 64
@@ -156,7 +154,7 @@ class NaiveOneHot:
 
     def look(self) -> dict[str, Any]:
         seen = {}
-        for p, order in enumerate(ego_owners(self.config.num_players).tolist(), 1):
+        for p, order in enumerate(action_owners(self.config.num_players)[:, 1:].tolist(), 1):
             planes = [board == owner for board in self.boards for owner in order]
             seen[f"player_{p - 1}"] = {"observation": np.array(planes, np.int8)}
         return seen

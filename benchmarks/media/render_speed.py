@@ -9,8 +9,6 @@ standings: 768 x 1152 pixels. A rate is the number of pictures over the time for
 three rounds. Animations have 100 pictures of the game, two pixels per cell.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

@@ -9,8 +9,6 @@ newest copy of the main agent and the untrained one play against every bot: two 
 one bot, whole games. It resumes a run that was stopped; `territorial league show` draws its plots.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

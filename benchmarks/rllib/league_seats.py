@@ -1,7 +1,5 @@
 """Leagues as they are trained, for benchmarks: seats that learn, bots, and frozen seats of many snapshots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace

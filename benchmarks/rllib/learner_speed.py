@@ -10,8 +10,6 @@ device is not timed, as memory and kernels are made there. Both devices begin wi
 so that their losses show whether they compute the same.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import tempfile

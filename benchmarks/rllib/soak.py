@@ -19,8 +19,6 @@ processor plays fewer than 0.9 times the steps; runs of fewer than 100 iteration
 with RLlib and torch (the extra ``rllib``), on Linux.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import statistics

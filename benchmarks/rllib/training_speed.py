@@ -17,8 +17,6 @@ step for its rows. Pairs are compared with stock on features. The exit code is 1
 is fewer times as fast than BARS ask.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import sys

@@ -1,15 +1,20 @@
-"""The engine against the clock, and against what one would write without it.
+"""The engine, environments in Python dicts, maps and pictures against the clock.
 
 Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the rate that
 follows from the median, with its goal where there is one.
 """
 
+from itertools import count
+
+import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import territorial
 from territorial.cli.bench import new_games, spread_out
+from territorial.config.map_names import KINDS
 from territorial.constants import NEUTRAL
+from territorial.render import Renderer, TextRenderer, draw_game
 from tests.twin import ReferenceGame
 
 CONFIG = territorial.GameConfig()
@@ -123,3 +128,79 @@ def test_fronts_on_bit_planes(benchmark: BenchmarkFixture, crowded: territorial.
     sizes = benchmark(crowded.fronts, 0)[0]
     assert sizes.any()
     note_rate(benchmark, 1, "boards/s")
+
+
+@pytest.mark.benchmark(group="generating a map, 256 x 256")
+@pytest.mark.parametrize("kind", [*KINDS, "maze:count=400", "islands:symmetry=quarter_turn"])
+def test_generate(benchmark: BenchmarkFixture, kind: str) -> None:
+    seeds = count()
+    mask = benchmark(lambda: territorial.maps.generate(kind, 256, 256, next(seeds)))
+    assert mask.num_land > 0
+
+
+@pytest.mark.benchmark(group="reading a map, 256 x 256")
+def test_land(benchmark: BenchmarkFixture) -> None:
+    assert benchmark(territorial.maps.land, "europe").num_land == 35_874
+
+
+@pytest.mark.benchmark(group="beginning 16 games, 256 x 256, 32 seats")
+@pytest.mark.parametrize("num_maps", [1, 16, 0])
+def test_reset(benchmark: BenchmarkFixture, num_maps: int) -> None:
+    config = territorial.GameConfig(num_maps=num_maps)
+    game = territorial.VecGame(config, 16, seats=SEATS, observe=False)
+    benchmark(game.reset)
+    assert game.state.tick.max() == 0
+
+
+STEPS_GOAL = 6000
+"""Environment steps a second of a 256 x 256 game with 32 living agents, observations and masks included."""
+
+STEPS = 40
+
+
+def test_steps_of_32_agents_with_feature_observations(benchmark):
+    env = territorial.parallel_env(obs="features")
+    rng = np.random.default_rng(0)
+    # Opening moves of one game, all legal: chosen beforehand, so that only the environment is timed.
+    script = []
+    observations, _ = env.reset(seed=0)
+    for _ in range(STEPS):
+        legal = {agent: np.flatnonzero(seen["action_mask"]) for agent, seen in observations.items()}
+        script.append(
+            {agent: int(rng.choice(legal[agent])) if rng.random() < 0.1 else 0 for agent in env.agents}
+        )
+        observations, *_ = env.step(script[-1])
+    assert len(env.agents) == 32  # no agent has died: every step timed serves all of them
+
+    def play():
+        for actions in script:
+            env.step(actions)
+
+    benchmark.pedantic(play, setup=lambda: env.reset(seed=0) and None, rounds=30, warmup_rounds=1)
+    note_rate(benchmark, STEPS, "environment steps/s", STEPS_GOAL)
+
+
+PICTURES_GOAL = 200
+"""Pictures a second of a 256 x 256 game with 32 players: 768 x 1152 pixels, labels and standings included."""
+
+
+@pytest.fixture(scope="module")
+def game():
+    game = territorial.VecGame(territorial.GameConfig(), 1, seats=SEATS, observe=False)
+    game.reset(seeds=[0])
+    for _ in range(60):
+        game.step()
+    assert game.state.alive.sum() == 32  # the most labels and lines there can be
+    return game
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Renderer(32, names=SEATS, scale=3), lambda: TextRenderer(32, names=SEATS, colors="24bit")],
+    ids=["rgb_array", "ansi"],
+)
+def test_pictures_of_a_full_game(benchmark, game, make):
+    drawer = make()
+    drawn = benchmark(draw_game, drawer, game)
+    assert len(drawn) == 768 or drawn.startswith("tick 600  32 alive")
+    note_rate(benchmark, 1, "pictures/s", PICTURES_GOAL)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters.envs.outcomes import outcomes_of
+from rllib_adapters.envs.batch import outcomes_of
 from rllib_adapters.league.control import freeze, give_weights, set_league, start_with
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError

@@ -26,7 +26,7 @@ class PolicyModule(TargetNetworkAPI, InferenceOnlyAPI, TorchRLModule, ValueFunct
     """A module whose network is ``policy``.
 
     When it acts, it gives ``vf_preds``, float32 (N,), besides: learners need not compute these values again,
-    see ``learning.advantages``. Learners of APPO keep an older copy of the network, which is part of their
+    see ``learning.rows``. Learners of APPO keep an older copy of the network, which is part of their
     state, and so of checkpoints; runners never get it. It may learn through a network that computes in
     bfloat16; what that returns, weights, their gradients and the loss remain float32.
     """

@@ -1,25 +1,97 @@
-"""What a batched runner has played, kept as arrays by step, and the episodes that RLlib wants made of it."""
+"""What a batched runner has played and observed, kept as arrays by step; episodes and metrics made of it."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
-from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
+from ray.rllib.utils.metrics import EPISODE_MODULE_RETURN_MEAN, WEIGHTS_SEQ_NO
+from torch import Tensor
 
+from rllib_adapters.envs.agent_interface import shared_arrays
 from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
-from rllib_adapters.envs.env_config import learner_name, module_of
-from rllib_adapters.observations.log import ArrayBuffer
-from rllib_adapters.sampling.observation_source import ObservationSource
-from territorial.typing import Ints
+from rllib_adapters.envs.env_config import PAIRS, POOL, frozen_name, learner_name, module_of
+from rllib_adapters.observations.connector import FRAME
+from rllib_adapters.observations.log import ArrayBuffer, ObservationLog, RowLog, SharedObservations
+from territorial.engine.batch_arrays import GameArrays
+from territorial.typing import Bools, Ints
+
+
+class ObservationSource:
+    """Observes a batch of games for agents of all forms. Moment t comes after t steps, as in a ``Rollout``.
+
+    Boards and tables are there once for all agents, in the form that ``SharedFrames`` has. Numbers of pairs
+    are computed only for agents that act or have just acted.
+    """
+
+    def __init__(self, env: TerritorialBatchEnv) -> None:
+        self._env, self._pairs = env, RowLog()
+        self._boards = ObservationLog(env.game.layout, env.num_envs) if env.options.shows_boards else None
+
+    def begin(self) -> None:
+        """Forget everything, and observe all games, which have just begun."""
+        env, self._pairs = self._env, RowLog()
+        if self._boards is not None:
+            self._boards = ObservationLog(env.game.layout, env.num_envs)
+        self.observe(np.zeros_like(env.learners))
+
+    def observe(self, acted: Bools) -> None:
+        """Observe the games after a step, in which the seats ``acted`` (E, P) have acted.
+
+        Of pairs it is what those see that act next, and what those saw last whose episode has ended.
+        """
+        env = self._env
+        if self._boards is not None:
+            self._boards.append(env.game.observations)
+        if PAIRS in env.interfaces:
+            seats = env.on(PAIRS) & (acted | env.learners | env.frozen)
+            games, i = np.nonzero(seats)
+            self._pairs.append(seats, env.interfaces[PAIRS].own(games, i + 1))
+
+    def forget(self, moment: int) -> None:
+        """Keep the moments from ``moment`` on alone; the buffers of earlier ones stay as they are."""
+        if self._boards is not None:
+            self._boards = self._boards.since(moment)  # a log of its own: episodes have the one up to now
+        self._pairs.forget(moment)
+
+    def frames(self, device: Any) -> dict[str, Tensor]:
+        """Return what rows on boards share now, (E, ...) each."""
+        if self._boards is None:
+            return {}
+        return {name: _tensor(part).to(device) for name, part in shared_arrays(self._env.game).items()}
+
+    def rows(self, form: str, seats: Bools, device: Any) -> dict[str, Tensor]:
+        """Return what ``seats``, bool (E, P), all on ``form``, see now besides, (N, ...) each."""
+        if form == PAIRS:
+            own = self._pairs.now(seats)
+        else:
+            games, i = np.nonzero(seats)
+            own = {**self._env.interfaces[form].own(games, i + 1), FRAME: games[:, None]}
+        return {name: torch.from_numpy(part).to(device) for name, part in own.items()}
+
+    def buffer(self, form: str, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
+        """Return what a seat, 1..P, that learns saw of a game; ``lookback`` of ``moments`` are of before."""
+        if form == PAIRS:
+            return self._pairs.buffer(game, seat, moments, lookback)
+        assert self._boards is not None
+        return SharedObservations(self._boards, game, seat, moments, lookback)
+
+
+def _tensor(array: npt.NDArray[Any]) -> Tensor:
+    """Return the same memory; PyTorch would warn of the engine's, which must not be written to."""
+    view = array.view()
+    view.flags.writeable = True
+    return torch.from_numpy(view)
+
 
 ACTIONS = "actions"
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -284,3 +356,82 @@ def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     for i, row in enumerate(row for part in parts for row in part):
         rows[i] = row
     return rows
+
+
+# ---- metrics -------------------------------------------------------------------------------------
+
+BY_PLAYER = "players"
+"""The metric that has the others by the name of who learns."""
+LAUNCHES = ("illegal", "raised", "bounced")
+"""The counts of launches that the engine keeps."""
+
+
+def told_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
+    """Return what metrics say of a game that stands in ``state`` as it ended.
+
+    It has returns by module; place, wins, land, steps and launches of a seat that learns; and the same by who
+    learns.
+    """
+    by_player: dict[str, list[int]] = {}
+    for seat, name in game.players.items():
+        by_player.setdefault(name, []).append(seat)
+    return {
+        EPISODE_MODULE_RETURN_MEAN: {
+            name: float(game.returns[seats].sum()) for name, seats in by_player.items()
+        },
+        **_means(game, state, list(game.agents)),
+        BY_PLAYER: {name: _means(game, state, seats) for name, seats in by_player.items()},
+    }
+
+
+def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[str, float]:
+    k, seats = game.k, np.array(learning) + 1
+    places = state.place2[k, seats] / 2
+    known = places[places > 0]
+    means = {
+        "win_rate": float((places == 1).mean()),
+        "land": float(state.land[k, seats].mean()),
+        "steps": float(np.mean([game.steps_of(seat) for seat in learning])),
+        **{f"{name}_launches": float(getattr(state, name)[k, seats].mean()) for name in LAUNCHES},
+    }
+    return means | ({"place": float(known.mean())} if len(known) else {})
+
+
+class StepCounts:
+    """The steps of a sample, of games and of agents; ``names``: of those who learn."""
+
+    def __init__(self, names: Sequence[str], num_players: int) -> None:
+        self._names, self._num_players = names, num_players
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin to count at 0."""
+        self.games = 0
+        """Steps of all games together."""
+        self._learners = np.zeros((len(self._names), self._num_players), np.int64)
+        self._frozen = np.zeros(self._num_players, np.int64)
+
+    @property
+    def agents(self) -> int:
+        """Steps of all agents together."""
+        return int(self._learners.sum() + self._frozen.sum())
+
+    def add(self, step: BatchStep, who: npt.NDArray[np.int64]) -> None:
+        """Count a step; ``who``: int64 (E, P) who learns with a seat of a game that took it."""
+        self.games += int(step.stepped.sum())
+        _, seats = np.nonzero(step.learners)
+        np.add.at(self._learners, (who[step.learners], seats), 1)
+        self._frozen += step.frozen.sum(0)
+
+    def by_agent(self) -> dict[str, int]:
+        """Return the steps of all agents that made any, by name."""
+        counts = {
+            learner_name(self._names[n], int(i)): int(self._learners[n, i])
+            for n, i in zip(*np.nonzero(self._learners), strict=True)
+        }
+        return counts | {frozen_name(i): int(self._frozen[i]) for i in np.flatnonzero(self._frozen).tolist()}
+
+    def by_module(self) -> dict[str, int]:
+        """Return the steps of the agents of each module that learns, and of the pool if it made any."""
+        counts = dict(zip(self._names, self._learners.sum(1).tolist(), strict=True))
+        return counts | ({POOL: int(self._frozen.sum())} if self._frozen.any() else {})

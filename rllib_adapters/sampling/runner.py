@@ -32,14 +32,18 @@ from ray.rllib.utils.metrics import (
 from torch import Tensor
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.batch import TerritorialBatchEnv, taken_from
 from rllib_adapters.envs.env_config import POOL, module_of
-from rllib_adapters.envs.outcomes import taken_from
 from rllib_adapters.learning.own_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
-from rllib_adapters.sampling.metrics import StepCounts, told_of
-from rllib_adapters.sampling.observation_source import ObservationSource
-from rllib_adapters.sampling.rollout import ACTIONS, ModuleOutputs, Rollout
+from rllib_adapters.sampling.rollout import (
+    ACTIONS,
+    ModuleOutputs,
+    ObservationSource,
+    Rollout,
+    StepCounts,
+    told_of,
+)
 from territorial._log import LOG
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices

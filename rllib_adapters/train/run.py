@@ -114,8 +114,9 @@ class Run:
         torch.set_num_threads(self.training.torch_threads)
         with only_writer(self.store.path):  # or a run that is at work here is
             latest = self._found() if goes_on else None
-            if not goes_on:
-                self._begin()
+            if not goes_on:  # from here on, the folder can be resumed
+                check_new(self.folder)
+                self.training.write(own_file(self.folder / OPTIONS))
         if latest is not None:
             self._seconds, logged, options = _state_in(latest / STATE)
             self._check_options(latest, options)
@@ -130,11 +131,6 @@ class Run:
             unless_it_stands.pop_all()
 
     # ---- beginning ------------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        """Begin a new run in its folder; from here on, the folder can be resumed."""
-        check_new(self.folder)
-        self.training.write(own_file(self.folder / OPTIONS))
 
     def _undo(self) -> None:
         """Remove what there is of a new run that could not be built: nothing else was there."""

@@ -6,8 +6,6 @@ much otherwise. Ego order begins at the player itself and goes round the seats, 
 tell seats apart: owner code q is ego code (q - p) mod P + 1 for player p.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

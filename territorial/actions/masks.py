@@ -1,7 +1,5 @@
 """Which actions are legal, from the engine's mask bits to one array for the agents of many games."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

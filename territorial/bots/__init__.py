@@ -3,8 +3,6 @@
 ``styles`` has those of the library as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

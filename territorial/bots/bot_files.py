@@ -1,7 +1,5 @@
 """Bots that are no rows of the engine's table: in files, learned ones and givers, and what names them."""
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType

@@ -5,8 +5,6 @@ free land, the third after it, the second as its settings say. In games with tea
 before all of them. ``territorial.bots.settings`` has the columns.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

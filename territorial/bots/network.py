@@ -6,8 +6,6 @@ to the core, so that the weights of one are loaded once for all seats that it ha
 They are fetched while the network before it decides.
 """
 
-from __future__ import annotations
-
 from math import isqrt
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ the order in which the engine multiplies: for every pair of inputs, the two weig
 side.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

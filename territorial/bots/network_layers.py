@@ -5,8 +5,6 @@ the same for all candidates of a seat is summed once: the part of the own column
 the context in the last but one. docs/networks.md defines every step.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A seat's settings are the first numbers of the bot's memory, so the kernel that 
 does not know styles. Columns are append-only: a column's number is the draw that a seat's value comes from.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from territorial.constants import STREAM_BOT_SETUP

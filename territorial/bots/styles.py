@@ -5,8 +5,6 @@ Entries are never changed or removed, so that results stay meaningful. What no e
 condition or measure in territorial.bots.targets, or a bot in Python (territorial.bots.python).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import MappingProxyType
 

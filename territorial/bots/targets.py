@@ -3,8 +3,6 @@
 Only neighbours are attacked. The best has the least score, a fraction; equals draw lots.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ in the mix at any time, as they are in a long run. docs/glossary.md says what an
 agent-step are. Figures are medians over chunks, with the lowest and the highest.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """``territorial demo``: one whole game of bots, live on the terminal, with standings and a picture."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``territorial evolve``: finds a strong style of a bot by evolution, at the speed of the engine."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import os
@@ -17,7 +15,7 @@ from territorial.cli.options import blamed_on, explained
 from territorial.evaluation.progress import time_left
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
-from territorial.evolution.settings import MAPS, TRAINING_MAPS
+from territorial.evolution.population import MAPS, TRAINING_MAPS
 from territorial.files.cores import usable_cores
 
 EXAMPLES = """\

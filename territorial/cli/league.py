@@ -1,7 +1,5 @@
 """``territorial league show``: a league as it stands, as a table and as plots."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 from pathlib import Path

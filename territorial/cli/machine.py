@@ -1,7 +1,5 @@
 """What a figure was measured on: the revision, the machine, and the versions that matter."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import platform

@@ -1,7 +1,5 @@
 """``territorial info maps``: the maps there are, how they look, and maps as files."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

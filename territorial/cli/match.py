@@ -1,7 +1,5 @@
 """``territorial match``: players over many games with statistics, at the same seats or at dealt ones."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +16,7 @@ from territorial.evaluation.charts import check_matplotlib
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import MOST_PROCESSES, Play
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.league import SnapshotError, SnapshotStore
 

@@ -1,7 +1,5 @@
 """``territorial info memory``: what a league will take, before any of it is built."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import re

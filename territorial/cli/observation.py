@@ -1,7 +1,5 @@
 """``territorial info observation``: what an observation holds."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

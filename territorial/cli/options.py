@@ -5,8 +5,6 @@ thing has one name. A verb may add details to a meaning, such as the range and t
 sentence of ``MEANINGS``.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

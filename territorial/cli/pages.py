@@ -1,7 +1,5 @@
 """Games in the browser, for the verbs that show or leave them: films, pages, and servers of pages."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What verbs draw of a game: animations, picture by picture, and the picture that ``demo`` leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``territorial play``: people play against bots and trained policies, on a page in the browser."""
 
-from __future__ import annotations
-
 import argparse
 import secrets
 import signal
@@ -25,8 +23,7 @@ from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, STEP, Wish, WishError
-from territorial.play.levels import LEVELS
+from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
 from territorial.play.panels import Look, advice_of, agent_view, chooser
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table

@@ -1,7 +1,5 @@
 """``territorial replay``: what a recorded game was, whether it plays out the same, how it stood when."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections import Counter

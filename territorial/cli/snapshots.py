@@ -1,7 +1,5 @@
 """Snapshots on the command line: the options that say where they are, and what makes players of them."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path

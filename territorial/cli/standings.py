@@ -1,7 +1,5 @@
 """Who stands where in a game, as numbers and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """``territorial watch``: a game in the browser, served on this machine or as one HTML file."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from functools import partial

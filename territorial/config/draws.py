@@ -3,8 +3,6 @@
 ``territorial.game.formulas.draw`` is the same for kernels.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Options as fields of dataclasses: each says what it means and may be, and all else follows from that."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, field, fields

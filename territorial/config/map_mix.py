@@ -35,8 +35,12 @@ class MapMix:
                 f"entries is of type {type(entries).__name__}; a MapMix takes a list of maps, or a dict of "
                 "maps and their weights"
             )
-        pairs = entries.items() if isinstance(entries, Mapping) else [_as_pair(entry) for entry in entries]
-        checked = [(_checked_map(one), _checked_weight(one, weight)) for one, weight in pairs]
+        pairs = entries.items() if isinstance(entries, Mapping) else entries
+        weighted = [pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, 1) for pair in pairs]
+        checked = [
+            (_checked_map(one), whole_number(f"the weight of the map {text_of(one)}", weight, 1, MAX_WEIGHT))
+            for one, weight in weighted
+        ]
         if not 1 <= len(checked) <= MAX_MAPS:
             raise ValueError(f"a MapMix has {len(checked)} maps; it must have 1 to {MAX_MAPS}")
         for i, (one, _) in enumerate(checked):
@@ -84,14 +88,6 @@ def _checked_map(one: object) -> OneMap:
             "LandMask.from_array(...) makes from an array"
         )
     return str(parse_map_name(one))
-
-
-def _checked_weight(one: OneMap, weight: object) -> int:
-    return whole_number(f"the weight of the map {text_of(one)}", weight, 1, MAX_WEIGHT)
-
-
-def _as_pair(entry: OneMap | tuple[OneMap, int]) -> tuple[OneMap, int]:
-    return entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, 1)
 
 
 def _parse_part(part: str, text: str) -> tuple[str, int]:

@@ -5,8 +5,6 @@ A map is named by a text such as ``lakes``, ``islands:count=6,bridges=4`` or ``e
 same way, so that equal maps have equal names. What the names mean is up to ``territorial.maps``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What rewards are made of: the parts by name, and the weights that a config gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

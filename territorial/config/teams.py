@@ -1,7 +1,5 @@
 """Teams: what the option may be, and the teams that a game deals to its seats."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is asked of arguments everywhere: whole numbers of a range, True or False, names that are known."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re

@@ -1,7 +1,5 @@
 """What both decoders are given, and what they refuse: what does not fit together."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from types import ModuleType
 from typing import Any

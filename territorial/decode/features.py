@@ -1,7 +1,5 @@
 """Feature vectors: which numbers they have, in which order, how scaled and bounded; and how they are made."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The decoder for numpy: boards, feature vectors and masks as each agent sees them."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

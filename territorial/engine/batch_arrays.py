@@ -3,8 +3,6 @@
 What follows from them alone is here as well: the seeds of the next games, the state as users read it.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of what users give a batch of games: options, actions, launches and seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

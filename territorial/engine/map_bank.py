@@ -1,7 +1,5 @@
 """Map bank: the maps of a batch of games in the form that the engine reads, and which game has which."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

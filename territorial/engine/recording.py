@@ -6,8 +6,6 @@ or is left, they copy its last position before another game may take its place. 
 which nothing is written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """Who plays a seat: an agent of the environment, the caller, or a bot; and line-ups that have a name."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple

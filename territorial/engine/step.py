@@ -5,8 +5,6 @@ queues, see ``territorial.jit.thread_pool``. Games do not touch each other: game
 among others.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -43,7 +43,6 @@ from territorial.engine.checks import (
 from territorial.engine.map_bank import BatchMaps, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.players import BatchPlayers
-from territorial.engine.positions import digest_of, fronts_of, write_position
 from territorial.engine.recording import (
     NO_OBSERVER,
     DecisionHook,
@@ -55,7 +54,10 @@ from territorial.engine.recording import (
 from territorial.engine.saved_game import (
     SavedGame,
     check_saved,
+    digest_of,
+    fronts_of,
     write_game,
+    write_position,
 )
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults

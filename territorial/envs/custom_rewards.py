@@ -1,7 +1,5 @@
 """What agents are given: the rewards of the config and those of a function of the user's own."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np

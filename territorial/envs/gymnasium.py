@@ -1,7 +1,5 @@
 """Gymnasium's two kinds of environment: one seat against bots, and a vector in which every agent is one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, Unpack

@@ -1,7 +1,5 @@
 """What an environment tells of its agents beside observations: numbers of the games, rewards and ends."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ only. A mode is made once per environment and shows any seats of any games; what
 a game is there once a game.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar

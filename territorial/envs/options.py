@@ -1,7 +1,5 @@
 """The options that all environments have in common, checked in one place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, cast

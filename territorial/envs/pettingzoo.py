@@ -1,7 +1,5 @@
 """PettingZoo's environments of one game: all agents at once, and one after the other."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Unpack
@@ -13,7 +11,7 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
-from territorial.actions.batch import ALL_GOOD
+from territorial.actions.formats import ALL_GOOD
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.validation import shown

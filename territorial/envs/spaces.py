@@ -1,7 +1,5 @@
 """Spaces of what agents see and do, whose texts stay short however large they are."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

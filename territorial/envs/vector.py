@@ -9,7 +9,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.batch import ALL_GOOD, write_choices
+from territorial.actions.formats import ALL_GOOD, write_choices
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask

@@ -1,7 +1,5 @@
 """Plots of a contest, as PNG files: who beats whom, survival, land."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle

@@ -1,7 +1,5 @@
 """Digests of what bots are made of: weights, settings, and code, wherever it stands."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Evaluating policies: every pair of a policy and a setting, on all cores, without any trainer."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ A list of teams has the team of every seat, 1..N. An empty one stands for no tea
 one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

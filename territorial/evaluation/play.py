@@ -21,8 +21,7 @@ from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Act, ActingPolicy, Player, is_acting, named_bot
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
-from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Schedule, ScheduledGame, Setting
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer

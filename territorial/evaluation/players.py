@@ -1,7 +1,5 @@
 """Players that are compared: bots of the engine, custom bots, and policies that act on observations."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

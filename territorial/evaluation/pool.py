@@ -1,7 +1,5 @@
 """Where games are played: in this process, or by processes of this machine that take portions of them."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import io

@@ -1,7 +1,5 @@
 """How far some work is: a line that is rewritten on a terminal, else a new one now and then."""
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """What the records of a contest say: places and wins with intervals, who beats whom, lengths, survival."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import Counter

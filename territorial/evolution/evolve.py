@@ -1,7 +1,5 @@
 """The evolution of a style as one call: generation after generation, all of it kept in files of a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable
@@ -11,9 +9,7 @@ from typing import Any
 
 from territorial.config.validation import whole_number
 from territorial.constants import RULES_VERSION
-from territorial.evolution.games import Arena
-from territorial.evolution.population import Candidate, Evolution, Generation
-from territorial.evolution.settings import EvolutionSettings
+from territorial.evolution.population import Arena, Candidate, Evolution, EvolutionSettings, Generation
 from territorial.files.atomic import check_unused, own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, differences, parse_object, read_file
 from territorial.files.locks import one_writer

@@ -1,4 +1,4 @@
-"""A population of styles on its way: its generations play, the best stay and have descendants."""
+"""A population of styles: its generations play in batches, the best stay and have descendants."""
 
 from __future__ import annotations
 
@@ -10,10 +10,167 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from territorial import bots
-from territorial.bots.style import Style
-from territorial.evolution.games import Arena, dealt, scored
-from territorial.evolution.settings import EvolutionSettings
+from territorial.bots.style import Style, check_name
+from territorial.config import GameConfig
+from territorial.config.fields import about, check_values, documents_fields, option
+from territorial.config.validation import whole_number
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS
+from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
+from territorial.engine.vec_game import VecGame
 from territorial.evolution.variation import crossed, plain, random_style, varied
+from territorial.typing import Floats, Ints
+
+# ---- settings ------------------------------------------------------------------------------------
+
+MAPS, TRAINING_MAPS = 16, 2**20
+"""How many maps an evolution has, and the seed of the first: far from those of matches, which begin at 0."""
+
+
+@documents_fields
+@dataclass(frozen=True, kw_only=True)
+class EvolutionSettings:
+    """What an evolution is asked for.
+
+    ValueError or TypeError names what cannot be.
+
+    """
+
+    config: GameConfig = field(
+        default_factory=lambda: GameConfig(map_seed=TRAINING_MAPS, num_maps=MAPS),
+        metadata=about("of its games; default: 256 x 256 cells, 32 players, 16 maps from seed 2**20 on"),
+    )
+    opponents: tuple[str, ...] = option(bots.NAMES, "names of bots, ``style:FILE`` and ``net:FILE``")
+    name: str = option("evolved-1", "what the style that is found is called")
+    population: int = option(96, "styles of a generation", 6, 10_000)
+    games_per_style: int = option(12, "games that each style plays in a generation", 1, 10_000)
+    style_seats: int = option(
+        0,
+        "seats of a game that styles of the population have, at least 2 and fewer than P; 0: a fifth of them",
+        0,
+        MAX_PLAYERS - 1,
+    )
+    seed: int = option(0, "random seed", 0, LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.config, GameConfig):
+            raise TypeError(f"config is {self.config!r}; it must be a GameConfig")
+        check_name("an evolved style", self.name)
+        if self.name in bots.RESERVED_NAMES:
+            raise ValueError(f"name is {self.name!r}, the name of a built-in bot; choose another name")
+        object.__setattr__(self, "opponents", tuple(self.opponents))
+        if not self.opponents:
+            raise ValueError("opponents is empty; name at least one bot")
+        check_seats(self.opponents, len(self.opponents))
+        if driven := {AGENT, EXTERNAL}.intersection(self.opponents):
+            raise ValueError(
+                f"opponents has {min(driven)!r}; every opponent must be a bot, as no agent acts here"
+            )
+        check_values(self)
+        players = self.config.num_players
+        if self.style_seats == 0:
+            object.__setattr__(self, "style_seats", max(2, players // 5))
+        whole_number("style_seats", self.style_seats, 2, players - 1)
+
+    @property
+    def parents(self) -> int:
+        """How many styles of a generation stay and have descendants: the best sixth."""
+        return self.population // 6
+
+
+# ---- the games of a generation -------------------------------------------------------------------
+
+SIDE_BY_SIDE = 16
+"""Games that a thread plays at once: their memory still fits into the caches."""
+DECISIONS = 20
+"""Of a call of the engine."""
+MOST_USES = 10
+"""Generations of a batch: making one takes as long as some fifty games, most of it for maps."""
+
+
+class Matchup(NamedTuple):
+    """The players of a game."""
+
+    styles: Ints
+    """Numbers of styles, each of which has a seat."""
+    own: Ints
+    """Their seats: indices into ``seats``."""
+    seats: list[Seat]
+    seed: int
+
+
+def dealt(settings: EvolutionSettings, styles: Sequence[Style], rng: np.random.Generator) -> list[Matchup]:
+    """Return games in which every style plays ``settings.games_per_style`` times or once more."""
+    players, seats = settings.config.num_players, settings.style_seats
+    order = np.concatenate([rng.permutation(len(styles)) for _ in range(settings.games_per_style)])
+    matchups = []
+    for own in np.resize(order, (-(-len(order) // seats), seats)):
+        opponents = rng.integers(len(settings.opponents), size=players - seats)
+        sitting = [*(styles[i] for i in own), *(settings.opponents[i] for i in opponents)]
+        drawn = rng.permutation(players)
+        seed = int(rng.integers(2**63))
+        matchups.append(Matchup(own, np.argsort(drawn)[:seats], [sitting[i] for i in drawn], seed))
+    return matchups
+
+
+class Arena:
+    """Plays games of one config, in a batch that is kept from one generation to the next.
+
+    Args:
+        config: of the games.
+        threads: that share them; no result depends on it.
+
+    """
+
+    def __init__(self, config: GameConfig, threads: int = 1) -> None:
+        self._config, self._threads = config, threads
+        self._game: VecGame | None = None
+        self._used = 0
+
+    def play(self, matchups: Sequence[Matchup]) -> Floats:
+        """Return the places of the styles, (games, seats), after all games."""
+        if self._game is None or self._used == MOST_USES:  # it knows all styles that it ever had
+            self._game = VecGame(
+                self._config,
+                SIDE_BY_SIDE * self._threads,
+                num_threads=self._threads,
+                autoreset="disabled",
+                observe=False,
+            )
+            self._used = 0
+        self._used += 1
+        game, size = self._game, self._game.num_games
+        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
+        return np.concatenate(found)
+
+
+def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
+    """Play as many games side by side as there are ``matchups``, of a batch of as many or more."""
+    for k, matchup in enumerate(matchups):
+        game.set_seats(k, matchup.seats)
+    seeds = [matchup.seed for matchup in matchups]
+    game.reset(seeds=seeds + [0] * (game.num_games - len(seeds)))
+    for spare in range(len(matchups), game.num_games):
+        game.stop_game(spare)
+    while not game.state.over.all():
+        game.step(repeat=DECISIONS)
+    places = game.state.place2[:, 1:] / 2
+    return np.array([places[k, matchup.own] for k, matchup in enumerate(matchups)])
+
+
+def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tuple[int, float]]:
+    """Return, for each of ``count`` styles, its seats in these games and the sum of what they scored.
+
+    A seat scores 1 over its place, so that most is gained near the top: the first place is worth two second
+    ones. From that the mean of the game's styles is taken: some games are harder than others.
+    """
+    values = 1 / places
+    better = values - values.mean(axis=1, keepdims=True)
+    who = np.array([matchup.styles for matchup in matchups]).ravel()
+    seats, totals = np.bincount(who, minlength=count), np.bincount(who, better.ravel(), count)
+    return list(zip(seats.tolist(), totals.tolist(), strict=True))
+
+
+# ---- the population ------------------------------------------------------------------------------
 
 KEPT = 0.9
 """What the seats of earlier generations count: they were played beside other styles."""

@@ -1,7 +1,5 @@
 """How styles vary: a style drawn at random, one that is a little different, and one made of two."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """Arrays in memory of others: files that all processes share by mapping them, and what was unpickled."""
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import os

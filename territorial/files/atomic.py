@@ -1,7 +1,5 @@
 """Files that are there whole or not at all; and whether they can be, before there is anything to write."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

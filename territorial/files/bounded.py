@@ -1,7 +1,5 @@
 """Files that may be damaged or forged: read within bounds, never waited for, and as JSON read strictly."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """How many cores there are to use."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterator

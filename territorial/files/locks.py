@@ -3,8 +3,6 @@
 Where a file system has no locks, as some network homes, who has made a file beside it has the lock.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

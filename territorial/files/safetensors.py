@@ -19,8 +19,6 @@ The library of that name is not used, though files of either are read by the oth
 Nothing in such a file is ever executed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from math import prod

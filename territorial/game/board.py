@@ -15,8 +15,6 @@ in the words of a set of cells, counted through all strips; its *number* is wher
 blocks, 64 to a word.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ docs/rules.md has the rules under "Launches" and, for those that name an ally, u
 compile these formulas. From Python they take numbers, or arrays, which broadcast.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ All of it lies in the *zone*, the blocks with cells of F or beside F, and concer
 the giver. While it is counted, F has no owner: the giver has lost it and the taker not got it yet.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

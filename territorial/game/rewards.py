@@ -3,8 +3,6 @@
 A part is one small kernel that fills a row, ``out`` (P+1,), for the decision just played.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

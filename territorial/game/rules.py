@@ -14,8 +14,6 @@ Python. Everything is int64 arithmetic on non-negative numbers, so ``//`` rounds
 Kernels never raise: what is not legal is counted and does nothing.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ block in which something was noted, in the order in which they came up, so that 
 the same few lines of the cache. Without boards to observe there is no room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

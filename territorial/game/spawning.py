@@ -1,7 +1,5 @@
 """Setting up a game: the map, twelve cells for every seat, and the numbers all players start with."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

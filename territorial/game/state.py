@@ -8,8 +8,6 @@ The table is the annotations of ``Game`` and ``Seating``, where type checkers se
 of ``clock`` and ``ledger``. A new field goes there, last of its block: saved games rely on the order.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing of this is in the machine code of games in which no seat has an ally: see ``has_allies``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

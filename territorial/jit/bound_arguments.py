@@ -8,8 +8,6 @@ the hundred arrays of a step that takes 2 microseconds a call, ten times as long
 With ``NUMBA_DISABLE_JIT=1`` it just keeps the arguments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 

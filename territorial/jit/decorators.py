@@ -16,8 +16,6 @@ and make machine code of it: at every level of calls again. But nothing calls th
 and a kernel is optimised as a whole. So both are left out here, and the engine takes half the time.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress

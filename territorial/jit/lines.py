@@ -6,8 +6,6 @@ soon, does better without. Memory is then named by its address, and nothing is b
 ``NUMBA_DISABLE_JIT=1`` it is written in the ordinary way.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from math import prod

@@ -17,8 +17,6 @@ same bits among any others.
 With ``NUMBA_DISABLE_JIT=1`` the sixteen sums are a numpy array, and floats are rounded otherwise.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from typing import Any, NamedTuple

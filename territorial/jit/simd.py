@@ -14,8 +14,6 @@ twenty rows, so the rest was all there was.
 With ``NUMBA_DISABLE_JIT=1`` the eight words are a numpy array.
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

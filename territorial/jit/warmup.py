@@ -1,7 +1,5 @@
 """Waiting: says that kernels are compiled, in the first minute of a version of the sources."""
 
-from __future__ import annotations
-
 import math
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Plots of a league, as PNG files: ratings over time, and who is placed above whom."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 known before it is unpacked; and nothing is ever unpickled or evaluated.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json

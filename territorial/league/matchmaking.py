@@ -1,7 +1,5 @@
 """Whom a learner plays against: strategies with names, each a weight for every candidate."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Mapping
@@ -113,21 +111,6 @@ def _wait(text: str) -> float:
 # ---- strategies ----------------------------------------------------------------------------------------
 
 
-def _self_play(candidates: Candidates, spec: Opponents) -> Floats:
-    """Against main agents as they are now alone, if there are any among the candidates."""
-    return candidates.is_main.astype(np.float64)
-
-
-def _uniform(candidates: Candidates, spec: Opponents) -> Floats:
-    """All candidates alike."""
-    return np.ones(len(candidates.above))
-
-
-def _pfsp(candidates: Candidates, spec: Opponents) -> Floats:
-    """Prioritised fictitious self-play: by the probability to be above, as ``weighting`` says."""
-    return WEIGHTINGS[spec.weighting](candidates.above, spec.power)
-
-
 def _near(candidates: Candidates, spec: Opponents) -> Floats:
     """Those whose ratings are near the learner's own."""
     distance = (candidates.ratings - candidates.own_rating) / spec.scale
@@ -144,9 +127,12 @@ def _versus_main(candidates: Candidates, spec: Opponents) -> Floats:
 
 
 STRATEGIES: Mapping[str, Callable[[Candidates, Opponents], Floats]] = {
-    "self_play": _self_play,
-    "uniform": _uniform,
-    "pfsp": _pfsp,
+    # Against main agents as they are now alone, if there are any among the candidates.
+    "self_play": lambda candidates, _: candidates.is_main.astype(np.float64),
+    # All candidates alike.
+    "uniform": lambda candidates, _: np.ones(len(candidates.above)),
+    # Prioritised fictitious self-play: by the probability to be above, as ``weighting`` says.
+    "pfsp": lambda candidates, spec: WEIGHTINGS[spec.weighting](candidates.above, spec.power),
     "near": _near,
     "versus_main": _versus_main,
 }

@@ -4,8 +4,6 @@ Either there is a bank of maps, made once, of which each game draws one (``num_m
 has a map of its own (``num_maps=0``). Which map it is depends on the configuration and the game's seed alone.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

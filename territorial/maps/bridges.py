@@ -5,8 +5,6 @@ speed. Where the areas of two regions meet, a bridge between them can stand: fro
 coast that one of the meeting cells was reached from to that of the other.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

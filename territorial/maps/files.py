@@ -1,7 +1,5 @@
 """Maps in files: pictures (PNG), arrays (.npy) and drawings (.txt), read without trusting them."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

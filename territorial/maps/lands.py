@@ -1,7 +1,5 @@
 """Lands of the real world, kept as pictures of 256 x 256 cells beside this file: see lands/PROVENANCE.md."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

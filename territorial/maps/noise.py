@@ -5,8 +5,6 @@ fractal is a sum of such layers, each finer and weaker than the one before. Heig
 stay far below its limit (bounds in the comments); only the random words, uint64, wrap.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

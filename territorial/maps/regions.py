@@ -4,8 +4,6 @@ A map of 1024 x 1024 has a few thousand runs where it has a million cells. Every
 one numpy operation over all of them, so no compiled code is needed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

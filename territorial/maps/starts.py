@@ -4,8 +4,6 @@ The rules place spawns at random, so on a symmetric map, too, some seats start b
 symmetric start is a position of the game, laid out by ``VecGame.set_position``, and no change of the rules.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -4,8 +4,6 @@ An image of the map is a permutation of its cells: ``image[i]`` is the flat inde
 i goes to. A symmetry is the list of all its images, the identity first, so it has two or four.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from territorial.config.land_mask import LandMask, check_is_mask

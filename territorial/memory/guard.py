@@ -84,7 +84,11 @@ class MemoryGuard:
             signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
         if self._found is not None:
             cause = self._error or (None if kind is KeyboardInterrupt else error)
-            raise BudgetError(self._text(self._found)) from cause
+            raise BudgetError(
+                f"{in_mb(self._found.held)} are held, and the limit is {in_mb(self.limit)} "
+                f"({self._found.measure}, without mapped files, which the system can take back). "
+                f"Who holds what:\n{table_of(self._found.processes)}"
+            ) from cause
         if self._error is not None:
             raise self._error
 
@@ -157,12 +161,6 @@ class MemoryGuard:
             frame = frame.f_back
         return False
 
-    def _text(self, found: Memory) -> str:
-        return (
-            f"{in_mb(found.held)} are held, and the limit is {in_mb(self.limit)} ({found.measure}, without "
-            f"mapped files, which the system can take back). Who holds what:\n{table_of(found.processes)}"
-        )
-
 
 def _interrupt() -> None:
     """Send SIGINT to the main thread, which a call to the system returns for."""
@@ -175,7 +173,11 @@ def _interrupt() -> None:
 def table_of(processes: Iterable[ProcessMemory]) -> str:
     """Return a table of processes, those that hold most first."""
     ordered = sorted(processes, key=lambda one: -one.held)
-    rows = [(_name(one), str(one.pid), one.held, one.files) for one in ordered[:LISTED]]
+    own = os.getpid()
+    rows = [
+        (one.name + " (this one)" * (one.pid == own), str(one.pid), one.held, one.files)
+        for one in ordered[:LISTED]
+    ]
     if rest := ordered[LISTED:]:
         rows.append(
             (f"{len(rest)} others", "", sum(one.held for one in rest), sum(one.files for one in rest))
@@ -183,7 +185,3 @@ def table_of(processes: Iterable[ProcessMemory]) -> str:
     lines = [f"{'process':28}{'pid':>9}{'held MB':>11}{'mapped files MB':>18}"]
     lines += [f"{name:28}{pid:>9}{held / MB:>11,.0f}{files / MB:>18,.0f}" for name, pid, held, files in rows]
     return "\n".join(lines)
-
-
-def _name(process: ProcessMemory) -> str:
-    return f"{process.name} (this one)" if process.pid == os.getpid() else process.name

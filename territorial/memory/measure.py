@@ -1,7 +1,5 @@
 """How much memory processes take together, with what they share counted once; giving it back."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import os

@@ -1,7 +1,5 @@
 """Amounts of memory, which processes take them and when, their sums, and a budget that they must keep to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

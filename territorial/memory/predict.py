@@ -7,8 +7,6 @@ numbers of their own in "pairs". In "mixed", some do the one and some the other.
 explains the amounts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from territorial.actions.encoding import num_targets

@@ -1,7 +1,5 @@
 """Copies of what is observed: made within a step, game by game, while what is copied lies in the caches."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

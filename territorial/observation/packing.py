@@ -8,8 +8,6 @@ has the *bands* that may not be. A band is eight whole rows of a plane, so its w
 bands are like those of the blocks of one strip.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ them. Columns are addressed by name and only ever appended. One whose value chan
 next version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ Divisions are those of float64, as whole numbers take three times as long. They 
 ``parts_of``.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

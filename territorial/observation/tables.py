@@ -1,7 +1,5 @@
 """Observing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
-from territorial.play.levels import LEVELS
 from territorial.replay.replay import checked_names
+
+LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "easy": ("very_easy-1", "easy-1"),
+        "normal": ("normal-1", "hard-1"),
+        "hard": ("hard-1", "very_hard-1", "impossible-1"),
+        "champion": ("champion-1", "upstart-1", "impossible-1", "very_hard-1"),
+    }
+)
+"""Bots by level, dealt in turn to the seats after the person's. ``handicap`` is on at all levels, so bots of
+the library's levels begin with fewer troops than the person."""
+
 
 LARGEST_COMMAND = 1024
 """Bytes of a command, at most."""

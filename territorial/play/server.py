@@ -1,7 +1,5 @@
 """The server of a game that is played: its page, its film, the situation of each person, and commands."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import sys

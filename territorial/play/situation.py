@@ -1,7 +1,5 @@
 """What a player can do as the game stands, and which attacks concern the player, for the page to show."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ In colour a character is two cells: its upper half is one cell, the background o
 below. Without colours it shows the upper of the two, and every seat is a digit or a letter.
 """
 
-from __future__ import annotations
-
 import os
 import string
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pictures of a board: every cell one square, with lines where owners change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 

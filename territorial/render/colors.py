@@ -5,8 +5,6 @@ from all before it and from the terrain, for people with all cones and for those
 eyes of some confuse differs in lightness at least.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Standings in words: who leads, and numbers as pictures show them, short and never more than they are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

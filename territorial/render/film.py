@@ -4,8 +4,6 @@ docs/watching.md describes the format, bit by bit. Every frame can be decoded as
 :func:`write_film` yielded for it have arrived.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import zlib

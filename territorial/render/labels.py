@@ -4,8 +4,6 @@ A label stands where there is most room for it, near the middle of its owner's l
 until another place is much better: in an animation it does not tremble. Its size follows the room.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

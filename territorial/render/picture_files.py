@@ -1,7 +1,5 @@
 """Files of pictures: PNG, and as animations APNG, GIF, and MP4 with the encoder of the extra "video"."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

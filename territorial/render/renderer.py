@@ -1,7 +1,5 @@
 """One picture of a game: the board with its labels, and the panel of standings beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

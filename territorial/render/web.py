@@ -8,8 +8,6 @@ A replay's page lies in a frame of a notebook that may run the page's script and
 nothing of the notebook around it. All that is shown is in the output itself.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

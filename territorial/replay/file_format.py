@@ -6,8 +6,6 @@ bits of the map, the launches in columns, the checkpoints. Nothing in a file is 
 Sections are decompressed one after the other, and none that is longer than the header of its game allows.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct

@@ -1,7 +1,5 @@
 """A game as a sequence of frames, with the donations between them: of a replay and of a live game alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 

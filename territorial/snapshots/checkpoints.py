@@ -3,8 +3,6 @@
 And the settings of what they are of, which stay as they began.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Networks of random and of trained weights, random rows of pairs and those of games, for the tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Networks play seats: by path, in any batch, the same bits everywhere, saved, restored and replayed."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

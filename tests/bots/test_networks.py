@@ -1,7 +1,5 @@
 """Networks in the engine decide as docs/networks.md says, and files that cannot be played are refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Films of games, for the page to show."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import territorial

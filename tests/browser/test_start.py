@@ -1,5 +1,6 @@
-"""How games begin and end: start card, play, end card, play again; by mouse, by keyboard and by touch."""
+"""How games of one or two people begin and end: start card, lobby, end card; by mouse, keyboard and touch."""
 
+import json
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import territorial
 from territorial.constants import FRACTIONS
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE, leave, soon
-from tests.browser.support import board_of, box_of, middle_of_element, place_of, text_of
+from tests.browser.support import board_of, box_of, middle_of_element, pass_tick, place_of, text_of
 from tests.browser.test_play_page import launches_of
 from tests.play.sessions import FREE
 from tests.play.test_session import DEADLY, LONG
@@ -159,3 +160,43 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
     kills = [[dead for dead in range(1, 5) if is_kill[seat, dead]] for seat in range(1, 5)]
     assert tab.evaluate("[1, 2, 3, 4].map((seat) => killsOf(page.film, seat))") == kills
     assert sum(map(len, kills)) > 1
+
+
+def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_path):
+    with command(tmp_path, "--people", "3", "--num-players", "3", "--pace", "step", "--json", "told.json"):
+        urls = json.loads((tmp_path / "told.json").read_text())["urls"]
+        host, guest = open_page(urls[0]), open_page(urls[1], **PHONE)
+        for tab, name in ((host, "Ada"), (guest, "Bob")):
+            soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
+            tab.fill("#start [name=name]", name)
+        by_touch(guest, "#start [type=submit]")
+        soon(host, "document.querySelector('.people').textContent.endsWith('Bobreadyperson 3not there')")
+        with host.expect_event("load"), guest.expect_event("load"):
+            by_mouse(host, "#ready")  # now all are who are there
+
+        for tab, begun in ((host, "P1 Adafalse"), (guest, "P2 Bobtrue")):
+            soon(tab, f"document.querySelector('#me b').textContent + element('pace').disabled === '{begun}'")
+        for act, tab, told in (
+            (lambda: host.keyboard.press("n"), host, "Waiting for Bob."),
+            (lambda: pass_tick(guest, lambda: by_touch(guest, "#send")), host, ""),
+            (lambda: by_touch(guest, "#pause"), host, "Bob asks for a pause. Press pause to agree."),
+            (lambda: host.keyboard.press("Space"), guest, "Paused by all; anyone can go on."),
+            (lambda: by_touch(guest, "#pause"), host, ""),
+            (lambda: guest.goto("about:blank"), host, "Bob has left, and may come back."),
+            (lambda: pass_tick(host, lambda: host.keyboard.press("h")) or guest.goto(urls[1]), host, ""),
+            (lambda: host.evaluate("page.game.setPace(1000)"), host, ""),
+        ):
+            act()
+            soon(tab, f"element('others').textContent === '{told}'")
+        for tab in (host, guest):
+            soon(tab, "page.film.isComplete && element('ending').open")
+        replay = Replay.load(text_of(host, "#ending code"))
+        assert (replay.names, replay.is_over) == (("Ada", "Bob", "very_easy"), True)
+
+        by_mouse(host, "#ending [value=same]")
+        soon(host, "element('start').open")
+        with guest.expect_event("load"):
+            by_mouse(host, "#start [type=submit]")
+        for tab in (guest, host):
+            soon(tab, "page.film?.header?.title.endsWith(', game 3')")
+            leave(tab)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from territorial import cli
-from territorial.cli.root import SHELLS
+from territorial.cli import SHELLS
 
 pytest.importorskip("shtab", reason="shtab is not installed: the extra `completion` has it")
 

@@ -1,7 +1,5 @@
 """``territorial dataset``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -15,8 +15,7 @@ from territorial import cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.cli import options, play
-from territorial.play.commands import PlayerCommand, Wish, WishError
-from territorial.play.levels import LEVELS
+from territorial.play.commands import LEVELS, PlayerCommand, Wish, WishError
 from territorial.play.server import PlayServer
 from territorial.play.session import Session
 from territorial.replay import Replay

@@ -1,7 +1,5 @@
 """Data sets: made, resumed, read back as what ``replay.decisions`` gives, and by other libraries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/datasets.md says what a data set is."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

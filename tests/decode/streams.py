@@ -3,8 +3,6 @@
 Boards change at random: some cells each step, now and then more than a delta lists, now and then a new game.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 A seed decides everything: the size, the map, the rules, the number of seats, and who is eliminated.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Each is a few lines of text: a digest of the position every so many ticks, and what each seat came to.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

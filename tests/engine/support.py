@@ -4,8 +4,6 @@ A drawing has one line a row: ``1`` to ``9`` and then ``A`` to ``Z`` are seats, 
 is blocked. A drawing smaller than the smallest map is padded with blocked cells on the right and below.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

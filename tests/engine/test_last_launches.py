@@ -1,7 +1,5 @@
 """``VecGame.launches``: what every seat launched in the last step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

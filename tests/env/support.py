@@ -1,7 +1,5 @@
 """Playing the environment at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``info["launches"]`` in all environments: what every seat launched in the step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

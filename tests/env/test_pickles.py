@@ -1,6 +1,11 @@
-"""What was pickled or copied in mid-game plays on through ends and resets, wherever its arrays lie."""
+"""What was pickled, copied or sent to a process in mid-game plays on alike, wherever its arrays lie."""
 
 import copy
+import multiprocessing
+import os
+import subprocess
+import sys
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -8,6 +13,7 @@ import pytest
 
 import territorial
 from territorial import VecGame
+from territorial.jit.decorators import JIT_ENABLED
 from tests.env.copies import WAYS
 from tests.episodes import difference
 
@@ -88,3 +94,53 @@ def test_a_copy_plays_on_through_ends_and_resets(name, way):
     assert difference(go_on(played, steps), go_on(twin, steps)) is None
     assert difference(copy.deepcopy(begin(played)), copy.deepcopy(begin(twin))) is None
     assert difference(go_on(played, 2), go_on(twin, 2)) is None
+
+
+def test_workers_play_on_what_is_sent_to_them():
+    played = [make() for name, make in MAKERS.items() if name != "make_vec, pictures"]
+    for one in played:
+        begin(one, seed=5)
+        go_on(one, 3)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.map(partial(go_on, steps=6), played)
+    assert difference(there, [go_on(one, 6) for one in played]) is None
+
+
+FORKED = """
+import os, signal, sys, threading, time
+import territorial
+from territorial.jit.cache import KernelCache
+
+loading, load = threading.Event(), KernelCache.load_overload
+
+def reset():
+    territorial.make_vec(2, height=24, width=24, num_players=4).reset(seed=1)
+
+def slowly(*arguments):
+    if not loading.is_set():
+        loading.set()
+        time.sleep(1)
+    return load(*arguments)
+
+KernelCache.load_overload = slowly
+thread = threading.Thread(target=reset)
+thread.start()
+loading.wait()
+children = []
+while thread.is_alive() and len(children) < 4:
+    children.append(os.fork())
+    if children[-1] == 0:
+        signal.alarm(300)
+        reset()
+        os._exit(0)
+thread.join()
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
+def test_a_process_that_is_forked_while_a_kernel_is_loaded_plays():
+    territorial.make_vec(2, height=24, width=24, num_players=4).reset(seed=1)  # compiles
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED]
+    assert subprocess.run(command, check=False).returncode == 0

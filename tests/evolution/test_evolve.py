@@ -1,7 +1,5 @@
 """Evolution of styles: exact on any number of threads and after interruptions, kept in files, and better."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +12,7 @@ from territorial import GameConfig, bots
 from territorial.bots import FreeLand, Style
 from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
 from territorial.evolution.evolve import FILE, STYLE
-from territorial.evolution.games import MOST_USES, Arena, Matchup, dealt, scored
+from territorial.evolution.population import MOST_USES, Arena, Matchup, dealt, scored
 from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)

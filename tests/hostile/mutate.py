@@ -5,8 +5,6 @@ the parser are reached; ``mutated_zip`` changes one member and packs the archive
 are right. ``outcomes`` loads many copies and says what became of them.
 """
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """What the tests of hostile files share: files that count what is read of them, and peaks of memory."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

@@ -1,7 +1,5 @@
 """Damaged and forged files of networks are refused with a text, or are the network that they were."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -10,8 +10,7 @@ import pytest
 
 from territorial import GameConfig, Setting
 from territorial.evaluation.evaluate import METRICS, Evaluation
-from territorial.evaluation.record import GameRecord, bounds_of
-from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
 from territorial.evaluation.schedule import Contest, Schedule
 from territorial.evaluation.statistics import RecordArrays
 from territorial.league import LeagueTable

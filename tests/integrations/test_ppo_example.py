@@ -1,4 +1,4 @@
-"""The PPO example, with tiny numbers: it runs, and where masks are used nothing illegal happens."""
+"""The PPO examples, of one seat and of a team, with tiny numbers: they run, and nothing illegal happens."""
 
 import pytest
 
@@ -43,11 +43,16 @@ def test_what_it_trained_on_pairs_is_saved_and_plays_in_the_engine(ppo, capsys, 
     assert (game.state.land[0, 1:] > 0).all()
 
 
-def test_a_network_that_there_is_not_is_named(ppo):
-    with pytest.raises(
-        ValueError, match="network is 'pair'; it must be one of encode-once, mlp, features, pairs"
-    ):
-        ppo.main(["--network", "pair"])
+@pytest.mark.parametrize(
+    ("name", "option", "value", "others"),
+    [
+        ("ppo", "network", "pair", "encode-once, mlp, features, pairs"),
+        ("teams_ppo", "critic", "board", "central, own"),
+    ],
+)
+def test_a_network_or_critic_that_there_is_not_is_named(name, option, value, others):
+    with pytest.raises(ValueError, match=f"{option} is {value!r}; it must be one of {others}"):
+        harness.example(name).main([f"--{option}", value])
 
 
 def test_advantages_stop_at_ends(ppo):
@@ -64,3 +69,32 @@ def test_what_was_trained_before_is_not_replaced(ppo, capsys, tmp_path):
     with pytest.raises(SystemExit):
         ppo.main(["--total-steps", "8", "--save", str(tmp_path)])
     assert "has weights.safetensors already; choose another folder" in capsys.readouterr().err
+
+
+# ---- a team --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def example(monkeypatch):
+    module = harness.example("teams_ppo")
+    monkeypatch.setattr(module, "GIFT_BIAS", 0.0)  # an untrained network then gives
+    return module
+
+
+@pytest.mark.parametrize("critic", ["own", "central"])
+def test_it_trains_a_team_and_compares_games_with_and_without_gifts(example, capsys, critic):
+    options = (
+        "--side 32 --num-games 4 --rollout 16 --total-steps 192 --epochs 1 --eval-games 4 --max-ticks 400"
+    )
+    result = example.main(["--critic", critic, *options.split()])
+    assert 0 <= result["with gifts"] <= 1
+    assert result["with gifts, gifts"] > 0.1
+    assert result["without, gifts"] == 0
+    assert capsys.readouterr().out.count("of launches,") == 3
+
+
+def test_gifts_are_rare_at_first(example, monkeypatch):
+    monkeypatch.undo()
+    args = example.TeamArgs(side=32, num_games=4, eval_games=8, max_ticks=400, critic="own")
+    team = example.Team(args, example.make(args, 1))
+    assert example.wins_of(args, team, 1, gives=True)[2] < 0.1

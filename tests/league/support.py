@@ -1,7 +1,5 @@
 """What the tests of leagues share."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import subprocess

@@ -11,7 +11,7 @@ from territorial import GameConfig, Setting, evaluate
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from tests.league.support import Patient, Takes
 from tests.league.test_statistics import record
 

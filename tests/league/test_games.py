@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Setting, VecGame
-from territorial.evaluation.record import LAND_EVERY, GameRecord
-from territorial.evaluation.results import GameResults, ResultsError
+from territorial.evaluation.record import LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Schedule
 from tests.league.support import fixtures_of, play_games
 

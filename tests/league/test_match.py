@@ -14,7 +14,7 @@ from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
-from territorial.evaluation.results import GameResults
+from territorial.evaluation.record import GameResults
 from territorial.files.locks import InUseError, locked
 from tests.league.support import Patient, Takes
 

@@ -1,7 +1,5 @@
 """Bots in Python, styles and networks, by name, by file and as objects, wherever a bot can be."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
@@ -17,7 +15,7 @@ from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluat
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import ResultsError
 from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
 from tests.bots.networks import random_file
 

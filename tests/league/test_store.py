@@ -1,4 +1,4 @@
-"""SnapshotStore: what is added comes back, whole or not at all, and whatever is wrong is named."""
+"""SnapshotStore: what is added comes back, whole or not at all, from one writer; what is wrong is named."""
 
 import hashlib
 import os
@@ -10,14 +10,18 @@ import numpy as np
 import pytest
 
 from territorial.constants import RULES_VERSION
+from territorial.files import locks as locking
 from territorial.league import (
     DamagedSnapshotError,
     MismatchError,
     SnapshotStore,
+    StoreInUseError,
     UnknownSnapshotError,
 )
 from territorial.observation.layout import OBS_VERSION
-from tests.league.support import at_once, manifest, tensors
+from territorial.snapshots.store import WRITER, only_writer
+from tests.files.test_atomic import posix
+from tests.league.support import at_once, killed_at_every_call, manifest, tensors
 from tests.league.test_tensor_file import as_bytes
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps files that are mapped")
@@ -423,3 +427,84 @@ def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path, file, content,
     with pytest.raises(DamagedSnapshotError, match=f"as fetched: {message}"):
         node.load("strong")
     assert node.names() == []
+
+
+def put(folder, value):
+    """Add the snapshot "last" to a store, in place of an earlier one."""
+    weights = {"w": np.full(100, value)}
+    SnapshotStore(folder).add("last", weights, manifest(), replace=True)
+
+
+def begin(folder):
+    put(folder, 1)
+
+
+def change(folder):
+    put(folder, 2)
+
+
+def value_in(folder):
+    return int(SnapshotStore(folder).load("last")["w"][0])
+
+
+def test_one_that_does_not_take_the_place_leaves_the_old_one(tmp_path, monkeypatch):
+    put(tmp_path, 1)
+    real = os.rename
+
+    def failing(source, target, **kwargs):
+        if str(source).endswith(".unfinished"):
+            raise OSError(5, "Input/output error", str(source))
+        return real(source, target, **kwargs)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        put(tmp_path, 2)
+    assert value_in(tmp_path) == 1
+
+
+@posix
+def test_a_process_killed_at_any_call_leaves_one_of_the_two(tmp_path):
+    found = set()
+    for number in range(1, killed_at_every_call("tests.league.test_store", tmp_path) + 1):
+        SnapshotStore(tmp_path / str(number)).add("other", {}, manifest())  # the next change of the store
+        found.add(value_in(tmp_path / str(number)))
+        assert sorted(os.listdir(tmp_path / str(number))) == [".lock", "last", "other"]
+    assert found == {1, 2}
+
+
+HOLDS = """
+import runpy, sys, time
+from pathlib import Path
+
+with runpy.run_path(sys.argv[1])["locked"](Path(sys.argv[2])):
+    print("holds", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):
+    with only_writer(tmp_path):
+        with pytest.raises(StoreInUseError, match=r"another run writes to the store .*\(process \d+ on "):
+            only_writer(tmp_path).__enter__()
+        assert SnapshotStore(tmp_path).names() == []
+    with only_writer(tmp_path):
+        pass
+
+
+def test_the_store_of_a_writer_that_was_killed_is_free(tmp_path):
+    command = [sys.executable, "-c", HOLDS, locking.__file__, str(Path(tmp_path / WRITER))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline().strip() == b"holds"
+        with pytest.raises(StoreInUseError):
+            only_writer(tmp_path).__enter__()
+        other.kill()
+        other.wait()
+        with only_writer(tmp_path):
+            assert (tmp_path / WRITER).is_file()
+
+
+def test_a_store_within_a_store_is_one_of_its_own(tmp_path):
+    inner = SnapshotStore(tmp_path).within("trial-1")
+    assert inner.path == tmp_path / "trial-1"
+    with only_writer(tmp_path), only_writer(inner.path):
+        assert SnapshotStore(tmp_path).names() == []

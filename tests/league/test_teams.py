@@ -20,8 +20,7 @@ from territorial.evaluation.outcome import (
     teams_by_seat,
 )
 from territorial.evaluation.payoff import PayoffMatrix
-from territorial.evaluation.record import GameRecord
-from territorial.evaluation.results import ResultsError
+from territorial.evaluation.record import GameRecord, ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import RecordArrays
 from territorial.league import League, LeagueConfig, Learner, Opponents

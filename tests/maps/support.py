@@ -1,7 +1,5 @@
 """What the tests of maps share."""
 
-from __future__ import annotations
-
 from collections import deque
 
 import numpy as np

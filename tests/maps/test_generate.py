@@ -11,9 +11,18 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS
 from territorial.constants import STREAM_MAP_GENERATOR
 from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of
-from territorial.maps.generate import GENERATORS, MIN_LAND_PERCENT, MIN_MAIN_PERCENT
+from territorial.maps.generate import (
+    GENERATORS,
+    MIN_LAND_PERCENT,
+    MIN_MAIN_PERCENT,
+    UNIT,
+    cut,
+    from_border,
+    from_edge,
+    spacing_of,
+    walls,
+)
 from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise
-from territorial.maps.pieces import UNIT, cut, from_border, from_edge, spacing_of, walls
 from territorial.maps.regions import drop_small, label_regions
 from tests.maps.support import flood
 from tests.twin import H

@@ -1,7 +1,5 @@
 """Sessions of a small game for tests, each with its thread, and a page that shows it."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

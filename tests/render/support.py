@@ -1,7 +1,5 @@
 """Boards to draw, and reading back what was drawn."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import socket

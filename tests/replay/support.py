@@ -1,7 +1,5 @@
 """Games to record: small ones, quickly played, in which something happens."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 

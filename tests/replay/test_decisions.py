@@ -1,7 +1,5 @@
 """``replay.decisions``: what seats of recorded games saw and did, and what came of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -5,8 +5,6 @@ as good as each other, as is usual at the start of a game, these bits would deci
 actions follow from whole numbers, which are the same in both. Logits and values are compared by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32

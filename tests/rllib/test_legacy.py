@@ -14,9 +14,7 @@ from ray.rllib.policy.policy import PolicySpec
 from ray.rllib.policy.sample_batch import SampleBatch
 
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.legacy.env import ByteRecord, LegacyEnv
-from rllib_adapters.legacy.model import BoardModel
-from rllib_adapters.legacy.policies import BotPolicy, LeanPPOPolicy, SnapshotPolicy
+from rllib_adapters.legacy import BoardModel, BotPolicy, ByteRecord, LeanPPOPolicy, LegacyEnv, SnapshotPolicy
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial.observation.layout import ObsLayout

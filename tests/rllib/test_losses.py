@@ -12,7 +12,7 @@ from ray.rllib.core.distribution.torch.torch_distribution import (
 
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.learning import learners
-from rllib_adapters.learning.losses import likelihoods
+from rllib_adapters.learning.learners import likelihoods
 from tests.rllib.test_drawn_rows import gradient
 from tests.rllib.test_sampled_values import Pair, small_config
 

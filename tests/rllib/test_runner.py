@@ -10,7 +10,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
 from rllib_adapters.envs.env_config import MAIN, POOL
-from rllib_adapters.learning.advantages import EpisodeEnds
+from rllib_adapters.learning.rows import EpisodeEnds
 from rllib_adapters.observations.connector import FRAME, SharedFrames
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of

@@ -1,7 +1,5 @@
 """Behaviour cloning of a PairPolicy: from a data set of decisions to a network."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels of networks against PyTorch: drawn actions, and products of several networks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

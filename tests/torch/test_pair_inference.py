@@ -1,7 +1,5 @@
 """The network on pairs as a kernel computes it, against the layers of PyTorch."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

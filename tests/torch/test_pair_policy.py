@@ -1,7 +1,5 @@
 """The network on pairs: its logits and values, and what becomes of it in whole numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ team. The arithmetic is in ``formulas.py``, the setting up of the spawns in ``sp
 the teams in ``teams.py``. Without teams each player is a team of one, so that no rule asks for them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import operator
 import struct

@@ -1,7 +1,5 @@
 """What always holds in a game, by docs/rules.md, looked at from outside the engine and counted slowly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

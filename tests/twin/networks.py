@@ -1,7 +1,5 @@
 """Networks in the engine, evaluated in plain Python integers, from docs/networks.md alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The boards of an observation, packed from their format alone: one cell and one bit after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ A part is a function of the game after the step and of what was kept before it. 
 the seats that it is for alone. The others get 0. ``game`` is a ReferenceGame, whose module imports this one.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from territorial.config.rewards import ZERO_SUM

@@ -4,8 +4,6 @@ Teams of one need no rule of teams, so the engine plays them with the code that 
 by the other code, too: where no seat has an ally, the two must not differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
