@@ -52,7 +52,7 @@ def test_it_opens_from_disk_and_says_what_it_is(full):
     assert text_of(full, "#about") == "32 players on 256 x 256 cells, lakes"
     assert text_of(full, "#clock") == "tick 0 of 6,056"
     assert len(rows_of(full)) == 32
-    assert "Who holds 90 % of the land" in text_of(full, "#manual")
+    assert "that holds 90 % of the land" in text_of(full, "#manual")
 
 
 @pytest.mark.quick
