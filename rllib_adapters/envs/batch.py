@@ -1,4 +1,7 @@
-"""The games of a batched runner: one batch of the engine, with a light view of every game for RLlib."""
+"""The games of a batched runner: one batch of the engine, with a light view of every game for RLlib.
+
+What came of games that are over is kept until the runner reads it.
+"""
 
 from __future__ import annotations
 

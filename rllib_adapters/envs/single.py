@@ -1,4 +1,7 @@
-"""The environment for RLlib's own runner: one game, of which the agents and the frozen seats are shown."""
+"""The environments for RLlib's own runner: one game, of which the agents and the frozen seats are shown.
+
+Agents of a team may be grouped as one, for policies of whole teams.
+"""
 
 from __future__ import annotations
 

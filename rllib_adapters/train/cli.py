@@ -178,8 +178,8 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
     try:
         LOG.info(_about(current.training))
         current.train(_show, during=lambda number: progress(f"territorial train: iteration {number}"))
-        LOG.info(f"done: {current.checkpoints.latest()}")
-        LOG.info(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
+        print(f"done: {current.checkpoints.latest()}")
+        print(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
         return 0
     except KeyboardInterrupt:
         LOG.error(f"interrupted; --resume resumes from {current.checkpoints.latest()}")

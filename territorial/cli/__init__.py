@@ -156,6 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     start, width = ("\r", 60) if sys.stderr.isatty() else ("", 0)
     handler.setFormatter(logging.Formatter(f"{start}{name.replace('%', '%%')}: %(message)-{width}s"))
     LOG.addHandler(handler)
+    level, propagates, LOG.propagate = LOG.level, LOG.propagate, False
     try:
         give_back()
         if sys.stdout is None:
@@ -178,7 +179,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _told(f"error: stdout cannot be written: {broken.strerror}", FAILED)
     finally:
         LOG.removeHandler(handler)
-        LOG.setLevel(logging.NOTSET)
+        LOG.setLevel(level)
+        LOG.propagate = propagates
 
 
 def _do(arguments: list[str]) -> int:

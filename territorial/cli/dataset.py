@@ -104,11 +104,12 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 def run(parsed: argparse.Namespace) -> int:
     """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
+    layouts = dict.fromkeys(parsed.layout)
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
     with blamed_on("--layout", ImportError):
-        for layout in parsed.layout:
+        for layout in layouts:
             check_layout(Path(parsed.folder), layout)
     progress = Progress(parsed.games)
     try:
@@ -145,11 +146,11 @@ def run(parsed: argparse.Namespace) -> int:
         "bytes": size,
         "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
         "is_complete": manifest.is_complete,
-        "layouts": {layout: str(export(Dataset(parsed.folder), layout)) for layout in parsed.layout},
+        "layouts": {layout: str(export(Dataset(parsed.folder), layout)) for layout in layouts},
     }
     text = (
         f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
         f"{len(manifest.shards):,} files, {size:,} bytes"
     )
-    options.report(parsed, text, result)
+    options.report(parsed, "\n".join([text, *result["layouts"].values()]), result)
     return 0

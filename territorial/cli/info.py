@@ -76,16 +76,16 @@ def _text(result: Mapping[str, Any]) -> str:
     specs = fields(EnvOptions)
     none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
     compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
+    seconds = f" ({took:.0f} s of compiling)" if (took := result["compile_seconds"]) else ""
     parts = {
         "versions": {
             **result["versions"],
+            **({"revision": result["revision"]} if result["revision"] else {}),
             "rules": result["rules_version"],
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "compiled code": {
-            result["cache_dir"]: f"{compiled} ({result['compile_seconds']:.0f} s of compiling)"
-        },
+        "compiled code": {result["cache_dir"]: f"{compiled}{seconds}"},
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },

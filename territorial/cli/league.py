@@ -36,6 +36,7 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help="players to print, best first; 1 to 100000 (default 30)",
     )
+    options.add_quiet(show)
     options.add_report(show, run)
 
 

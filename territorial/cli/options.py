@@ -159,9 +159,13 @@ def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.A
         epilog="examples:\n" + examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    # Where it is not given, a topic does not take it from its verb.
-    parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help=explained("--quiet"))
+    add_quiet(parser)
     return parser
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the option that hides progress; where it is not given, a topic does not take it from its verb."""
+    parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help=explained("--quiet"))
 
 
 def described(summary: str) -> str:

@@ -152,7 +152,8 @@ def run(parsed: argparse.Namespace) -> int:
     if session.save_error is not None:
         raise session.save_error
     told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
-    LOG.info("\n".join(told) or "no replay: the game has not begun")
+    # Not on stdout, which may have begun with the JSON of the address; --quiet does not hide it.
+    LOG.warning("\n".join(told) or "no replay: the game has not begun")
     return 0
 
 

@@ -235,7 +235,7 @@ def _one_agent(seats: Sequence[Seat] | None, keywords: VecKeywords) -> Territori
     vec = make_vec(1, seats=seats, autoreset="disabled", **keywords)
     if vec.num_agents != 1:
         raise ValueError(
-            f"seats has {vec.num_agents} agents; SeatEnv needs exactly one, use make_vec for several"
+            f"seats has {vec.num_agents} agents; SeatEnv needs exactly one; make_vec is for several"
         )
     return vec
 

@@ -56,7 +56,7 @@ if JIT_ENABLED:
 
         def __init__(self, arguments: Any) -> None:
             self.arguments = arguments
-            super().__init__(name=f"Held({arguments})")
+            super().__init__(name=f"BoundArguments({arguments})")
 
         @property
         def key(self) -> Any:

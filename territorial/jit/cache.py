@@ -220,7 +220,7 @@ def folder_of(file: str) -> Path | None:
 
 def seconds_of(file: str) -> float:
     """Return the seconds that compiling what is kept of the kernels in ``file`` has taken."""
-    with suppress(OSError):
+    with suppress(OSError, ValueError):
         return sum(map(float, Path(folder_of(file) or NOWHERE, SECONDS).read_text("ascii").split()))
     return 0.0
 

@@ -1,4 +1,4 @@
-"""Commands: what the page of a player asks for, read from JSON that may come from anywhere."""
+"""Commands: what a player's page asks for, read from JSON that may come from anywhere; and the levels."""
 
 from __future__ import annotations
 

@@ -52,6 +52,15 @@ def test_an_option_means_the_same_in_every_verb():
     assert different == {}
 
 
+def test_every_command_can_do_without_progress():
+    loud = {
+        verb
+        for verb, parser in verbs().items()
+        if parser.get_default("run") and "--quiet" not in parser.format_help()
+    }
+    assert loud == set()
+
+
 def test_two_options_never_mean_the_same():
     names = defaultdict(set)
     for _, option, action in options():

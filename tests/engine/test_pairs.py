@@ -169,7 +169,7 @@ def targets_of(p, owners, num_players=6):
     [
         (([0], [0]), ValueError, r"seats\[0\] is 0; it must be from 1 to 6"),
         (([0, 2], [1, 1]), ValueError, r"games\[1\] is 2; it must be from 0 to 1"),
-        (([0, 1], [1]), ValueError, "games has 2 entries and seats 1"),
+        (([0, 1], [1]), ValueError, "games has 2 entries and seats has 1"),
         (([0], [1], 0), ValueError, "num_candidates is 0; it must be a whole number from 1 to 250"),
         (([0], [1], 8, "int8"), ValueError, "dtype is 'int8'; it must be 'float32' or 'int16'"),
         (([0], [1.0]), TypeError, "seats has dtype float64; it must hold whole numbers"),

@@ -1,7 +1,5 @@
 """How long the rest takes: numbers that somebody can read, and none where nobody knows."""
 
-import io
-
 import pytest
 
 from territorial.evaluation import progress
@@ -28,6 +26,6 @@ def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):
     assert time_left(done, missing, seconds) == text
 
 
-def test_what_ends_before_its_first_game_says_nothing():
-    progress.Progress(500, stream := io.StringIO()).close()
-    assert stream.getvalue() == ""
+def test_what_ends_before_its_first_game_says_nothing(capsys):
+    progress.Progress(500).close()
+    assert capsys.readouterr().err == ""
