@@ -427,12 +427,12 @@ def test_a_run_on_boards_reads_them_once_for_all_seats(begun, tmp_path):
 
 
 @NEEDS_RATINGS
-def test_a_run_in_which_no_game_has_ended_shows_no_figures_of_any(begun, capsys):
+def test_a_run_in_which_no_game_has_ended_shows_no_figures_of_any(begun, capsys, caplog):
     current, folder = begun
-    current.train(train_command._show)
-    shown = capsys.readouterr().err
-    assert "iteration 1" in shown
-    assert "no game has ended yet, frozen main-1, 2 snapshots" in shown
+    with caplog.at_level("INFO", "territorial"):
+        current.train(train_command._show)
+    assert "iteration 1" in caplog.text
+    assert "no game has ended yet, frozen main-1, 2 snapshots" in caplog.text
     (row,) = csv.DictReader((folder / "progress.csv").read_text().splitlines())
     assert {row[name] for name in row if name.startswith(("place", "rating", "above"))} == {""}
     assert cli.main(["league", "show", str(folder)]) == 0
