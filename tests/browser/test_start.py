@@ -118,7 +118,8 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
     replay = Replay.load(path)
     replay.verify()
     assert launches_of(replay) == [(0, FREE, FRACTIONS[6])]
-    assert lines[-3:-1] == ["territorial play: stopped", f"replay of {replay.num_ticks} ticks: {path.name}"]
+    said = ["territorial play: stopped", f"territorial play: replay of {replay.num_ticks} ticks: {path.name}"]
+    assert lines[-3:-1] == said
     assert (replay.is_over, replay.names[0], len(list(tmp_path.glob("*.replay")))) == (True, "Ada", 2)
 
 
