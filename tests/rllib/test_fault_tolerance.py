@@ -71,7 +71,7 @@ def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])
-@pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 5}])
+@pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 8}])
 def test_episodes_and_outcomes_of_before_stay_in_the_sample(algorithm, by, error, caplog):
     runner = algorithm.env_runner
     name = f"{error.__name__}-{'-'.join(by)}-1".replace("_", "-")
