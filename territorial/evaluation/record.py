@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from territorial.bots.style import MOST_TICKS
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
 from territorial.evaluation.outcome import Teams, team_numbers, team_parts
@@ -25,6 +26,8 @@ LAND_EVERY = 250
 """Land is looked at after so many ticks and their multiples, or at the first decision after that."""
 LONGEST_NAME = 500
 """Bytes of a seat's name in a file."""
+MOST_RETURN = 1e15
+"""Of a seat: no weights of parts and no number of ticks come to more."""
 FILLED_PERCENT = 1
 """Neutral land is gone once less than so many per cent of the land are neutral."""
 
@@ -132,26 +135,28 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
         "policy": values["policy"],
         "setting": values["setting"],
         "game": whole_number("game", values["game"], 0),
-        "length": whole_number("length", values["length"], 0),
-        "filled": whole_number("filled", values["filled"], -1),
+        "length": whole_number("length", values["length"], 0, MOST_TICKS),
+        "filled": whole_number("filled", values["filled"], -1, MOST_TICKS),
         "seed": whole_number("seed", values["seed"], 0, LARGEST_SEED),
         "seats": seats,
         "places": _row("places", values["places"], players, finite_number, 1, players),
-        "died": _row("died", values["died"], players, whole_number, -1),
+        "died": _row("died", values["died"], players, whole_number, -1, MOST_TICKS),
         "is_stopped": true_or_false("is_stopped", values["is_stopped"]),
         "num_land": num_land,
-        "ticks": _row("ticks", values["ticks"], len(rows), whole_number, 0),
+        "ticks": _row("ticks", values["ticks"], len(rows), whole_number, 0, MOST_TICKS),
         "land": tuple(
             _row(f"land[{i}]", row, players, whole_number, 0, num_land) for i, row in enumerate(rows)
         ),
         "teams": _row("teams", values["teams"], players if "teams" in given else 0, whole_number, 1, players),
         "own": own,
-        "returns": _row("returns", values["returns"], players if own else 0, finite_number),
+        "returns": _row(
+            "returns", values["returns"], players if own else 0, finite_number, -MOST_RETURN, MOST_RETURN
+        ),
     }
 
 
 def _row(
-    what: str, given: Any, entries: int | None, check: Callable[..., Any], *bounds: int
+    what: str, given: Any, entries: int | None, check: Callable[..., Any], *bounds: float
 ) -> tuple[Any, ...]:
     """Return the numbers of a list, each of which ``check`` has found within ``bounds``."""
     found = checked_list(what, given)

@@ -13,7 +13,7 @@ from territorial import bots
 from territorial.bots.style import Style, check_name
 from territorial.config import GameConfig
 from territorial.config.fields import about, check_values, documents_fields, option
-from territorial.config.validation import whole_number
+from territorial.config.validation import finite_number, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
@@ -209,7 +209,9 @@ class Candidate:
     @classmethod
     def from_dict(cls, values: Any) -> Candidate:
         """Return the candidate of :meth:`to_dict`."""
-        return cls(Style.from_dict(values["style"]), float(values["seats"]), float(values["total"]))
+        seats = finite_number("seats", values["seats"], 0)  # each of which scored between -1 and 1
+        total = finite_number("total", values["total"], -seats, seats)
+        return cls(Style.from_dict(values["style"]), seats, total)
 
 
 class Generation(NamedTuple):

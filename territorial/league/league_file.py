@@ -290,13 +290,13 @@ def _rating(what: str, pair: Any) -> Rating:
 def checked_row(what: str, row: Any) -> dict[str, Any]:
     """Return a line of the history; it may have more than what is asked for here."""
     check_fields(what, row, {"step", "games", "ratings"}, _mapping(what, row))
-    finite_number(f"{what}: step", row["step"])
+    finite_number(f"{what}: step", row["step"], -LARGEST_COUNT, LARGEST_COUNT)
     whole_number(f"{what}: games", row["games"], 0, LARGEST_COUNT)
     for text, pair in _mapping(f"{what}: ratings", row["ratings"]).items():
         _rating(f"{what}: ratings[{shown(text)}]", pair)
     for text, value in _mapping(f"{what}: above", row.get("above", {})).items():
         if value is not None:
-            finite_number(f"{what}: above[{shown(text)}]", value)
+            finite_number(f"{what}: above[{shown(text)}]", value, 0, 1)
     for text, games in _mapping(f"{what}: met", row.get("met", {})).items():
         whole_number(f"{what}: met[{shown(text)}]", games, 0, LARGEST_COUNT)
     return dict(row)

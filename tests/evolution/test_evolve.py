@@ -68,6 +68,8 @@ def test_a_damaged_file_is_named_and_left(tmp_path: Path) -> None:
         json.dumps({**values, "candidates": []}),
         json.dumps({**values, "candidates": values["candidates"][:-1]}),
         json.dumps({**values, "candidates": [{"style": 3}]}),
+        json.dumps({**values, "candidates": [{**values["candidates"][0], "total": 1e308}] * FEW.population}),
+        json.dumps({**values, "candidates": [{**values["candidates"][0], "seats": -150}] * FEW.population}),
         json.dumps({**values, "history": [{"number": 1}]}),
         json.dumps({**values, "settings": 5}),
     ):
