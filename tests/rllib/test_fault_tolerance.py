@@ -26,6 +26,8 @@ RUNNERS = ("batched", "stock")
 class Fails(PythonBot):
     """A bot that raises ``error`` in its decisions, where ``when(bot)`` says so, ``left`` times at most."""
 
+    interval = CONFIG.decision_every  # it is asked in every step, at whatever tick it begins
+
     def __init__(self, name, when=lambda bot: bot.decisions >= 3, left=1, error=ArithmeticError):
         self.name, self.when, self.left, self.error, self.decisions = name, when, left, error, 0
 
@@ -38,7 +40,7 @@ class Fails(PythonBot):
 
 
 def config_of(runner, bot, **faults):
-    env = {"config": CONFIG, "league": league(bot, "bot:banker"), "frames": 1, "max_cycles": 5}
+    env = {"config": CONFIG, "league": league(bot), "frames": 1, "max_cycles": 5}
     return ppo(env, module=SmallModule, runner=runner).fault_tolerance(**faults)
 
 
@@ -71,7 +73,7 @@ def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])
-@pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 8}])
+@pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 5}])
 def test_episodes_and_outcomes_of_before_stay_in_the_sample(algorithm, by, error, caplog):
     runner = algorithm.env_runner
     name = f"{error.__name__}-{'-'.join(by)}-1".replace("_", "-")
