@@ -70,6 +70,17 @@ def test_plots_are_pictures(league, shown, tmp_path):
         assert f"{name}.png" in text
 
 
+@NEEDS_MATPLOTLIB
+def test_a_curve_is_faint_where_few_games_are_behind_it_and_has_dots_where_it_is_short():
+    axes = check_matplotlib().subplots()[1]
+    for points in (29, 30):
+        charts._curve(axes, range(points), np.ones(points), np.arange(points) != 1, label="x")
+    short, firm, long, _ = axes.lines
+    assert (short.get_alpha(), firm.get_alpha()) == (charts.FAINT, None)
+    assert np.flatnonzero(np.isnan(firm.get_ydata())).tolist() == [1]
+    assert [line.get_marker() for line in (short, firm, long)] == ["o", "o", ""]
+
+
 def test_where_there_is_no_room_for_all_snapshots_the_best_and_the_worst_are_plotted(league, monkeypatch):
     monkeypatch.setattr(charts, "MOST_ROWS", 5)
     shown, rated = (

@@ -1,6 +1,8 @@
 """The batched runner against RLlib's own: the same episodes, advantages and losses, step by step."""
 
 import copy
+import gc
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -44,6 +46,8 @@ def test_both_runners_play_the_same_episodes(tmp_path, name, changes, in_pool):
 
 def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
     stock, batched = runners_of("boards", tmp_path, max_cycles=31)
+    for runner in (stock, batched):
+        runner._metrics_num_env_steps_sampled = Mock()
     for asked in (
         {"explore": True},
         {"num_episodes": 4},
@@ -53,6 +57,11 @@ def test_both_runners_are_asked_for_samples_in_the_same_ways(tmp_path):
         {"num_episodes": 3},
     ):
         assert_same_episodes(stock.sample(**asked), batched.sample(**asked))
+        assert gc.isenabled()
+    counts = [one._metrics_num_env_steps_sampled.inc.call_args_list for one in (stock, batched)]
+    stocks, own = (sum(call.kwargs["value"] for call in calls) for calls in counts)
+    assert own == stocks > 0
+    assert not batched.module[MAIN].training  # or dropout would play, too
 
 
 def test_a_sample_may_be_asked_for_by_steps_of_agents(tmp_path):
