@@ -31,7 +31,7 @@ EXAMPLES = """\
   territorial train RUN --agent-seats 2 --snapshot-seats 6 --minutes 600
   territorial train RUN --start CLONE/weights.safetensors    begin with a clone
   territorial train RUN --resume         resume from the newest checkpoint
-  territorial train RUN --address auto --env-runners 60    collect samples on all machines of a cluster
+  territorial train RUN --address auto --env-runners 60    use a whole cluster
   territorial league show RUN            print ratings and the best players
 """
 

@@ -66,14 +66,14 @@ class Training:
     freeze_every: int = option(25, "iterations after which a snapshot is added in any case", 1)
     iterations: int = option(1_000_000, "training iterations of the run; those before a stop count", 1)
     minutes: float = option(60.0, "minutes of the run at most; setting up does not count", 0)
-    env_runners: int = option(2, "processes that collect samples; with 0 the learner does", 0)
+    env_runners: int = option(2, "processes that collect samples; with 0 the driver does", 0)
     torch_threads: int = option(1, "PyTorch threads of the learner; many of them slow each other down", 1)
     num_games: int = option(16, "games that run side by side; in each env runner", 1)
     iteration_steps: int = option(
         2048, "environment steps of a training iteration, over all games and env runners", 1
     )
     minibatch: int = option(1024, "rows of a minibatch, each one agent's step", 1)
-    epochs: int = option(3, "passes over the samples of an iteration", 1)
+    epochs: int = option(3, "passes over the rows that are learned from; in each iteration", 1)
     learning_rate: float = option(5e-4, "learning rate of Adam", 0)
     gamma: float = option(0.99, "discount per decision", 0)
     entropy: float = option(0.003, "weight of the entropy in the loss", 0)

@@ -27,7 +27,7 @@ from typing import Any
 from territorial._interrupts import INTERRUPTED, give_back
 from territorial._log import LOG
 from territorial.cli import bench, clone, dataset, demo, evolve, info, league, match, play, replay, watch
-from territorial.cli.options import Parser, UsageError
+from territorial.cli.options import TYPED, Parser, UsageError
 from territorial.constants import __version__
 from territorial.memory.plan import BudgetError
 from territorial.replay import ReplayError
@@ -148,13 +148,13 @@ def _fail(text: str, _: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say and return the exit code; errors are a line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    name = " ".join(["territorial", *(one for one in arguments[:1] if not one.startswith("-"))])
+    TYPED["command"] = " ".join(["territorial", *(one for one in arguments[:1] if not one.startswith("-"))])
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # as long as the process
     handler = logging.StreamHandler()
     # On a terminal, a message takes the place of a line of progress, or of the ^C that it shows.
     start, width = ("\r", 60) if sys.stderr.isatty() else ("", 0)
-    handler.setFormatter(logging.Formatter(f"{start}{name.replace('%', '%%')}: %(message)-{width}s"))
+    handler.setFormatter(logging.Formatter(f"{start}%(command)s: %(message)-{width}s", defaults=TYPED))
     LOG.addHandler(handler)
     level, propagates, LOG.propagate = LOG.level, LOG.propagate, False
     try:

@@ -45,7 +45,7 @@ def add_parser(verbs: Any) -> None:
         type=options.whole(1, 10_000),
         default=8,
         metavar="N",
-        help="passes over the data set; 1 to 10000 (default %(default)s)",
+        help=explained("--epochs", "1 to 10000", default=8),
     )
     parser.add_argument(
         "--minibatch",
@@ -59,7 +59,7 @@ def add_parser(verbs: Any) -> None:
         type=float,
         default=0.001,
         metavar="X",
-        help="learning rate of Adam as training begins; it falls to 0; at least 1e-9 (default %(default)s)",
+        help=explained("--learning-rate", "it falls to 0 during training; at least 1e-9", default=0.001),
     )
     parser.add_argument(
         "--value-weight",

@@ -48,13 +48,13 @@ def add_parser(verbs: Any) -> None:
         "--rows-of",
         type=_seats,
         metavar="SEAT,SEAT,...",
-        help="seats whose decisions are written: names of bots, or numbers from 1 on (default: all seats)",
+        help="seats whose decisions are written: names of bots, or numbers from 1 on (default all seats)",
     )
     group.add_argument(
         "--every-ticks",
         type=options.whole(1, 10**6),
         metavar="TICKS",
-        help="ticks from one row of a seat to its next; 1 to 1000000 (default: a row where the seat decided)",
+        help="ticks from one row of a seat to its next; 1 to 1000000 (default a row where the seat decided)",
     )
     group.add_argument(
         "--num-candidates",
@@ -90,7 +90,7 @@ def add_parser(verbs: Any) -> None:
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
         metavar="N",
-        help="worker processes that play the games; 1 to 1024 (default: the usable cores)",
+        help=explained("--processes", "1 to 1024", default="the usable cores"),
     )
     options.add_report(parser, run)
     options.add_config_options(parser)

@@ -77,7 +77,7 @@ def add_parser(verbs: Any) -> None:
         type=lambda text: tuple(name.strip() for name in text.split(",")),
         default=DEFAULTS.opponents,
         metavar="BOT,BOT,...",
-        help="opponents of the styles: bots, style:FILE or net:FILE (default: all bots)",
+        help="opponents of the styles: bots, style:FILE or net:FILE (default all bots)",
     )
     for field in POPULATION:
         options.add_field_option(group, EvolutionSettings.__dataclass_fields__[field])

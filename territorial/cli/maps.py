@@ -115,8 +115,8 @@ def add_parser(topics: Any) -> None:
         "--threshold",
         type=options.whole(1, 255),
         metavar="N",
-        help="brightness from which a pixel of a file is land; 1 to 255 (default: the file is black and "
-        "white only, and white is land)",
+        help="brightness from which a pixel of a file is land; 1 to 255 (default none: the file has "
+        "only black and white, and white is land)",
     )
     group.add_argument(
         "--block-unreachable", action="store_true", help="block land of a file that players cannot reach"

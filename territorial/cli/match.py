@@ -70,8 +70,9 @@ def add_parser(verbs: Any) -> None:
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
         metavar="N",
-        help="worker processes that play the games; 1 to 1024 (default: the usable cores, or with --address "
-        "all of the cluster)",
+        help=explained(
+            "--processes", "1 to 1024", default="the usable cores, or with --address all of the cluster"
+        ),
     )
     options.add_address_option(parser)
     snapshots.add_options(parser)

@@ -47,7 +47,7 @@ def add_parser(topics: Any) -> None:
     parser.add_argument(
         "--form",
         choices=tuple(FORMS),
-        help="form of training to show (default: all, side by side). "
+        help="form of training to show (default all, side by side). "
         + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
     )
     parser.add_argument(

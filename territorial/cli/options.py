@@ -48,12 +48,14 @@ MEANINGS: Mapping[str, str] = {
     "--animation": "write an animation of the game to FILE",
     "--capacity": "snapshots that the league keeps",
     "--env-runners": "processes that collect samples",
+    "--epochs": "passes over the rows that are learned from",
     "--every": "ticks from one frame to the next",
     "--frames": "boards in the stack of an observation",
     "--games": "games to play",
     "--height": FIELDS["height"].metadata["help"],
     "--iteration-steps": "environment steps of a training iteration, over all games and env runners",
     "--json": "write the result as JSON to FILE",
+    "--learning-rate": "learning rate of Adam",
     "--map-seed": FIELDS["map_seed"].metadata["help"],
     "--max-ticks": FIELDS["max_ticks"].metadata["help"],
     "--minibatch": "rows of a minibatch, each one agent's step",
@@ -65,6 +67,7 @@ MEANINGS: Mapping[str, str] = {
     "--page": "write an HTML page that shows the game in a browser to FILE",
     "--picture": "write a picture to FILE, which must end in .png",
     "--plots": "draw plots into FOLDER (needs matplotlib)",
+    "--processes": "worker processes that play the games",
     "--quiet": "show no progress, only results, warnings and errors",
     "--seats": "who plays, by name and separated by commas",
     "--seed": "random seed",
@@ -114,11 +117,16 @@ _HELPS = {
 }
 
 
+TYPED = {"command": "territorial"}
+"""The command that is read, with its verb and its topic: messages begin with it."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser, of the command line or of a verb, that suggests near names of options."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Return what ``args`` say; what is left over ends the program here, where its options are known."""
+        TYPED["command"] = self.prog  # parsers of verbs and topics are asked after those above them
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             meant = hint(rest[0].partition("=")[0], self._option_string_actions)

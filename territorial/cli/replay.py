@@ -72,9 +72,9 @@ def add_parser(verbs: Any) -> None:
     )
     group.add_argument(
         "--every",
-        type=options.whole(1, 10**6),
+        type=options.whole(1, 10_000_000),
         metavar="TICKS",
-        help=explained("--every", "1 to 1000000", default=f"as few as give at most {VIDEO_PICTURES} frames"),
+        help=explained("--every", "1 to 10000000", default=f"as few as give at most {VIDEO_PICTURES} frames"),
     )
     group.add_argument(
         "--fps",

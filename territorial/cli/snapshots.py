@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=module:trunk",
         dest="architectures",
         help="function or class that builds the trunk of snapshots with the architecture NAME; repeat the "
-        "option for more (default: only ReferenceModule)",
+        "option for more (default only ReferenceModule)",
     )
 
 

@@ -51,11 +51,12 @@ REFUSED = [
     (["demo", "--zebra"], ["unrecognized arguments: --zebra\n"]),
     (["info", "maps", "swamp"], ["argument MAP", "'swamp'", "lakes", "europe"]),
     (["info", "maps", "islands:count=99"], ["argument MAP", "count is '99'", "2 to 64"]),
-    (["info", "maps", "nowhere.png"], ["argument MAP", "'nowhere.png': No such file"]),
+    (["info", "maps", "no.png"], ["territorial info maps: error: argument MAP: 'no.png': No such file"]),
     (
         ["info", "maps", "maze:symmetry=quarter_turn", "--height", "32", "--width", "48"],
         ["argument MAP", "square map", "32 x 48"],
     ),
+    (["info", "maps", "--json", "/no/such/a.json"], ["territorial info maps: error: argument --json: "]),
     (["info", "maps", "lakes", "--height", "15"], ["--height", "'15'", "16 to 1024"]),
     (["info", "maps", "lakes", "--map-seed", "-1"], ["--map-seed", "'-1'"]),
     (["info", "maps", "lakes", "--num-maps", "101"], ["--num-maps", "'101'", "1 to 100"]),

@@ -252,7 +252,7 @@ def test_the_budget_decides_the_exit_code(capsys):
     for budget, form, wanted, message in (
         ("6GB", "packed", 0, ""),
         ("1.5 gb", "packed", 1, "the budget is 1,536 MB"),
-        ("6GB", "one-hot", 1, "the league needs"),
+        ("6GB", "one-hot", 1, "territorial info memory: the league needs"),
         (f"{pairs}B", "pairs", 0, ""),
         (f"{pairs - 1}B", "pairs", 1, "(pairs)"),
     ):
