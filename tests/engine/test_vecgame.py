@@ -116,7 +116,7 @@ def test_the_second_part_of_an_action_is_a_fraction_of_the_balance(how_much):
     actions = np.zeros((1, 2, 2), np.int64)
     actions[0, 0] = 1, how_much
     game.step(actions)
-    troops, tax = 100_000, 12 * 100_000 // 1024
+    troops, tax = 100_000, game.config.launch_tax * 100_000 // 1024
     amount = min(troops - tax, FRACTIONS[how_much] * troops // 1024)
     assert (game.state.pools[0, 1, 0], game.state.troops[0, 1]) == (amount, troops - tax - amount)
 
