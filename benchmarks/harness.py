@@ -32,6 +32,16 @@ def add_quick(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_size(parser: argparse.ArgumentParser, sizes: Iterable[str]) -> None:
+    """Add ``--size`` of a measurement, one of the names of ``sizes``."""
+    parser.add_argument(
+        "--size",
+        choices=list(sizes),
+        default="full",
+        help="size of the measurement; full: 256 x 256 cells with 32 players (default %(default)s)",
+    )
+
+
 def tell(what: str) -> None:
     """Show on stderr what is being measured, in place of what was; an empty text clears the line."""
     print(f"\r{what:60}", end="\r", file=sys.stderr, flush=True)

@@ -92,7 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--rounds", type=whole, default=9, help="times that each case is measured (default %(default)s)"
     )
-    options.add_size_option(parser, SIZES)
+    harness.add_size(parser, SIZES)
     parsed = parser.parse_args(argv)
     config = SIZES[parsed.size]
     costs, is_met = {}, True

@@ -29,7 +29,7 @@ CONFIGS = {
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = harness.parser_of(__doc__)
-    options.add_size_option(parser, CONFIGS)
+    harness.add_size(parser, CONFIGS)
     parser.add_argument(
         "--steps",
         type=options.whole(1000, 10**9),

@@ -23,7 +23,6 @@ import numpy as np
 import territorial
 from benchmarks import harness
 from territorial.actions.encoding import action_owners, unflatten
-from territorial.cli import options
 
 NUM_GAMES = 64
 LIMITS = {"zero_copy, multi_discrete": 1.05, "zero_copy, discrete": 1.1, "packed, copied": 1.4}
@@ -48,7 +47,7 @@ STEPS_A_TURN = 10
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = harness.parser_of(__doc__)
-    options.add_size_option(parser, CONFIGS)
+    harness.add_size(parser, CONFIGS)
     parser.add_argument(
         "--steps",
         type=int,

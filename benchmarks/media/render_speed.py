@@ -49,7 +49,7 @@ Draw = Callable[..., Any]
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parser = harness.parser_of(__doc__)
-    options.add_size_option(parser, CONFIGS)
+    harness.add_size(parser, CONFIGS)
     options.add_seed_option(parser, "seed of the game")
     parsed = parser.parse_args(argv)
     config = CONFIGS[parsed.size]

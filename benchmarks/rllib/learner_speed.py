@@ -22,7 +22,6 @@ import torch
 from benchmarks import harness
 from benchmarks.rllib.league_seats import LEARNER, NETWORKS, configured
 from benchmarks.rllib.training_speed import SIZES
-from territorial.cli import options
 
 UPDATES = 3
 GAMES = 4
@@ -33,7 +32,7 @@ MINIBATCHES = {"full": 512, "small": 64}
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     parser = harness.parser_of(__doc__)
-    options.add_size_option(parser, SIZES)
+    harness.add_size(parser, SIZES)
     parser.add_argument(
         "--only",
         nargs="+",

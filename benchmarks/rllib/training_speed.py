@@ -61,7 +61,7 @@ class LeagueRow(NamedTuple):
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, and return the exit code."""
     parser = harness.parser_of(__doc__)
-    options.add_size_option(parser, SIZES)
+    harness.add_size(parser, SIZES)
     parser.add_argument(
         "--only",
         nargs="+",

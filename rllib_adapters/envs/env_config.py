@@ -232,8 +232,7 @@ class EnvConfig:
     @property
     def layout(self) -> ObsLayout:
         """The sizes of the observations."""
-        config = self.config
-        return ObsLayout.of(config, self.frames)
+        return ObsLayout.of(self.config, self.frames)
 
 
 def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str, Any]:

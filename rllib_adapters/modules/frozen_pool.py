@@ -81,10 +81,6 @@ class FrozenPool(ModuleFrames, RLModule):
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Do nothing."""
 
-    def get_initial_state(self) -> dict[str, Any]:
-        """Return an empty dict: nothing is remembered from step to step."""
-        return {}
-
 
 def pool_settings(
     settings: Mapping[str, Any],

@@ -85,9 +85,8 @@ class ObservationLog:
         """Return int8 (n, P + 12): what ``seats`` (n,), 1..P, might do in games (n,) at moments (n,)."""
         if self._joined_masks is None or len(self._joined_masks) != len(self._masks) * self.num_games:
             self._joined_masks = np.concatenate(self._masks)
-        bits = self._joined_masks
         places = (moments - self.first) * self.num_games + games
-        return pair_masks(bits, places, seats)
+        return pair_masks(self._joined_masks, places, seats)
 
     def observations(self, game: int, moments: Ints, seat: int) -> list[Frames]:
         """Return what a seat, 1..P, sees of a game at moments (n,), one dict each.

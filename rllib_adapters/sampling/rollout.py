@@ -152,10 +152,6 @@ class GameEpisode:
         assert self.end is not None
         return self.end - self.start
 
-    def steps_of(self, seat: int) -> int:
-        """Return how many steps a seat that learns made of a game that is over."""
-        return self.ends[seat][0] - self.start
-
 
 class Rollout:
     """The steps since the last sample, of E games; and the few before that episodes look back at.
@@ -391,7 +387,7 @@ def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[st
     means = {
         "win_rate": float((places == 1).mean()),
         "land": float(state.land[k, seats].mean()),
-        "steps": float(np.mean([game.steps_of(seat) for seat in learning])),
+        "steps": float(np.mean([game.ends[seat][0] - game.start for seat in learning])),
         **{f"{name}_launches": float(getattr(state, name)[k, seats].mean()) for name in LAUNCHES},
     }
     return means | ({"place": float(known.mean())} if len(known) else {})

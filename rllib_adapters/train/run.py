@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import ray
@@ -414,24 +414,15 @@ def _cut_back(path: Path, most: int) -> None:
         os.truncate(path, size)
 
 
-class _RunState(NamedTuple):
-    """What a checkpoint says of its run; ``logged`` are the bytes of the log."""
-
-    seconds: float
-    logged: int
-    options: Mapping[str, Any]
-
-
-def _state_in(path: Path) -> _RunState:
-    """Return the state of a run in a checkpoint; ValueError names the file."""
+def _state_in(path: Path) -> tuple[float, int, Mapping[str, Any]]:
+    """Return seconds, bytes of the log and options of the run of a checkpoint; ValueError names the file."""
     try:
         state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
         check_fields("it", state, {"seconds", "logged", "options"})
         options = state["options"]
         check_fields("options", options, (), options)
-        return _RunState(
-            finite_number("seconds", state["seconds"], 0), whole_number("logged", state["logged"], 0), options
-        )
+        seconds = finite_number("seconds", state["seconds"], 0)
+        return seconds, whole_number("logged", state["logged"], 0), options
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
 

@@ -19,9 +19,9 @@ import numpy as np
 from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.machine import provenance
-from territorial.cli.options import SEED_LIMIT, blamed_on, explained
+from territorial.cli.options import blamed_on, explained
 from territorial.config import GameConfig
-from territorial.constants import RULES_VERSION
+from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.jit import warmup
@@ -138,7 +138,7 @@ def new_games(
         observe=frames is not None,
         frames=frames or 0,
     )
-    game.reset(seeds=[(seed + k) % SEED_LIMIT for k in range(num_games)])
+    game.reset(seeds=[(seed + k) & LARGEST_SEED for k in range(num_games)])
     return game
 
 

@@ -15,6 +15,7 @@ from territorial.evaluation.progress import ProgressLine
 from territorial.files.atomic import check_unused, own_file
 from territorial.files.locks import one_writer
 from territorial.jit.warmup import progress
+from territorial.snapshots.store import WRITER
 
 EXAMPLES = """\
   territorial dataset games --seats besieger --every-ticks 50 --games 600
@@ -22,8 +23,6 @@ EXAMPLES = """\
   territorial match --seats net:CLONE/network.safetensors,banker
 """
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
-WRITER = ".writer"
-"""The file of a folder that the process which clones there has locked; it says which."""
 DEFAULT_INTERVAL = 50
 """Ticks between decisions of a network cloned from a data set whose rows stand at no fixed distance."""
 

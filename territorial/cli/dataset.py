@@ -12,9 +12,10 @@ from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.datasets import Dataset, DatasetError, export, make
 from territorial.datasets.layouts import LIBRARIES, check_layout
-from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES, MOST_GAMES_PER_SHARD
+from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
+from territorial.evaluation.schedule import MOST_GAMES
 
 EXAMPLES = """\
   territorial dataset clones --games 1000

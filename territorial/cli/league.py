@@ -95,11 +95,9 @@ def _who_waits(league: League) -> list[str]:
         map(named, (*league.pool("learners"), *league.pool("bots"), *league.pool("snapshots")))
     )
     waiting = [label(name) for name in players if not league.payoff.opponents(name)]
-    if not waiting:
-        return []
     if len(waiting) == len(players):
         return [f"no game has ended yet, so there is nothing to compare: {', '.join(waiting)}"]
-    return [f"no game yet: {', '.join(waiting)}"]
+    return [f"no game yet: {', '.join(waiting)}"] if waiting else []
 
 
 def result_of(league: League) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, LANDS, MapKind, Terrain, parse_map_name
-from territorial.constants import BLOCKED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, NEUTRAL
+from territorial.constants import BLOCKED, LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, NEUTRAL
 from territorial.evaluation.progress import ProgressLine
 from territorial.maps.lands import LAND_SIDE
 from territorial.maps.regions import label_regions
@@ -82,7 +82,7 @@ def add_parser(topics: Any) -> None:
         )
     parser.add_argument(
         "--map-seed",
-        type=options.whole(0, options.SEED_LIMIT - 1),
+        type=options.whole(0, LARGEST_SEED),
         default=0,
         metavar="N",
         help=explained("--map-seed", "0 to 2**64 - 1", default=0),
@@ -190,7 +190,7 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[MapListing]:
             yield MapListing(str(name), None, whole, land, name.kind.terrain)
             return
         for i in range(parsed.num_maps):
-            seed = (parsed.map_seed + i) % options.SEED_LIMIT
+            seed = (parsed.map_seed + i) & LARGEST_SEED
             whole = maps.generate(str(name), *size, seed, connected=False)
             yield MapListing(str(name), seed, whole, maps.largest_region(whole), name.kind.terrain)
 

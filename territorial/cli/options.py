@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, count, cycle, islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
+from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import LINEUPS, Seat
 from territorial.files import atomic
 from territorial.files.atomic import write_file
@@ -38,7 +39,6 @@ CHAMPION = "champion-1"
 """The strongest player of the library."""
 USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
-SEED_LIMIT = 2**64
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
 
@@ -321,20 +321,10 @@ def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--seed``; ``what`` says what it is the seed of."""
     parser.add_argument(
         "--seed",
-        type=whole(0, SEED_LIMIT - 1),
+        type=whole(0, LARGEST_SEED),
         default=0,
         metavar="N",
         help=explained("--seed", what, "0 to 2**64 - 1", default=0),
-    )
-
-
-def add_size_option(parser: argparse.ArgumentParser, sizes: Iterable[str]) -> None:
-    """Add ``--size`` of a measurement, one of the names of ``sizes``."""
-    parser.add_argument(
-        "--size",
-        choices=list(sizes),
-        default="full",
-        help="size of the measurement; full: 256 x 256 cells with 32 players (default %(default)s)",
     )
 
 

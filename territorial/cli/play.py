@@ -19,6 +19,7 @@ from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, serve
 from territorial.config import GameConfig
 from territorial.config.map_names import ALL_MAPS
+from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
@@ -105,7 +106,7 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--seed",
-        type=options.whole(0, options.SEED_LIMIT - 1),
+        type=options.whole(0, LARGEST_SEED),
         metavar="N",
         help=explained("--seed", options.SEEDS_OF_GAMES, "0 to 2**64 - 1", default="a new one"),
     )

@@ -38,6 +38,7 @@ from territorial.engine.seats import (
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, Processes
+from territorial.evaluation.schedule import MOST_GAMES
 from territorial.files.atomic import check_unused
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
@@ -51,7 +52,6 @@ WRITE_EVERY = 5.0
 """Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
 _Portion = tuple[str, range]
 """The file of a shard that is to be made, and the numbers of its games."""
-MOST_GAMES = 10_000_000
 MOST_GAMES_PER_SHARD = 10_000
 
 

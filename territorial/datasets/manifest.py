@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from territorial.config.validation import is_whole_number, shown
+from territorial.config.validation import shown, whole_number
 from territorial.constants import FRACTIONS, RULES_VERSION, __version__
 from territorial.files.atomic import own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
@@ -155,7 +155,5 @@ def _shard_of(values: Mapping[str, Any]) -> Shard:
     if not isinstance(shard.file, str) or Path(shard.file).name != shard.file or shard.file in ("", ".."):
         raise ValueError(f"it has a shard called {shown(shard.file)}; it must be the name of a file")
     for name in ("first_game", "games", "rows", "bytes"):
-        number = getattr(shard, name)
-        if not is_whole_number(number, 0, 2**63 - 1):
-            raise ValueError(f"{name} of {shard.file!r} is {shown(number)}; it must be a whole number")
+        whole_number(f"{name} of {shard.file!r}", getattr(shard, name), 0, 2**63 - 1)
     return shard

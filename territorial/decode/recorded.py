@@ -20,17 +20,13 @@ def is_whole() -> bool:
     """Return whether all of a network becomes one record, in which no shape may depend on numbers."""
     if torch.compiler.is_compiling():  # a question that the compiler answers itself
         return bool(torch.compiler.is_exporting())
-    return torch.jit.is_tracing() or is_transformed() or _is_proxied()
+    makes_fx = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None
+    return torch.jit.is_tracing() or is_transformed() or makes_fx
 
 
 def is_transformed() -> bool:
     """Return whether a transform of ``torch.func`` runs, such as ``vmap``."""
     return not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None
-
-
-def _is_proxied() -> bool:
-    """Return whether ``make_fx`` records."""
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None
 
 
 def _is_mapped(tensor: Tensor) -> bool:

@@ -115,11 +115,6 @@ LINEUPS: Mapping[str, LineUp] = MappingProxyType(
 """Named line-ups; what a name means never changes."""
 
 
-def is_seat_name(name: str) -> bool:
-    """Return whether ``name`` is that of a bot, with or without its version, or "agent" or "external"."""
-    return name in _CODES
-
-
 def name_of(seat: Any) -> Any:
     """Return the name of a seat: that of a custom bot is its own, all others are names themselves."""
     return seat.name if isinstance(seat, CustomBot) else seat
@@ -230,7 +225,7 @@ def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
     else:
         check_name(what, getattr(bot, "name", None))
         whole_number(f"interval of {what}", bot.interval, 1, MOST_TICKS)
-    is_taken = not isinstance(bot, Network) and (is_seat_name(bot.name) or is_library_bot(bot.name))
+    is_taken = not isinstance(bot, Network) and (bot.name in _CODES or is_library_bot(bot.name))
     if isinstance(bot, Style) and is_taken:
         is_taken = not (is_built_in(bot) or (is_library_bot(bot.name) and bot == library_bot(bot.name)))
     elif bot.name in others:

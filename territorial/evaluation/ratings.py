@@ -48,7 +48,8 @@ class Ratings:
             from openskill.models import PlackettLuce
         except ImportError:
             raise ImportError(NEEDED) from None
-        self._model: Any = PlackettLuce(tau=0.0, gamma=_in_full) if fixed else PlackettLuce()
+        # By gamma, the part of a game's evidence by which sigma falls, openskill itself is cautious.
+        self._model: Any = PlackettLuce(tau=0.0, gamma=lambda *_: 1.0) if fixed else PlackettLuce()
         self._ratings: dict[str, Rating] = {}
 
     def __getitem__(self, name: str) -> Rating:
@@ -108,8 +109,3 @@ def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
     for i in np.random.default_rng(0).permutation(len(games)):
         ratings.record(games[i].seats, games[i].places, games[i].teams)
     return {name: Rating(*pair) for name, pair in ratings.to_dict().items()}
-
-
-def _in_full(*_: Any) -> float:
-    """Return the part of the evidence of a game by which sigma falls; openskill's own gamma is cautious."""
-    return 1.0

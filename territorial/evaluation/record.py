@@ -103,10 +103,6 @@ class GameRecord:
         except TypeError as error:
             raise ValueError(str(error)) from None
 
-    def is_of(self, fixture: ScheduledGame) -> bool:
-        """Return whether this is how ``fixture`` came out."""
-        return all(getattr(self, name) == value for name, value in fixture._asdict().items())
-
 
 OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": ()}
 """What a line may leave out, and what it then is."""
@@ -257,7 +253,9 @@ class GameResults:
         record = GameRecord.from_dict(values)
         if record.seed != self.schedule.seed + record.game:
             raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
-        if record.setting in self.schedule.settings and not record.is_of(self.schedule.fixture(*record.key)):
+        is_known = record.setting in self.schedule.settings
+        fixture = self.schedule.fixture(*record.key)._asdict() if is_known else {}
+        if any(getattr(record, name) != value for name, value in fixture.items()):
             raise ValueError(f"the seats of game {record.game} are not those of its setting")
         return record
 

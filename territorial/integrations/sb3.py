@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,13 +78,9 @@ class MaskableVecEnv(VecEnv):
 
     # ---- what trainers ask of the single environments ------------------------------------------------
 
-    def has_attr(self, attr_name: str) -> bool:
-        """Return whether the environments have ``attr_name``: masks are what trainers ask for."""
-        return attr_name == "action_masks" or hasattr(self, attr_name)
-
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return the attribute, the same of all, for each environment."""
-        return [getattr(self, attr_name)] * len(self._chosen(indices))
+        return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raise AttributeError: the environments are rows of arrays."""
@@ -96,16 +91,11 @@ class MaskableVecEnv(VecEnv):
         if method_name != "action_masks":
             raise AttributeError(f"the environments have no method {method_name!r}; they have 'action_masks'")
         masks = self.action_masks()
-        return [masks[i] for i in self._chosen(indices)]
+        return [masks[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Return False for each environment."""
-        return [False] * len(self._chosen(indices))
-
-    def _chosen(self, indices: int | Iterable[int] | None) -> Sequence[int]:
-        if indices is None:
-            return range(self.num_envs)
-        return [indices] if isinstance(indices, int) else list(indices)
+        return [False for _ in self._get_indices(indices)]
 
 
 def _row(rows: Any, i: int) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
@@ -12,7 +11,14 @@ import numpy as np
 
 from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file, written_name
-from territorial.config.validation import hint, shown, true_or_false, whole_number
+from territorial.config.validation import (
+    checked_list,
+    finite_number,
+    hint,
+    shown,
+    true_or_false,
+    whole_number,
+)
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.engine.seats import (
     AGENT,
@@ -27,6 +33,7 @@ from territorial.files.bounded import Bounds, check_fields, made_of, parse_objec
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
+LARGEST_WEIGHT = 1e300  # any scale will do, as long as the sum is finite
 BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 """Of a table as a text."""
 
@@ -113,7 +120,10 @@ class Group:
         object.__setattr__(self, "together", true_or_false("together", self.together))
         if not isinstance(self.players, Mapping):
             raise TypeError(f"players is {shown(self.players)}; it must be a weight by player")
-        weights = {_player(player): _weight(player, weight) for player, weight in self.players.items()}
+        weights = {
+            _player(player): finite_number(f"the weight of {player!s}", weight, 0, LARGEST_WEIGHT)
+            for player, weight in self.players.items()
+        }
         if not any(weights.values()):
             raise ValueError(f"players is {shown(self.players)}; at least one must have a weight above 0")
         object.__setattr__(self, "players", weights)
@@ -138,9 +148,7 @@ class LeagueTable:
     shuffle: bool = False
 
     def __post_init__(self) -> None:
-        groups = tuple(self.groups)
-        if bad := [group for group in groups if not isinstance(group, Group)]:
-            raise TypeError(f"groups has the entry {bad[0]!r}; it must be a Group")
+        groups = checked_list("groups", self.groups, Group)
         object.__setattr__(self, "shuffle", true_or_false("shuffle", self.shuffle))
         object.__setattr__(self, "groups", groups)
         if not MIN_PLAYERS <= self.num_players <= MAX_PLAYERS:
@@ -196,10 +204,8 @@ class LeagueTable:
         that are not among them are read from the files that the table names.
         """
         check_fields("a league table", values, {"groups", "shuffle"})
-        if not isinstance(values["groups"], (list, tuple)):
-            raise TypeError(f"groups is {shown(values['groups'])}; it must be a list")
         known, groups = {f"bot:{text}": bot for text, bot in bots_by_text(bots, "bots").items()}, []
-        for i, group in enumerate(values["groups"]):
+        for i, group in enumerate(checked_list("groups", values["groups"])):
             if isinstance(group, Mapping) and isinstance(players := group.get("players"), Mapping):
                 group = {**group, "players": {known.get(one, one): players[one] for one in players}}
             groups.append(made_of(Group, f"groups[{i}]", group))
@@ -254,9 +260,3 @@ def _player(given: Any) -> Player:
     if is_bot_file(given):
         return Player.of_bot(bot_of_file("a player", given))
     return Player.parse(str(given) if isinstance(given, Player) else given)
-
-
-def _weight(player: object, weight: Any) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight < math.inf:
-        raise ValueError(f"the weight of {player!s} is {weight!r}; it must be a number from 0")
-    return float(weight)

@@ -5,10 +5,11 @@ import importlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+Found = TypeVar("Found")
 PSS, USS = "PSS", "USS"
 _PROC = Path("/proc")
 _IN_NO_FILE = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
@@ -69,7 +70,7 @@ def measure(pids: Iterable[int] | None = None) -> Memory:
     """
     how, read = _reader()
     chosen = process_tree() if pids is None else pids
-    readings = (_existing(read, pid) for pid in chosen)
+    readings = (_existing(partial(read, pid)) for pid in chosen)
     return Memory(how, tuple(reading for reading in readings if reading is not None))
 
 
@@ -85,10 +86,7 @@ def most_held(pids: Iterable[int]) -> int | None:
 
 def _unshared(pid: int) -> int:
     """Return the bytes of a process that are in no file; 0 if it has ended."""
-    try:
-        text = (_PROC / str(pid) / "status").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
+    text = _existing((_PROC / str(pid) / "status").read_bytes) or b""
     fields = (line.split() for line in text.splitlines() if line.startswith(_IN_NO_FILE))
     return sum(int(field[1]) * 1024 for field in fields)
 
@@ -111,11 +109,9 @@ def process_tree(pid: int | None = None) -> list[int]:
 
 def _parent(pid: int) -> int | None:
     """Return the parent of a process, or None if it has ended."""
-    try:
-        # The name, in brackets, may hold anything, brackets included; after it come state and parent.
-        return int((_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[1])
-    except (FileNotFoundError, ProcessLookupError, IndexError):
-        return None
+    # The name, in brackets, may hold anything, brackets included; after it come state and parent.
+    fields = (_existing((_PROC / str(pid) / "stat").read_bytes) or b"").rpartition(b")")[2].split()
+    return int(fields[1]) if fields else None
 
 
 def _reader() -> tuple[str, Callable[[int], ProcessMemory]]:
@@ -126,10 +122,10 @@ def _reader() -> tuple[str, Callable[[int], ProcessMemory]]:
     return USS, lambda pid: _read_uss(psutil, pid)
 
 
-def _existing(read: Callable[[int], ProcessMemory], pid: int) -> ProcessMemory | None:
-    """Return what ``read`` finds, or None if the process has ended."""
+def _existing(read: Callable[[], Found]) -> Found | None:
+    """Return what ``read`` finds of a process, or None if it has ended."""
     try:
-        return read(pid)
+        return read()
     except (FileNotFoundError, ProcessLookupError):
         return None
 

@@ -3,7 +3,7 @@
 import json
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hmac import compare_digest
 from http import HTTPStatus
 
@@ -125,11 +125,5 @@ class PlayHandler(PageHandler):
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""
         with self.server.session.page_open(self.person):
-            self.send_content("application/x-ndjson", self._situations())
-
-    def _situations(self) -> Iterator[bytes]:
-        situations = self.server.session.people[self.person].situations
-        new, number = situations.read(0, SECONDS_BETWEEN_LINES)
-        while new is not None:
-            yield new + b"\n"
-            new, number = situations.read(number, SECONDS_BETWEEN_LINES)
+            situations = self.server.session.people[self.person].situations.pieces(SECONDS_BETWEEN_LINES)
+            self.send_content("application/x-ndjson", (new + b"\n" for new in situations))

@@ -406,9 +406,7 @@ class Session:
         """Return why there can be no next game; empty if there can."""
         if self.table.card is None or (person.decides and self._now.tick):
             return "there is no other game yet; resign to end this one"
-        if command.do == "ready":
-            return ""
-        if self._now.tick and self._deciding:
+        if command.do == "new" and self._now.tick and self._deciding:
             return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
         return ""
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from itertools import count as counting
-from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.validation import finite_number
 from territorial.files.atomic import draft_of, write_file
 from territorial.files.png import SIGNATURE, png_file
 from territorial.render.board import Image
@@ -196,8 +196,8 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
     second), without loss where no more than 255 colours change at a time; ``.mp4`` (H.264) with ffmpeg.
 
     The file appears when it is complete; if anything fails, one that was there before is untouched. Raises
-    ValueError for what cannot be an animation, ImportError for ``.mp4`` without the extra "video", and
-    RuntimeError if ffmpeg fails.
+    TypeError and ValueError for what cannot be an animation, ImportError for ``.mp4`` without the extra
+    "video", and RuntimeError if ffmpeg fails.
     """
     target = Path(path)
     suffix = check_video(target, fps)
@@ -218,9 +218,7 @@ def check_video(path: str | os.PathLike[str], fps: float) -> str:
     if suffix not in SUFFIXES:
         raise ValueError(f"path is {os.fspath(path)!r}; it must end in {', '.join(SUFFIXES)}")
     highest = _HIGHEST_GIF_FPS if suffix == ".gif" else HIGHEST_FPS
-    is_number = isinstance(fps, (int, float)) and not isinstance(fps, bool) and isfinite(fps)
-    if not is_number or not LOWEST_FPS <= fps <= highest:
-        raise ValueError(f"fps is {fps!r}; it must be a number from {LOWEST_FPS} to {highest} for {suffix}")
+    finite_number(f"fps for {suffix}", fps, LOWEST_FPS, highest)
     if suffix == ".mp4":
         _imageio_ffmpeg()
     return suffix

@@ -74,12 +74,15 @@ class Feed:
                 self._is_closed, self._is_whole = True, is_whole
                 self._changed.notify_all()
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will."""
-        new, at = self.read()
+    def pieces(self, seconds: float | None = None) -> Iterator[bytes]:
+        """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will.
+
+        After so many ``seconds`` without any it yields none, which is b"".
+        """
+        new, at = self.read(0, seconds)
         while new is not None:
             yield new
-            new, at = self.read(at)
+            new, at = self.read(at, seconds)
         if not self._is_whole:
             raise ConnectionAbortedError("the film was abandoned")
 

@@ -89,7 +89,10 @@ REFUSED = [
         ["replay", "game.replay", "--animation", "/no/such/folder/a.apng"],
         ["--animation", "No such file"],
     ),
-    (["replay", "game.replay", "--animation", "--fps", "1000"], ["--animation", "fps is 1000", "0.1 to 100"]),
+    (
+        ["replay", "game.replay", "--animation", "--fps", "1000"],
+        ["--animation", "fps for .apng is 1000", "0.1 to 100"],
+    ),
     (["replay", "game.replay", "--animation", "--every", "0"], ["--every", "'0'"]),
     (["replay", "game.replay", "--every", "5"], ["--every", "--animation"]),
     (["watch", *SMALL, "--port", "65536"], ["--port", "'65536' is not a whole number from 0 to 65535"]),

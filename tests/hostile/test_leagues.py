@@ -360,6 +360,8 @@ def test_what_no_file_could_hold_is_refused_when_it_is_said():
     for more, message in (
         ({"loss": NAN}, "not JSON compliant|Out of range"),
         ({"above": {"x": "y"}}, r"above\['x'\] is 'y'; it must be a finite number"),
+        ({"above": {"x": 2}}, r"above\['x'\] is 2; it must be a finite number from 0 to 1"),
+        ({"met": {"x": -1}}, r"met\['x'\] is -1"),
         ({"x": json.loads(nested(40))}, "deep"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):

@@ -127,7 +127,8 @@ def test_what_is_no_player_is_named(text, error, message):
         (lambda: Group(1, {"bot:banker": 0}), ValueError, "at least one must have a weight above 0"),
         (lambda: Group(1, {"bot:banker": -1}), ValueError, "the weight of bot:banker is -1; it must be"),
         (lambda: Group(1, {"bot:banker": float("nan")}), ValueError, "the weight of bot:banker is nan"),
-        (lambda: Group(1, {"bot:banker": "2"}), ValueError, "the weight of bot:banker is '2'"),
+        (lambda: Group(1, {"bot:banker": "2"}), TypeError, "the weight of bot:banker is '2'"),
+        (lambda: Group(1, {"bot:banker": 1e308}), ValueError, "the weight of bot:banker is 1e"),
         (lambda: Group(1, ["bot:banker"]), TypeError, "it must be a weight by player"),
         (
             lambda: LeagueTable([Group(1, {"bot:banker": 1})]),
@@ -135,7 +136,7 @@ def test_what_is_no_player_is_named(text, error, message):
             "1 seats together; there must be 2 to 250",
         ),
         (lambda: LeagueTable([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
-        (lambda: LeagueTable(["bot:banker"]), TypeError, "groups has the entry 'bot:banker'"),
+        (lambda: LeagueTable(["bot:banker"]), TypeError, r"groups\[0\] is 'bot:banker'; it must be of"),
         (lambda: LeagueTable([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
         (
             lambda: LeagueTable.from_dict({}),
