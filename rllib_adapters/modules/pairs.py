@@ -11,13 +11,13 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorica
 from torch import Tensor, nn
 
 from rllib_adapters.modules.policy_module import PolicyModule
+from territorial.actions.formats import OF_CANDIDATES
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy, PairRows, flat_mask, in_one_part, in_two_parts
 from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096
-FORMATS = ("pairs", "pairs_multi_discrete")
 READS = {"observation": "pairs", "action_format": "pairs"}
 """What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
@@ -66,9 +66,9 @@ class PairModule(PolicyModule):
     def setup(self) -> None:
         """Build the network; called by RLlib."""
         action_format = self.model_config.get("action_format")
-        if action_format not in FORMATS:
+        if action_format not in OF_CANDIDATES:
             raise ValueError(
-                f"action_format is {action_format!r}; a PairModule needs one of {', '.join(FORMATS)}, "
+                f"action_format is {action_format!r}; a PairModule needs one of {', '.join(OF_CANDIDATES)}, "
                 "whose targets are the candidates that it sees. Other formats need a module of your own"
             )
         self.policy = self.make_policy(self.model_config)

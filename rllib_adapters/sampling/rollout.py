@@ -22,7 +22,7 @@ from rllib_adapters.envs.batch import BatchStep, TerritorialBatchEnv
 from rllib_adapters.envs.env_config import PAIRS, POOL, frozen_name, learner_name, module_of
 from rllib_adapters.observations.connector import FRAME
 from rllib_adapters.observations.log import ArrayBuffer, ObservationLog, RowLog, SharedObservations
-from territorial.engine.batch_arrays import GameArrays
+from territorial.engine.batch_arrays import COUNTS, GameArrays
 from territorial.typing import Bools, Ints
 
 
@@ -358,8 +358,6 @@ def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""
-LAUNCHES = ("illegal", "raised", "bounced")
-"""The counts of launches that the engine keeps."""
 
 
 def told_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
@@ -388,7 +386,7 @@ def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[st
         "win_rate": float((places == 1).mean()),
         "land": float(state.land[k, seats].mean()),
         "steps": float(np.mean([game.ends[seat][0] - game.start for seat in learning])),
-        **{f"{name}_launches": float(getattr(state, name)[k, seats].mean()) for name in LAUNCHES},
+        **{f"{name}_launches": float(getattr(state, name)[k, seats].mean()) for name in COUNTS},
     }
     return means | ({"place": float(known.mean())} if len(known) else {})
 

@@ -29,6 +29,7 @@ from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_
 from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.train.options import (
+    BOUNDS,
     CHECKPOINTS,
     OF_WHAT_COMES,
     OPTIONS,
@@ -39,7 +40,7 @@ from rllib_adapters.train.options import (
 )
 from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import naming, own_file, write_file
-from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file, whole_lines
+from territorial.files.bounded import check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
@@ -50,7 +51,6 @@ from territorial.snapshots.manifest import SnapshotError, StoreInUseError
 from territorial.snapshots.store import only_writer
 
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
-STATE_BOUNDS = Bounds(nbytes=2**16, values=1000)
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
 OBJECT_STORE = 200 * MB
@@ -417,7 +417,7 @@ def _cut_back(path: Path, most: int) -> None:
 def _state_in(path: Path) -> tuple[float, int, Mapping[str, Any]]:
     """Return seconds, bytes of the log and options of the run of a checkpoint; ValueError names the file."""
     try:
-        state = parse_object(read_file(path, STATE_BOUNDS.nbytes), STATE_BOUNDS)
+        state = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
         check_fields("it", state, {"seconds", "logged", "options"})
         options = state["options"]
         check_fields("options", options, (), options)

@@ -8,7 +8,6 @@ from math import isqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial import maps
 from territorial.cli import options
@@ -22,6 +21,7 @@ from territorial.maps.lands import LAND_SIDE
 from territorial.maps.regions import label_regions
 from territorial.render import owner_colors, render_ansi, write_png
 from territorial.render.ansi import color_depth_of
+from territorial.render.board import Image
 from territorial.render.figures import percent
 from territorial.render.renderer import INK, blank
 from territorial.render.text import capital_height, draw_text, text_width
@@ -45,8 +45,6 @@ _FAINT, _OUT_OF_PLAY = (150, 156, 166), (122, 118, 106)
 _GAP = 12
 _SIZE = 20  # of letters, in pixels: they are read where five maps are as wide as a page
 _LINE = 24
-
-Image = npt.NDArray[np.uint8]
 
 
 class MapListing(NamedTuple):

@@ -26,6 +26,7 @@ from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import LINEUPS, Seat
+from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
@@ -34,10 +35,9 @@ from territorial.replay.file_format import MAGIC
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
-DEFAULT_LINEUP = "mixed-1"
 CHAMPION = "champion-1"
 """The strongest player of the library."""
-USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_LINEUP].seats[1:])
+USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_FIELD].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
@@ -343,11 +343,11 @@ def add_seats_option(
 
     ``default``: how the help calls who plays by default.
     """
-    usual = f"{DEFAULT_LINEUP}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_LINEUP
+    usual = f"{DEFAULT_FIELD}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_FIELD
     parser.add_argument(
         "--seats",
         type=_seat_names,
-        default=USUAL_SEATS if has_champion else DEFAULT_LINEUP,
+        default=USUAL_SEATS if has_champion else DEFAULT_FIELD,
         metavar="BOT,BOT,...",
         help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default or usual),
     )

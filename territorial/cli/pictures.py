@@ -5,7 +5,6 @@ from itertools import repeat
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.cli.options import ANIMATION, FILM, blamed_on, check_writable
 from territorial.cli.standings import Standing
@@ -13,6 +12,7 @@ from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.evaluation.progress import ProgressLine
 from territorial.render import Renderer, owner_colors, standings_panel, write_video
+from territorial.render.board import Image
 from territorial.render.figures import num_living
 from territorial.render.picture_files import check_video
 from territorial.render.renderer import FAINT, INK, beside, blank, fitting_scale
@@ -28,7 +28,6 @@ BOARD_PIXELS = 512
 MOMENTS = (0.05, 0.2, 0.45)
 """Parts of the game at which boards are shown, beside its end."""
 
-Image = npt.NDArray[np.uint8]
 
 _SIZE = 18  # of letters, in pixels, as all that follow
 _CAPITAL = capital_height(_SIZE)

@@ -23,6 +23,7 @@ from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
+from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
 from territorial.play.panels import Look, advice_of, agent_view, chooser
@@ -113,7 +114,7 @@ def add_parser(verbs: Any) -> None:
     options.add_seats_option(
         parser,
         has_champion=True,
-        default=f"by --level; beside --opponent {options.DEFAULT_LINEUP}",
+        default=f"by --level; beside --opponent {DEFAULT_FIELD}",
     )
     snapshots.add_options(parser)
     options.add_report(parser, run)

@@ -17,13 +17,12 @@ from territorial.config.validation import whole_number
 from territorial.engine.seats import Seat
 from territorial.envs.options import VecKeywords, agent_seats, config_of
 from territorial.envs.spaces import Observation
-from territorial.envs.vector import TerritorialVec, make_vec
+from territorial.envs.vector import Info, TerritorialVec, make_vec
 from territorial.render import RENDER_FPS, RENDER_MODES
 
 ENV_ID = "territorial/Territorial-v0"
 FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
-Info = dict[str, Any]
 
 
 class SeatEnv(gymnasium.Env[Observation, Any]):

@@ -21,13 +21,12 @@ from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
-from territorial.envs.vector import TerritorialVec
+from territorial.envs.vector import Info, TerritorialVec
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints
 
 AgentID = str
-Info = dict[str, Any]
 Steps = tuple[
     dict[AgentID, Observation],
     dict[AgentID, float],
