@@ -220,11 +220,10 @@ class SharedStore(SnapshotStore):
         if self.fetch is None or name not in self:
             return
         there = ray.get(self._sender.about.remote(name))
-        if there is None:
-            return  # what is no longer at home may be played on by a process that has it
-        with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
-            if self.pack(name).manifest != there:
-                (self.path / name).rename(folder / name)
+        if there is not None:  # what is no longer at home may be played on by a process that has it
+            with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
+                if self.pack(name).manifest != there:
+                    (self.path / name).rename(folder / name)
 
 
 class _Sender:

@@ -150,8 +150,7 @@ def _compile(game: GameConfig) -> None:
         return
     LOG.info("compiling the engine first, because all processes need it")
     with progress("territorial train: compiling"):
-        context = NewProcesses()
-        child = context.Process(target=_compile_here, args=(game,), daemon=True)
+        child = NewProcesses().Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()
     if child.exitcode:

@@ -235,13 +235,12 @@ class Run:
         return algorithm
 
     def _check_budget(self, env_config: dict[str, Any]) -> None:
-        if not self.training.memory_mb:
-            return
-        module, settings = NETWORKS[self.training.network]
-        policy = module.make_policy(settings_of(env_config, **settings))
-        parameters = sum(part.numel() for part in policy.parameters())
-        plan = predict(self.training.setup(parameters), self.training.memory_form)
-        plan.check_budget(self.training.memory_mb * MB)
+        if self.training.memory_mb:
+            module, settings = NETWORKS[self.training.network]
+            policy = module.make_policy(settings_of(env_config, **settings))
+            parameters = sum(part.numel() for part in policy.parameters())
+            plan = predict(self.training.setup(parameters), self.training.memory_form)
+            plan.check_budget(self.training.memory_mb * MB)
 
     # ---- training -------------------------------------------------------------------------------------
 
@@ -312,11 +311,10 @@ class Run:
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
         iteration = self.algorithm.training_iteration
-        if iteration in self.checkpoints.steps():
-            return
-        self.checkpoints.write(iteration, self._fill)
-        kept = [League.load(self.checkpoints.at(step) / LEAGUE) for step in self.checkpoints.steps()]
-        keeper_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
+        if iteration not in self.checkpoints.steps():
+            self.checkpoints.write(iteration, self._fill)
+            kept = [League.load(self.checkpoints.at(step) / LEAGUE) for step in self.checkpoints.steps()]
+            keeper_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
 
     def close(self) -> None:
         """Stop the algorithm."""

@@ -61,12 +61,8 @@ def players_of(
 
 def code_of(parsed: argparse.Namespace, players: Sequence[str]) -> dict[str, str]:
     """Return digests of the code of the architectures, if snapshots are among ``players``."""
-    if not snapshots_of(players):
-        return {}
-    return {
-        f"architecture {name}": code_digest(maker, load("architecture", maker))
-        for name, maker in parsed.architectures
-    }
+    used = parsed.architectures if snapshots_of(players) else ()
+    return {f"architecture {name}": code_digest(maker, load("architecture", maker)) for name, maker in used}
 
 
 def _architecture(text: str) -> tuple[str, str]:

@@ -81,15 +81,14 @@ class PayoffMatrix:
 
     def add(self, name: str) -> None:
         """Take up a player, which has met no other yet; nothing happens if it is there."""
-        if name in self._index:
-            return
-        self._index[name] = n = len(self._index)
-        if n == len(self._last):
-            more = 8 + n // 8
-            room = (0, 0), (0, more), (0, more)
-            self._sums, self._counts = np.pad(self._sums, room), np.pad(self._counts, room)
-            self._last = np.pad(self._last, (0, more))
-        self._last[n] = self._num_games
+        if name not in self._index:
+            self._index[name] = n = len(self._index)
+            if n == len(self._last):
+                more = 8 + n // 8
+                room = (0, 0), (0, more), (0, more)
+                self._sums, self._counts = np.pad(self._sums, room), np.pad(self._counts, room)
+                self._last = np.pad(self._last, (0, more))
+            self._last[n] = self._num_games
 
     def remove(self, names: Iterable[str]) -> None:
         """Forget players; KeyError for one who is not there."""

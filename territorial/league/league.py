@@ -175,8 +175,7 @@ class League:
                 f"games is 'own'; name the learner whose game it is, one of {', '.join(self._learners)}"
             )
         whose = self._learners.values() if learner is None else [self._known(learner)]
-        groups = [group for one in whose for group in self._groups(one)]
-        return LeagueTable(groups)
+        return LeagueTable([group for one in whose for group in self._groups(one)])
 
     def draw(self, learner: str | None = None) -> tuple[Player, ...]:
         """Return who plays each seat of the next game, by :meth:`table` and the league's random numbers."""

@@ -76,14 +76,13 @@ class Plan:
 
     def check_budget(self, budget: int) -> None:
         """Raise BudgetError if the worst moment takes more than ``budget`` bytes."""
-        if self.peak <= budget:
-            return
-        largest = sorted(self.items, key=self.of_item, reverse=True)[:3]
-        parts = ", ".join(f"{item.name} {in_mb(self.of_item(item))}" for item in largest)
-        raise BudgetError(
-            f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}. "
-            f"Most is taken by: {parts}. `territorial info memory` shows all of it."
-        )
+        if self.peak > budget:
+            largest = sorted(self.items, key=self.of_item, reverse=True)[:3]
+            parts = ", ".join(f"{item.name} {in_mb(self.of_item(item))}" for item in largest)
+            raise BudgetError(
+                f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}. "
+                f"Most is taken by: {parts}. `territorial info memory` shows all of it."
+            )
 
 
 class BudgetError(MemoryError):
