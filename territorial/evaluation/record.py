@@ -100,9 +100,9 @@ class GameRecord:
         except TypeError as error:
             raise ValueError(str(error)) from None
 
-    def is_of(self, fixture: ScheduledGame) -> bool:
-        """Return whether this is how ``fixture`` came out."""
-        return all(getattr(self, name) == value for name, value in fixture._asdict().items())
+    def is_of(self, scheduled: ScheduledGame) -> bool:
+        """Return whether this is how ``scheduled`` came out."""
+        return all(getattr(self, name) == value for name, value in scheduled._asdict().items())
 
 
 OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": ()}
@@ -252,7 +252,9 @@ class GameResults:
         record = GameRecord.from_dict(values)
         if record.seed != self.schedule.seed + record.game:
             raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
-        if record.setting in self.schedule.settings and not record.is_of(self.schedule.fixture(*record.key)):
+        if record.setting in self.schedule.settings and not record.is_of(
+            self.schedule.scheduled_game(*record.key)
+        ):
             raise ValueError(f"the seats of game {record.game} are not those of its setting")
         return record
 
