@@ -38,7 +38,7 @@ class Forecast {
     if (this.#isAsking || !isNew) return;
     this.#asked = aim;
     this.#isAsking = true;
-    await this.game.orders.post({ do: "aim", target: aim.owner, share: aim.share });
+    await this.game.connection.post({ do: "aim", target: aim.owner, share: aim.share });
     this.#isAsking = false;
     this.show();
   }
