@@ -366,7 +366,7 @@ LAUNCHES = ("illegal", "raised", "bounced")
 """The counts of launches that the engine keeps."""
 
 
-def told_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
+def metrics_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
     """Return what metrics say of a game that stands in ``state`` as it ended.
 
     It has returns by module; place, wins, land, steps and launches of a seat that learns; and the same by who
