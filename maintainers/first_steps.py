@@ -91,16 +91,15 @@ def play(name: str) -> int | str:
     with event.install_listener("numba:compile", compiled):
         exec(FIRST_STEPS[name], {})
     seconds, package = time.process_time(), import_module("territorial")
-    loaded = ", ".join(sorted(kernel.__name__ for kernel in loaded_kernels()))
-    print(f"{seconds:9.2f} {imported:9.2f} {len(sys.modules):9}   {name}: {loaded}")
+    print(f"{seconds:9.2f} {imported:9.2f} {len(sys.modules):9}   {name}: {', '.join(loaded_kernels())}")
     return f"compiled anew in {package.__file__}: {', '.join(compiled.names)}" if compiled.names else 0
 
 
-def loaded_kernels() -> set[Any]:
-    """Return the kernels of the package whose machine code this process has loaded."""
+def loaded_kernels() -> list[str]:
+    """Return the names of the kernels of the package whose machine code this process has loaded."""
     modules = [module for name, module in sys.modules.items() if name.startswith("territorial.")]
     values = {one for module in modules for one in vars(module).values() if isinstance(one, CPUDispatcher)}
-    return {one for one in values if one.signatures and "nogil" in one.targetoptions}
+    return sorted(one.__name__ for one in values if one.signatures and "nogil" in one.targetoptions)
 
 
 def main(names: list[str]) -> int | str:
