@@ -62,7 +62,7 @@ CHECK: list[list[list[CheckPart]]] = [
     [
         [CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends", needs=NUMBA_FLOOR)],
         [
-            CheckPart("compiled-once", ["python maintainers/nothing_compiled.py"], "full"),
+            CheckPart("compiled-once", ["python maintainers/first_steps.py"], "full"),
             CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
         ],
     ],

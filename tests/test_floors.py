@@ -8,6 +8,7 @@ import gc
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,13 +139,34 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games():
             pass
 
     with_network = ["champion-1", *SEATS[1:]]
-    play(1, seats=with_network)
+    play(2, seats=with_network, num_threads=2)  # several threads have kernels of their own
     with event.install_listener("numba:compile", Compilations()):
         play(3, seats=SEATS)
         play(2, frames=4, autoreset="disabled")
         play(2, observe=False, num_threads=2)
         play(3, seats=with_network)
     assert Compilations.names == []
+
+
+ENGINE = ["are_working", "bind_batch", "next_seeds", "reset_game", "reset_games", "step_games"]
+ARRAYS = ["hand_out", "tell_ends", "write_choices", "write_masks", "write_numbers"]
+KERNELS = {
+    "VecGame": ENGINE,
+    "make_vec": ENGINE + ARRAYS,
+    "gymnasium.make": ENGINE + ARRAYS,
+    "parallel_env": [*ENGINE, *ARRAYS, "write_features"],
+}
+"""What the first step of an interface compiles, or else loads: compiling may take seconds."""
+
+
+@pytest.mark.checkout
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
+@pytest.mark.parametrize("interface", KERNELS)
+def test_the_kernels_of_a_first_step(interface):
+    program = Path(__file__).parents[1] / "maintainers" / "first_steps.py"
+    found = subprocess.run([sys.executable, program, interface], capture_output=True, text=True)
+    _, _, names = found.stdout.strip().partition(f"{interface}: ")
+    assert names.split(", ") == sorted(KERNELS[interface]), found.stderr
 
 
 PROCESS = """

@@ -68,7 +68,7 @@ CLICK = """
 window.clicksSent = 0;
 window.clicksDone = [];
 {
-  const { orders } = page.game, send = orders.send.bind(orders), { arrived } = orders;
+  const { connection } = page.game, send = connection.send.bind(connection), { arrived } = connection;
   let released = 0, told = () => {};
   addEventListener("pointerup", ({ timeStamp }) => { released = timeStamp; }, { capture: true });
   const painted = () => new Promise((done) => requestAnimationFrame(() => {
@@ -76,12 +76,12 @@ window.clicksDone = [];
     channel.port1.onmessage = () => done(performance.now());
     channel.port2.postMessage(0);
   }));
-  orders.arrived = (now) => {
+  connection.arrived = (now) => {
     arrived(now);
     told(now);
   };
   const isListed = ({ attacks }, owner) => attacks.some(([target]) => target === owner);
-  orders.send = async (command) => {
+  connection.send = async (command) => {
     if (command.do !== "launch") return send(command);
     const begun = released, times = {};
     let end = Infinity; // the tick of the first situation after the decision

@@ -83,7 +83,7 @@ def moment(game: territorial.VecGame) -> Moment:
 
 
 def forms(num_players: int, seats: tuple[str, ...]) -> dict[str, Callable[[], Draw]]:
-    """Return what makes a new drawer for each form that is timed."""
+    """Return what makes a new renderer for each form that is timed."""
     return {
         DECIDES: lambda: Renderer(num_players, names=seats, scale=3).draw,
         "board x 2, labels, standings": lambda: Renderer(num_players, names=seats, scale=2).draw,

@@ -200,7 +200,7 @@ def game():
     ids=["rgb_array", "ansi"],
 )
 def test_pictures_of_a_full_game(benchmark, game, make):
-    drawer = make()
-    drawn = benchmark(draw_game, drawer, game)
+    renderer = make()
+    drawn = benchmark(draw_game, renderer, game)
     assert len(drawn) == 768 or drawn.startswith("tick 600  32 alive")
     note_rate(benchmark, 1, "pictures/s", PICTURES_GOAL)

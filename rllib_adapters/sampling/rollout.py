@@ -360,7 +360,7 @@ BY_PLAYER = "players"
 """The metric that has the others by the name of who learns."""
 
 
-def told_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
+def metrics_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
     """Return what metrics say of a game that stands in ``state`` as it ended.
 
     It has returns by module; place, wins, land, steps and launches of a seat that learns; and the same by who

@@ -42,7 +42,7 @@ from rllib_adapters.sampling.rollout import (
     ObservationSource,
     Rollout,
     StepCounts,
-    told_of,
+    metrics_of,
 )
 from territorial._log import LOG
 from territorial.memory.measure import give_back
@@ -226,7 +226,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
                 raise
             return False
         for game in rollout.add(step, chosen, int(self._weights_seq_no)):
-            game.logged = told_of(game, env.game.state)
+            game.logged = metrics_of(game, env.game.state)
         self._counts.add(step, env.who)
         for k in step.begun.tolist():
             rollout.begin(k)

@@ -160,23 +160,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         give_back()
         if sys.stdout is None:
-            return _told("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+            return _failed("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
         code = _do(arguments)
         sys.stdout.flush()
         return code
     except UsageError as error:
-        return _told(f"error: {error}", WRONG)
+        return _failed(f"error: {error}", WRONG)
     except (ReplayError, BudgetError) as error:
-        return _told(str(error), FAILED)
+        return _failed(str(error), FAILED)
     except KeyboardInterrupt:
-        return _told("interrupted", INTERRUPTED)
+        return _failed("interrupted", INTERRUPTED)
     except OSError as error:  # that no command expected: mostly that of stdout
         broken = _error_of_stdout("\n")  # what failed may be lost: one more line tells
         if broken is None:
-            return _told(f"error: {error}", FAILED)
+            return _failed(f"error: {error}", FAILED)
         if isinstance(broken, BrokenPipeError):
-            return _told("whoever read stdout has left", NO_READER)
-        return _told(f"error: stdout cannot be written: {broken.strerror}", FAILED)
+            return _failed("whoever read stdout has left", NO_READER)
+        return _failed(f"error: stdout cannot be written: {broken.strerror}", FAILED)
     finally:
         LOG.removeHandler(handler)
         LOG.setLevel(level)
@@ -235,7 +235,7 @@ def _error_of_stdout(text: str = "") -> OSError | None:
     return None
 
 
-def _told(text: str, code: int) -> int:
+def _failed(text: str, code: int) -> int:
     if sys.stdout is not None:
         _error_of_stdout()
     LOG.error(text)

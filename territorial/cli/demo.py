@@ -85,7 +85,7 @@ def run(parsed: argparse.Namespace) -> int:
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)
-        seconds = sum(told(_steps(game), game))
+        seconds = sum(with_progress(_steps(game), game))
         standings = standings_of(game, shown_names(game.seats_of(0)))
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
         lives = [ticks if row.death_tick is None else row.death_tick + 1 for row in standings]
@@ -208,7 +208,7 @@ def _steps(game: VecGame) -> Iterator[float]:
         yield time.perf_counter() - started
 
 
-def told(played: Iterable[T], game: VecGame) -> Iterator[T]:
+def with_progress(played: Iterable[T], game: VecGame) -> Iterator[T]:
     """Yield what ``played`` does, and show on stderr how far ``game`` is; the line on its end stays."""
     names, line, last = shown_names(game.seats_of(0)), ProgressLine(), game.config.max_ticks
     for one in played:

@@ -15,7 +15,6 @@ from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
-from territorial.engine import step
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
@@ -58,7 +57,7 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "obs_version": OBS_VERSION,
         "cache_dir": str(CACHE_DIR),
         "is_compiled": is_compiled(config),
-        "compile_seconds": seconds_of(step.__file__),
+        "compile_seconds": sum(seconds_of("step").values()),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,

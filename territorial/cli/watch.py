@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.demo import begin, told
+from territorial.cli.demo import begin, with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, serve, show
 from territorial.render.film import Show, write_film
@@ -83,7 +83,7 @@ def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
     def begun() -> Show:
         game = begin(config, seats, parsed.seed)
         header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
-        return header, told(frames, game)
+        return header, with_progress(frames, game)
 
     return begun
 

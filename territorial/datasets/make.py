@@ -217,6 +217,6 @@ def play_games(config: GameConfig, seats: Sequence[Seat], seeds: Sequence[int]) 
     replays: dict[int, Replay] = {}
     with Recorder(game, replays.__setitem__):
         game.reset(seeds=seeds)
-        while not game.stands.all():
+        while not game.is_idle.all():
             game.step()
     return [replays[k] for k in range(len(seeds))]

@@ -204,7 +204,7 @@ class Calls:
         if decisions > 1 and (is_watched or have_python_bots(arrays.state)):
             self._step_by_decision(decisions, watcher, listener)
             return
-        if listener is not None or players.guests or self._needs_maps:
+        if listener is not None or players.python_bots or self._needs_maps:
             self._prepare(listener)
         self.has_current_owners = False
         if self._table is not players.table or step.step_games not in self._loaded:
@@ -225,12 +225,12 @@ class Calls:
 
     def _prepare(self, listener: DecisionHook | None) -> None:
         """Have ready what a compiled call needs: launches of bots in Python, and maps of the next games."""
-        arrays, guests = self._arrays, self._players.guests
+        arrays, python_bots = self._arrays, self._players.python_bots
         if listener is not None:
             listener.before_decision()
-        if guests:
-            stands, actions = arrays.stands, arrays.actions
-            ask_python_bots(guests, self._config, arrays.state, stands, actions, self._see_pairs)
+        if python_bots:
+            is_idle, actions = arrays.is_idle, arrays.actions
+            ask_python_bots(python_bots, self._config, arrays.state, is_idle, actions, self._see_pairs)
         if self._needs_maps:
             self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 

@@ -94,9 +94,9 @@ def check_on_grid(state: State, decision_every: int) -> None:
         )
 
 
-def check_no_decision(state: State, stands: Bools, decision_every: int) -> None:
+def check_no_decision(state: State, is_idle: Bools, decision_every: int) -> None:
     """Raise ValueError if an agent has a decision to make in a game that does not stand."""
-    is_due = ~stands & (view(state, "tick") % decision_every == 0)
+    is_due = ~is_idle & (view(state, "tick") % decision_every == 0)
     is_agent = is_due[:, None] & (view(state, "seats") < FIRST_BOT_CODE) & (view(state, "alive") != 0)
     if (found := np.argwhere(is_agent)).size:
         raise ValueError(

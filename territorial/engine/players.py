@@ -55,7 +55,7 @@ class BatchPlayers:
     hundreds of them may come and go.
 
     Attributes:
-        guests: the bots in Python; their codes follow those of all names, in the order they came.
+        python_bots: the bots in Python; their codes follow those of all names, in the order they came.
         bots: the compiled custom bots, in the order of their codes.
         table: what kernels read of these; another one when it has grown, and when the first network has come.
             Compiled calls are for one table: those for another have scratch memory for networks, too.
@@ -63,26 +63,26 @@ class BatchPlayers:
     """
 
     def __init__(
-        self, config: GameConfig, guests: Sequence[PythonBot] = (), bots: Sequence[CompiledBot] = ()
+        self, config: GameConfig, python_bots: Sequence[PythonBot] = (), bots: Sequence[CompiledBot] = ()
     ) -> None:
         self._config = config
-        self.guests = [*guests]
+        self.python_bots = [*python_bots]
         self._rows: dict[str, int] = {}
         self.bots: tuple[CompiledBot, ...] = ()
         self.table = _table(ROOM)
         self.welcome(bots)
 
     def __reduce__(self) -> Any:
-        return BatchPlayers, (self._config, self.guests, self.bots)
+        return BatchPlayers, (self._config, self.python_bots, self.bots)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> BatchPlayers:
         """Return the players of a copied batch: the same bots in Python, as their memory is in the games."""
-        return BatchPlayers(self._config, self.guests, self.bots)
+        return BatchPlayers(self._config, self.python_bots, self.bots)
 
     @property
-    def guest_names(self) -> tuple[str, ...]:
+    def python_names(self) -> tuple[str, ...]:
         """What the bots in Python are called, in the order of their codes."""
-        return tuple([bot.name for bot in self.guests])
+        return tuple([bot.name for bot in self.python_bots])
 
     @property
     def bot_names(self) -> tuple[str, ...]:
@@ -102,10 +102,10 @@ class BatchPlayers:
         seats = with_bots_of_files(seats, self._rows)
         self.welcome(seats, state)
         for seat in seats if isinstance(seats, Iterable) else ():
-            if isinstance(seat, PythonBot) and not any(seat is bot for bot in self.guests):
-                check_custom(seat, (*self.guest_names, *self.bot_names))
-                self.guests.append(seat)
-        return seat_codes(seats, self._config.num_players, self.guest_names, self.bot_names)
+            if isinstance(seat, PythonBot) and not any(seat is bot for bot in self.python_bots):
+                check_custom(seat, (*self.python_names, *self.bot_names))
+                self.python_bots.append(seat)
+        return seat_codes(seats, self._config.num_players, self.python_names, self.bot_names)
 
     def troops_of(self, seats: Sequence[Seat] | None) -> Ints:
         """Return what ``seats`` begin with; None: all are agents."""
@@ -122,14 +122,14 @@ class BatchPlayers:
     def write_next(self, state: State, games: Any, codes: Ints, troops: Ints) -> None:
         """Write who plays ``games``, and what they start with, from the next reset on."""
         intervals = np.zeros_like(codes)
-        for code, bot in enumerate(self.guests, start=FIRST_PYTHON_CODE):
+        for code, bot in enumerate(self.python_bots, start=FIRST_PYTHON_CODE):
             intervals[codes == code] = bot.interval
         for name, values in zip(NEXT_ONES, (codes, troops, intervals), strict=True):
             view(state, name)[games, 1:] = values
 
     def names_of(self, codes: Ints) -> tuple[str, ...]:
         """Return the names of players by their codes."""
-        names = dict(enumerate(SEAT_NAMES + self.guest_names))
+        names = dict(enumerate(SEAT_NAMES + self.python_names))
         names |= dict(enumerate(self.bot_names, start=FIRST_CUSTOM_CODE))
         return tuple(names[code] for code in codes.tolist())
 
@@ -153,7 +153,7 @@ class BatchPlayers:
         newcomers: dict[str, CompiledBot] = {}
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, CompiledBot) and not self._knows(seat) and newcomers.get(seat.name) != seat:
-                check_custom(seat, (*self.bot_names, *newcomers, *self.guest_names))
+                check_custom(seat, (*self.bot_names, *newcomers, *self.python_names))
                 newcomers[seat.name] = seat
         if state is not None and len(self.bots) + len(newcomers) > len(self.table.lows):
             codes = np.unique([view(state, "seats")[:, 1:], view(state, "next_seats")[:, 1:]])
@@ -219,21 +219,21 @@ def have_python_bots(state: State) -> bool:
 
 
 def ask_python_bots(
-    guests: Sequence[PythonBot],
+    python_bots: Sequence[PythonBot],
     config: GameConfig,
     state: State,
-    stands: Bools,
+    is_idle: Bools,
     actions: Ints,
     see_pairs: SeePairs,
 ) -> None:
-    """Ask all ``guests`` whose turn it is, and write targets and 1024ths into ``actions``.
+    """Ask all ``python_bots`` whose turn it is, and write targets and 1024ths into ``actions``.
 
-    ``stands``: which games take no step. ``see_pairs`` is for ``View.pairs``.
+    ``is_idle``: which games take no step. ``see_pairs`` is for ``View.pairs``.
     """
     tick = view(state, "tick")
-    decides = ~stands & (tick % config.decision_every == 0)
+    decides = ~is_idle & (tick % config.decision_every == 0)
     is_turn = (view(state, "wake") <= tick[:, None]) & (view(state, "alive") != 0) & decides[:, None]
-    for code, bot in enumerate(guests, start=FIRST_PYTHON_CODE):
+    for code, bot in enumerate(python_bots, start=FIRST_PYTHON_CODE):
         games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
         if len(games):
             seen = View(state, config, games, seats, see_pairs)

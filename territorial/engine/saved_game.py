@@ -35,9 +35,9 @@ class SavedGame(NamedTuple):
         config_digest: ``GameConfig.hexdigest`` of the batch.
         blocks: copies of the arrays of the state, one per field of ``territorial.game.state.State``.
         older_frames: XORs of the stack of boards, (F - 1, B, rows, S); empty without a stack.
-        guests: names of the bots in Python of the batch, in the order of their seat codes; default ().
+        python_bots: names of the bots in Python of the batch, in the order of their seat codes; default ().
         num_cycles: environment steps that the game had taken; default 0.
-        stands: True: its episode was over, so that it takes no step; default False.
+        is_idle: True: its episode was over, so that it takes no step; default False.
         custom: the other custom bots of the batch, in the order of their seat codes; default ().
 
     """
@@ -45,19 +45,19 @@ class SavedGame(NamedTuple):
     config_digest: str
     blocks: tuple[npt.NDArray[Any], ...]
     older_frames: npt.NDArray[np.uint64]
-    guests: tuple[str, ...] = ()
+    python_bots: tuple[str, ...] = ()
     num_cycles: int = 0
-    stands: bool = False
+    is_idle: bool = False
     custom: tuple[CompiledBot, ...] = ()
 
 
 def check_saved(
-    saved: Any, config: GameConfig, config_digest: str, state: State, guests: tuple[str, ...]
+    saved: Any, config: GameConfig, config_digest: str, state: State, python_bots: tuple[str, ...]
 ) -> bool:
     """Return whether an agent plays ``saved``, a game that the batch of ``state`` can resume.
 
-    TypeError or ValueError if it cannot. ``config`` and ``guests``, the names of the bots in Python: those of
-    that batch.
+    TypeError or ValueError if it cannot. ``config`` and ``python_bots``, names of bots in Python, are those
+    of that batch.
     """
     if not isinstance(saved, SavedGame):
         raise TypeError(f"saved is a {type(saved).__name__}; it must come from VecGame.save")
@@ -67,7 +67,7 @@ def check_saved(
             f"{config_digest}. Make a VecGame with the config of the saved game"
         )
     whole_number("num_cycles of the saved game", saved.num_cycles, 0)
-    true_or_false("stands of the saved game", saved.stands)
+    true_or_false("is_idle of the saved game", saved.is_idle)
     for i, bot in enumerate(checked_list("custom of the saved game", saved.custom)):
         if not isinstance(bot, CompiledBot):
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
@@ -78,7 +78,7 @@ def check_saved(
     if not isinstance(older, np.ndarray) or older.dtype != np.uint64:
         found = older.dtype if isinstance(older, np.ndarray) else type(older).__name__
         raise ValueError(f"the saved game's older frames are {found}; they must be an array of uint64")
-    return _check_seats(saved, guests)
+    return _check_seats(saved, python_bots)
 
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
@@ -105,7 +105,7 @@ def write_game(
     if saved.custom:
         codes = view(state, "seats")
         codes[k] = players.codes_here(codes[k], saved.custom)
-    slots.num_cycles[k], slots.stands[k] = saved.num_cycles, saved.stands
+    slots.num_cycles[k], slots.is_idle[k] = saved.num_cycles, saved.is_idle
 
 
 def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
@@ -120,7 +120,7 @@ def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
             )
 
 
-def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> bool:
+def _check_seats(saved: SavedGame, python_bots: tuple[str, ...]) -> bool:
     """Return whether an agent has a seat; ValueError unless seat codes mean the same here as in ``saved``."""
     seats = State(*saved.blocks).seating[SEATING["seats"], 1:].tolist()
     largest = max(seats)
@@ -131,15 +131,15 @@ def _check_seats(saved: SavedGame, guests: tuple[str, ...]) -> bool:
         )
     others = [code for code in seats if code < FIRST_CUSTOM_CODE]
     lowest, highest = min(others, default=FIRST_BOT_CODE), max(others, default=0)
-    if lowest < 0 or highest >= len(SEAT_NAMES) + len(guests):
+    if lowest < 0 or highest >= len(SEAT_NAMES) + len(python_bots):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"
         )
     known = max(0, highest + 1 - len(SEAT_NAMES))
-    if saved.guests[:known] != guests[:known]:
+    if saved.python_bots[:known] != python_bots[:known]:
         raise ValueError(
-            f"the saved game was played by the bots in Python {', '.join(saved.guests)}; this batch "
-            f"has {', '.join(guests) or 'none'}"
+            f"the saved game was played by the bots in Python {', '.join(saved.python_bots)}; this batch "
+            f"has {', '.join(python_bots) or 'none'}"
         )
     return lowest < FIRST_BOT_CODE
 

@@ -161,13 +161,17 @@ def is_same_bot(one: CustomBot, other: CustomBot) -> bool:
 
 
 def seat_codes(
-    seats: Sequence[Seat] | None, num_players: int, guests: Sequence[str] = (), custom: Sequence[str] = ()
+    seats: Sequence[Seat] | None,
+    num_players: int,
+    python_bots: Sequence[str] = (),
+    custom: Sequence[str] = (),
 ) -> npt.NDArray[np.int64]:
     """Return the codes of ``seats`` as int64 (P,); None means that every seat is an agent.
 
-    A sequence is a list, a tuple or the like, or a 1-D array of strings; ``guests`` are the names of the bots
-    in Python that there are, ``custom`` those of other custom bots. Raises TypeError for what is no sequence
-    or holds other things than strings and such bots, and ValueError for a wrong number or unknown names.
+    A sequence is a list, a tuple or the like, or a 1-D array of strings; ``python_bots`` are the names of the
+    bots in Python that there are, ``custom`` those of other custom bots. Raises TypeError for what is no
+    sequence or holds other things than strings and such bots, and ValueError for a wrong number or unknown
+    names.
     """
     if seats is None:
         return np.full(num_players, AGENT_CODE, np.int64)
@@ -180,7 +184,7 @@ def seat_codes(
             f"seats has {len(seats)} entries but num_players is {num_players}; pass one entry per seat"
         )
     codes = {name: code for code, name in enumerate(custom, start=FIRST_CUSTOM_CODE)}
-    codes |= {name: code for code, name in enumerate(guests, start=len(SEAT_NAMES))} | _CODES
+    codes |= {name: code for code, name in enumerate(python_bots, start=len(SEAT_NAMES))} | _CODES
     names = [name_of(seat) for seat in seats]
     for i, name in enumerate(names):
         if not isinstance(name, str):

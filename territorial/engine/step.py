@@ -123,7 +123,7 @@ class Slots(NamedTuple):
     """What a batch keeps of its E games beside their state."""
 
     num_cycles: npt.NDArray[np.int64]  # (E,) environment steps that the game has taken
-    stands: npt.NDArray[np.bool_]  # (E,) its episode is over, so it takes no step
+    is_idle: npt.NDArray[np.bool_]  # (E,) its episode is over, so it takes no step
     max_cycles: npt.NDArray[np.int64]  # (E,) those after which its episode is cut off, or NO_LIMIT
     next_seed: npt.NDArray[np.uint64]  # (E,) of the next game, where one was given
     has_next_seed: npt.NDArray[np.bool_]  # (E,)
@@ -155,10 +155,10 @@ class BatchArrays(NamedTuple):
     call: StepCall
 
     @property
-    def stands(self) -> Bools:
+    def is_idle(self) -> Bools:
         """Which games take no step: new bool (E,)."""
-        stands: Bools = self.slots.stands | (view(self.state, "over") != 0) | self.call.waits
-        return stands
+        is_idle: Bools = self.slots.is_idle | (view(self.state, "over") != 0) | self.call.waits
+        return is_idle
 
 
 class Batch(NamedTuple):
@@ -201,7 +201,7 @@ def allocate_slots(num_games: int) -> Slots:
     """Return the slots of ``num_games`` games, none of which has begun."""
     return Slots(
         num_cycles=np.zeros(num_games, np.int64),
-        stands=np.zeros(num_games, np.bool_),
+        is_idle=np.zeros(num_games, np.bool_),
         max_cycles=np.full(num_games, NO_LIMIT),
         next_seed=np.zeros(num_games, np.uint64),
         has_next_seed=np.zeros(num_games, np.bool_),
@@ -264,7 +264,7 @@ def ask_networks(held: BoundArguments[Batch], only: int) -> None:
 @njit
 def takes_step(batch: Batch, game: Game, k: int) -> bool:
     """Return whether a call plays game ``k``: it goes on, and its episode is not over."""
-    return not (batch.arrays.call.waits[k] or game.clock[OVER] != 0 or batch.arrays.slots.stands[k])
+    return not (batch.arrays.call.waits[k] or game.clock[OVER] != 0 or batch.arrays.slots.is_idle[k])
 
 
 @njit
@@ -351,7 +351,7 @@ def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> Non
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
     keep_final(batch, game, k)
     keep_position(batch.launch_log, k, game)
-    batch.arrays.slots.stands[k] = True
+    batch.arrays.slots.is_idle[k] = True
     batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == SAME_STEP:
         if batch.options.is_observed != 0:
@@ -410,7 +410,7 @@ def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> 
     game.clock[EPISODE] = episode
     start(game, batch, seating_of(batch.arrays.state, k), seed, k)
     batch.arrays.slots.num_cycles[k] = 0
-    batch.arrays.slots.stands[k] = batch.arrays.slots.has_next_seed[k] = False
+    batch.arrays.slots.is_idle[k] = batch.arrays.slots.has_next_seed[k] = False
     if batch.options.is_observed != 0:
         observe_anew(game, batch.params, batch.work, batch.arrays.buffers, k)
 

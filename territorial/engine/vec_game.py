@@ -289,7 +289,7 @@ class VecGame(ShownInNotebooks):
         if holds and actions is not None:
             raise ValueError("step() takes either actions or hold=True, not both")
         if actions is None and not holds and self._may_have_agents:
-            check_no_decision(self.blocks, self.stands, self.config.decision_every)
+            check_no_decision(self.blocks, self.is_idle, self.config.decision_every)
         if actions is not None:
             copy_actions(actions, self.actions)
         if self._may_be_off_grid:
@@ -444,12 +444,12 @@ class VecGame(ShownInNotebooks):
         self._arrays.slots.max_cycles[:] = checked
 
     @property
-    def stands(self) -> npt.NDArray[np.bool_]:
+    def is_idle(self) -> npt.NDArray[np.bool_]:
         """Which games take no step, as they or their episodes are over: new bool (E,).
 
         Between two decisions of one call, these are also games that have just begun.
         """
-        return self._arrays.stands
+        return self._arrays.is_idle
 
     @property
     def info(self) -> dict[str, Any]:
@@ -558,9 +558,9 @@ class VecGame(ShownInNotebooks):
             config_digest=self._config_digest,
             blocks=tuple([block[k].copy() for block in arrays.state]),
             older_frames=older,
-            guests=self._players.guest_names,
+            python_bots=self._players.python_names,
             num_cycles=arrays.slots.num_cycles.item(k),
-            stands=arrays.slots.stands.item(k),
+            is_idle=arrays.slots.is_idle.item(k),
             custom=self._players.bots,
         )
 
@@ -574,7 +574,7 @@ class VecGame(ShownInNotebooks):
         ``set_seats``), not to the saved game.
         """
         k, players = checked_game(k, self.num_games), self._players
-        has_agents = check_saved(saved, self.config, self._config_digest, self.blocks, players.guest_names)
+        has_agents = check_saved(saved, self.config, self._config_digest, self.blocks, players.python_names)
         self.need_reset()
         self._may_have_agents |= has_agents
         players.welcome(saved.custom)

@@ -67,7 +67,7 @@ class CustomRewards:
 
     def before_decision(self) -> None:
         """Keep what the function has to know of the games before."""
-        self._previous, self._stood = PreviousState(self._game.blocks), self._game.stands
+        self._previous, self._stood = PreviousState(self._game.blocks), self._game.is_idle
 
     def after_decision(self) -> None:
         """Ask the function, and add up."""

@@ -71,7 +71,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         super().reset(seed=seed)
         shown, info = self.vec.reset(seed)
         self._is_over = False
-        return self._of_agent(shown), self._told(info)
+        return self._of_agent(shown), self._info_of(info)
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Play ``action`` up to the next decision. RuntimeError once the episode is over."""
@@ -80,7 +80,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         shown, rewards, ends, cuts, info = self.vec.step(np.asarray(action)[None, None])
         has_ended, is_cut = bool(ends[0, 0]), bool(cuts[0, 0])
         self._is_over = has_ended or is_cut
-        return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._told(info)
+        return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._info_of(info)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
@@ -101,7 +101,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         shared = self.vec.shared_keys
         return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
 
-    def _told(self, info: Info) -> Info:
+    def _info_of(self, info: Info) -> Info:
         told = {name: info[name][0, 0] for name in self.vec.info_names}
         numbers = {
             name: value if isinstance(value, np.ndarray) else value.item() for name, value in told.items()
@@ -175,7 +175,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         """Begin new games everywhere; ``seed`` is that of the batch, ``options`` are ignored."""
         super().reset(seed=seed)
         shown, info = self.vec.reset(seed)
-        return self.vec.per_agent(shown), self._told(info)
+        return self.vec.per_agent(shown), self._info_of(info)
 
     def step(
         self, actions: Any
@@ -185,7 +185,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         array = np.asarray(actions)
         by_game = array.reshape(vec.num_envs, vec.num_agents, *array.shape[1:])
         shown, rewards, ends, cuts, info = vec.step(by_game)
-        return self.vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._told(info)
+        return self.vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._info_of(info)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E * A, M): 1 for every legal action."""
@@ -203,7 +203,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         if hasattr(self, "vec"):  # the base class also closes an environment whose constructor raised
             self.vec.close()
 
-    def _told(self, info: Info) -> Info:
+    def _info_of(self, info: Info) -> Info:
         told = {
             name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
         }

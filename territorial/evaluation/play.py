@@ -120,16 +120,16 @@ class GamePlayer:
 
     def __call__(self, portion: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
         """Play the games of a portion, and yield the record of each as it ends."""
-        setting, seeds = self._settings[portion[0].setting], [fixture.seed for fixture in portion]
-        names = {name for fixture in portion for name in fixture.seats}
+        setting, seeds = self._settings[portion[0].setting], [scheduled.seed for scheduled in portion]
+        names = {name for scheduled in portion for name in scheduled.seats}
         policies = {name: policy for name, policy in self._policies.items() if name in names}
         game = self._batch(setting.config, len(portion), policies)
-        for k, fixture in enumerate(portion):
-            game.set_seats(k, [self._seats.get(name, name) for name in fixture.seats])
+        for k, scheduled in enumerate(portion):
+            game.set_seats(k, [self._seats.get(name, name) for name in scheduled.seats])
         game.reset(seeds=seeds)
         watch = _GameWatch(game, portion)
         try:
-            acts = self._started(game, np.array([fixture.seats for fixture in portion]), seeds, policies)
+            acts = self._started(game, np.array([scheduled.seats for scheduled in portion]), seeds, policies)
             for number in count(1):
                 watch.look(game.step(_actions(game, acts) if acts else None)[1])
                 watch.leave(is_late=setting.max_cycles is not None and number >= setting.max_cycles)
@@ -187,8 +187,8 @@ class _GameWatch:
         self._least = state.num_land * FILLED_PERCENT
         self._filled = np.full(game.num_games, -1, np.int64)
         self._own = np.zeros((game.num_games, game.config.num_players), np.bool_)
-        for k, fixture in enumerate(portion):
-            self._own[k, np.array(fixture.own, np.int64) - 1] = True
+        for k, scheduled in enumerate(portion):
+            self._own[k, np.array(scheduled.own, np.int64) - 1] = True
         self._returns: Floats = np.zeros(self._own.shape)
         self._is_going_on = np.ones(game.num_games, np.bool_)
         self._ticks: list[int] = []
@@ -224,12 +224,12 @@ class _GameWatch:
 
     def record(self, k: int) -> GameRecord:
         """Return the record of game ``k``, which is over."""
-        state, fixture = self._game.state, self._portion[k]
+        state, scheduled = self._game.state, self._portion[k]
         length, land, teams = int(state.tick[k]), tuple(state.land[k, 1:].tolist()), state.team[k]
         largest, num_land = int(np.bincount(teams[1:], land).max()), int(state.num_land[k])
         has_enough = 100 * largest >= self._game.config.win_percent * num_land
         return GameRecord(
-            **fixture._asdict(),
+            **scheduled._asdict(),
             places=tuple(places_now(state, k).tolist()),
             died=tuple(state.death_tick[k, 1:].tolist()),
             length=length,
@@ -238,5 +238,5 @@ class _GameWatch:
             num_land=num_land,
             ticks=(*self._ticks[: len(self._looks[k])], length),
             land=(*self._looks[k], land),
-            returns=tuple(np.round(self._returns[k], 6).tolist()) if fixture.own else (),
+            returns=tuple(np.round(self._returns[k], 6).tolist()) if scheduled.own else (),
         )

@@ -254,8 +254,8 @@ class GameResults:
         if record.seed != self.schedule.seed + record.game:
             raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
         is_known = record.setting in self.schedule.settings
-        fixture = self.schedule.fixture(*record.key)._asdict() if is_known else {}
-        if any(getattr(record, name) != value for name, value in fixture.items()):
+        scheduled = self.schedule.scheduled_game(*record.key)._asdict() if is_known else {}
+        if any(getattr(record, name) != value for name, value in scheduled.items()):
             raise ValueError(f"the seats of game {record.game} are not those of its setting")
         return record
 

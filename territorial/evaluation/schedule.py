@@ -253,7 +253,7 @@ class Schedule:
     def __contains__(self, key: Key) -> bool:
         return key[2] < self.games and key[:2] in self.pairs
 
-    def fixture(self, policy: str, setting: str, number: int) -> ScheduledGame:
+    def scheduled_game(self, policy: str, setting: str, number: int) -> ScheduledGame:
         """Return game ``number`` of a policy in a setting."""
         chosen, seed = self.settings[setting], self.seed + number
         seats = tuple(map(str, chosen.at(number)))
@@ -276,7 +276,7 @@ class Schedule:
             parts = (numbers[first : first + size] for first in range(0, len(numbers), size))
             lacking = set(missing)
             found += [
-                tuple(self.fixture(*pair, number) for number in part)
+                tuple(self.scheduled_game(*pair, number) for number in part)
                 for part in parts
                 if not lacking.isdisjoint(part)
             ]

@@ -130,7 +130,7 @@ def imports_in(content: bytes) -> set[str]:
 FOLDER = "kernels"
 """The name of the folder with all kernels of a user."""
 DAY_S = 24 * 60 * 60
-# The file in a folder of kernels that has a line for each, with the seconds that compiling it took.
+# The file in a folder of kernels that has a line for each: its name, and the seconds that compiling it took.
 SECONDS = "seconds.txt"
 UNUSED_DAYS = 30
 """What no process has loaded for so long is removed."""
@@ -218,11 +218,13 @@ def folder_of(file: str) -> Path | None:
     return CACHE_DIR / f"{Path(file).stem}-{name}"
 
 
-def seconds_of(file: str) -> float:
-    """Return the seconds that compiling what is kept of the kernels in ``file`` has taken."""
+def seconds_of(module: str) -> dict[str, float]:
+    """Return the seconds that compiling each kernel of a module took here the last time, in any version."""
     with suppress(OSError, ValueError):
-        return sum(map(float, Path(folder_of(file) or NOWHERE, SECONDS).read_text("ascii").split()))
-    return 0.0
+        files = sorted(CACHE_DIR.glob(f"{module}-*/{SECONDS}"), key=os.path.getmtime)
+        lines = re.findall(r"(\w+) (\d+\.\d)\n", "\n".join(file.read_text("ascii") for file in files))
+        return {kernel: float(seconds) for kernel, seconds in lines}
+    return {}
 
 
 def remove_unused(cache: Path = CACHE_DIR) -> None:
@@ -290,7 +292,7 @@ class KernelCache(FunctionCache):
         try:
             super().save_overload(sig, data)
             with open(Path(self._cache_path, SECONDS), "a", encoding="ascii") as file:
-                file.write(f"{time.perf_counter() - self._began:.1f}\n")
+                file.write(f"{self._py_func.__name__} {time.perf_counter() - self._began:.1f}\n")
         except OSError as error:
             LOG.warning(
                 "compiled code of territorial-env cannot be saved in %r (%s); the next process will compile "

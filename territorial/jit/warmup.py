@@ -11,6 +11,7 @@ from typing import Any
 from numba.core import event
 
 from territorial._log import LOG, is_quiet
+from territorial.jit.cache import seconds_of
 from territorial.jit.decorators import JIT_ENABLED, WAIT
 
 _KERNELS = "territorial.engine.step"
@@ -21,7 +22,10 @@ ANNOUNCED = {
     "ask_networks": ("the kernel ask_networks of territorial-env", 8),
     "play_launches": ("the kernel play_launches of territorial-env", 2),
 }
-"""What is said of kernels that take longer than a second, and the seconds on two cores of an Intel Xeon."""
+"""What is said of kernels that take longer than a second, and the seconds on two cores of an Intel Xeon.
+
+Where this machine has compiled a kernel before, the seconds that it took are said instead.
+"""
 SAID_FOR_S = 600.0
 """What a first step needs follows within this time, and is not announced again."""
 _listens = False
@@ -48,8 +52,13 @@ class _Announcer(event.Listener):
         what, seconds = ANNOUNCED[function.__name__]
         if now - self._said_at.get(what, -math.inf) > SAID_FOR_S:
             self._said_at[what] = now
+            took, kernels = seconds_of("step"), [name for name in ANNOUNCED if ANNOUNCED[name][0] == what]
             LOG.warning(  # at this level, it is seen where nobody has set up logging
-                "compiling %s: once on this machine, about %d s, minutes if it is busy ...", what, seconds
+                "compiling %s: %s ...",
+                what,
+                f"about {sum(took[name] for name in kernels):.0f} s, as before on this machine"
+                if took.keys() >= {*kernels}
+                else f"once on this machine, about {seconds} s, minutes if it is busy",
             )
 
     def on_end(self, event: Any) -> None:

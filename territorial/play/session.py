@@ -57,8 +57,8 @@ class Person:
         """Whether there are decisions to make."""
         return self.now.is_alive and not self.now.is_over and not self.has_resigned
 
-    def told(self) -> dict[str, Any]:
-        """Return what all people are told of this one."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return what all people see of this one."""
         return {
             "name": self.name,
             "seat": self.seat,
@@ -322,16 +322,16 @@ class Session:
         wait, self._is_shared = self._wait(), self._pages > 1
         wait_ms = None if wait is None else max(0, round(1000 * wait))
         for number, person in enumerate(self.people):
-            told = self._told(person) | {"person": number, "wait_ms": wait_ms}
-            person.situations.append(json.dumps(told, separators=(",", ":")).encode())
+            situation = self._situation_of(person) | {"person": number, "wait_ms": wait_ms}
+            person.situations.append(json.dumps(situation, separators=(",", ":")).encode())
 
-    def _told(self, person: Person) -> dict[str, Any]:
+    def _situation_of(self, person: Person) -> dict[str, Any]:
         """Return what the pages of a person show."""
         now, queued, save = person.now, person.queued, self.table.save
         return now._asdict() | {
             "number": person.situations.count + 1,
             "seat": person.seat,
-            "people": [one.told() for one in self.people],
+            "people": [one.to_dict() for one in self.people],
             "title": self.table.title,
             "card": None if person.decides and now.tick else self.table.card,
             "openings": [opening._asdict() for opening in now.openings],

@@ -157,10 +157,10 @@ def _changed_cells(frame: Frame, last: Frame) -> Ints:
 
 def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
     """Return the numbers that make ``frame`` of the ``last`` one; ``changed`` cells have another owner."""
-    told = _deaths(frame, last)
+    deaths = _deaths(frame, last)
     return [
-        np.array([frame.tick - max(last.tick, 0), len(told)], np.int64),
-        told.ravel(),
+        np.array([frame.tick - max(last.tick, 0), len(deaths)], np.int64),
+        deaths.ravel(),
         _unsigned(frame.troops.astype(np.int64) - last.troops),
         _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
         _pool_changes(_pools_of(frame) - _pools_of(last)),
@@ -169,15 +169,15 @@ def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
 
 def _deaths(frame: Frame, last: Frame) -> Ints:
     """Return (N, 2), the seats that died or came to life, and how many ticks ago they died."""
-    told = _told(frame, np.flatnonzero(frame.alive != last.alive))
+    deaths = _seats_and_ages(frame, np.flatnonzero(frame.alive != last.alive))
     if last.tick < 0 and frame.death_tick is not None:
-        died = _told(frame, np.flatnonzero(frame.alive == 0))
+        died = _seats_and_ages(frame, np.flatnonzero(frame.alive == 0))
         # Before the film began: each comes to life and dies.
-        return np.concatenate([told, died * (1, 0), died])
-    return told
+        return np.concatenate([deaths, died * (1, 0), died])
+    return deaths
 
 
-def _told(frame: Frame, seats: Ints) -> Ints:
+def _seats_and_ages(frame: Frame, seats: Ints) -> Ints:
     """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died; 0 of who lives."""
     ages = np.zeros(len(seats), np.int64)
     if frame.death_tick is not None:

@@ -208,8 +208,8 @@ class BatchRenderer:
         names, teams = shown_names(game.seats_of(k)), teams_in(game, k)
         if k not in self._of_game or self._of_game[k][0] != (names, teams):
             self.close(k)
-            drawer = make_renderer(self.render_mode, len(names), names, RENDER_FPS, teams)
-            self._of_game[k] = (names, teams), drawer
+            renderer = make_renderer(self.render_mode, len(names), names, RENDER_FPS, teams)
+            self._of_game[k] = (names, teams), renderer
         drawn: Image | str | None = draw_game(self._of_game[k][1], game, k)
         return drawn
 
@@ -219,15 +219,15 @@ class BatchRenderer:
             self._of_game.pop(i)[1].close()
 
 
-def draw_game(drawer: GameRenderer, game: VecGame, k: int = 0) -> Any:
-    """Let ``drawer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
+def draw_game(renderer: GameRenderer, game: VecGame, k: int = 0) -> Any:
+    """Let ``renderer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]
     land, troops = state.land[k, 1:], state.troops[k, 1:]
     drawn: dict[str, Any] = {"tick": int(state.tick[k]), "terrain": game.terrain_name(k)}
     if game.config.has_allies:
         drawn["gifts"] = givers_and_receivers(game, k)
-    return drawer.draw(owner, land, troops, **drawn)
+    return renderer.draw(owner, land, troops, **drawn)
 
 
 def render_game(

@@ -35,7 +35,7 @@ SCRIPTS = (
     "standings.js",
     "facts.js",
     "charts.js",
-    "chronicle.js",
+    "events.js",
     "timeline.js",
     "share.js",
     "page.js",
@@ -43,10 +43,10 @@ SCRIPTS = (
 )
 """In the order in which they need each other."""
 PLAY_SCRIPTS = (
-    "orders.js",
+    "connection.js",
     "outlines.js",
     "advice.js",
-    "sight.js",
+    "agent_view.js",
     "forecast.js",
     "income.js",
     "feed.js",

@@ -59,7 +59,7 @@ def test_deaths_and_changes_of_leader_are_marked(full):
 
 def test_chapters_are_the_largest_swing_and_the_closest_fight(full):
     frames, _ = full_game()
-    chapters = full.evaluate("page.chronicle.chapters(1e9)")
+    chapters = full.evaluate("page.events.chapters(1e9)")
     assert all(a["tick"] <= b["tick"] for a, b in pairwise(chapters))
     texts = {
         text.partition(":")[0]: (tick, text) for tick, text in (chapter.values() for chapter in chapters)

@@ -23,9 +23,8 @@ from territorial.cli.options import config_of
 from territorial.cli.pictures import round_step
 from territorial.engine import calls
 from territorial.engine import step as stepping
+from territorial.jit import cache, warmup
 from territorial.jit import decorators as _jit
-from territorial.jit import warmup
-from territorial.jit.cache import seconds_of
 from tests.render.support import decode_animation, decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -182,7 +181,7 @@ def test_info_tells_versions_bots_and_defaults(run, done):
     result = json.loads(run("info", "--json")[1])
     installed = {"torch", "ray"} & importlib.metadata.packages_distributions().keys()
     assert {"torch", "ray"} & result["versions"].keys() == installed
-    assert result["compile_seconds"] == seconds_of(stepping.__file__)
+    assert result["compile_seconds"] == sum(cache.seconds_of("step").values())
     assert result["config_digest"] == territorial.GameConfig().hexdigest
     library = territorial.bots
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
@@ -231,8 +230,11 @@ print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
 
 
 @pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
-def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(caplog, monkeypatch):
+def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(
+    caplog, monkeypatch, tmp_path
+):
     now = [0.0]
+    monkeypatch.setattr(cache, "CACHE_DIR", tmp_path)
     monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     announcer = warmup._Announcer()
 
@@ -248,8 +250,14 @@ def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_need
     ]
     now[0] += 20
     assert said(stepping.step_games) == []
-    now[0] += 1000  # another size of board
-    assert said(stepping.step_games) != []
+    for age, lines in enumerate(["reset_game 20.1\nstep_games 48.6\n", "step_games 1.0\nreset_game 1.0\n"]):
+        file = tmp_path / f"step-{age}" / cache.SECONDS
+        file.parent.mkdir()
+        file.write_text(f"{lines}play_launches 3")  # a line that a process was ended in
+        os.utime(file, (1000 - age, 1000 - age))
+    now[0] += 1000  # another version of the sources
+    (text,) = said(stepping.step_games)
+    assert text.endswith("for steps and resets: about 69 s, as before on this machine ...")
     assert said(stepping.play_launches) == [
         f"compiling the kernel play_launches of territorial-env: {once.format(2)}"
     ]

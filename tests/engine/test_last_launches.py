@@ -39,7 +39,7 @@ def test_launches_are_those_of_the_recorder_step_by_step(autoreset: str) -> None
     replays: list[tuple[int, territorial.Replay]] = []
     with territorial.Recorder(game, lambda k, replay: replays.append((k, replay))):
         for _ in range(310):
-            ticks, stood = game.state.tick.copy(), game.stands
+            ticks, stood = game.state.tick.copy(), game.is_idle
             game.step(draw(rng, game))
             target, fraction, _legal = game.launches()
             for k in range(game.num_games):

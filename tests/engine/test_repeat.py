@@ -291,7 +291,7 @@ def test_a_failure_inside_leaves_the_decisions_played_before_it_observed_and_sum
 def test_a_bot_that_fails_at_once_changes_nothing():
     game = batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2)
     game.reset(seed=4)
-    while game._players.guests[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
+    while game._players.python_bots[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
         game.step(hold=True)
     before, seen = game.clone(), [array.copy() for array in game.observations]
     with pytest.raises(OSError, match="the bot has failed"):

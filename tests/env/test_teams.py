@@ -45,8 +45,8 @@ def test_an_own_reward_is_paid_until_the_team_is_out():
     env = territorial.make_vec(4, reward_fn=one_each, obs="features", autoreset="disabled", **FIELDS)
     env.reset(seed=2)
     rng, apart = np.random.default_rng(0), 0
-    while not env.game.stands.all():
-        was_in = (env.game.state.place2[:, 1:] == 0) & ~env.game.stands[:, None]
+    while not env.game.is_idle.all():
+        was_in = (env.game.state.place2[:, 1:] == 0) & ~env.game.is_idle[:, None]
         was_alive = env.game.state.alive[:, 1:] != 0
         masks = env.action_masks()
         info = env.step((masks * rng.random(masks.shape)).argmax(-1))[4]

@@ -67,9 +67,9 @@ def compare(num_games: int, seed: int = 0, batch: int = 250) -> SameGames:
         with code_of_teams():
             teams = _begun(CONFIG.replace(**way), count, seed + games)
         rng = np.random.default_rng(seed + games)
-        while not (plain.stands.all() or different):
+        while not (plain.is_idle.all() or different):
             actions = random_actions(plain, rng)
-            decisions += int((~plain.stands).sum())
+            decisions += int((~plain.is_idle).sum())
             plain.step(actions)
             teams.step(actions)
             different = [

@@ -38,7 +38,7 @@ class Forecast {
     if (this.#isAsking || !isNew) return;
     this.#asked = aim;
     this.#isAsking = true;
-    await this.game.orders.post({ do: "aim", target: aim.owner, share: aim.share });
+    await this.game.connection.post({ do: "aim", target: aim.owner, share: aim.share });
     this.#isAsking = false;
     this.show();
   }
@@ -55,7 +55,7 @@ class Forecast {
     if (told.owner !== owner || told.share !== share) return "";
     const { cells, ticks, troops, is_alive: isAlive } = told;
     const end = told.falls ? " and ends that player" : told.ends ? " and ends the game" : told.goes_on ? " and goes on" : "";
-    const stay = `${short(now.amounts.at(-1) - this.game.amount(owner))} troops stay at home`; // all that can be sent, less this
-    return `takes ${cells ? count(cells) : "no"} cells in ${ticks} ticks${end}\n${stay}, ${isAlive ? `${short(troops)} by then` : "and you are out"}`;
+    const stay = `${count(now.amounts.at(-1) - this.game.amount(owner))} troops stay at home`; // all that can be sent, less this
+    return `takes ${cells ? count(cells) : "no"} cells in ${ticks} ticks${end}\n${stay}, ${isAlive ? `${count(troops)} by then` : "and you are out"}`;
   }
 }

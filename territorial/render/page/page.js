@@ -57,7 +57,7 @@ class Page {
   #arrived() {
     if (!this.film.length) return;
     if (!this.painter) this.#begin();
-    this.chronicle.update();
+    this.events.update();
     this.#chartsAreStale = true;
     this.#reachWanted();
     this.wake();
@@ -98,8 +98,8 @@ class Page {
     this.view = new View(element("view"), element("cells"), this.painter, () => this.wake());
     this.view.crop(this.board);
     this.overlay = new Overlay(element("overlay"), film, this.palette);
-    this.chronicle = new Chronicle(film);
-    this.timeline = new Timeline(element("marks"), element("chapters"), this.chronicle, this.palette);
+    this.events = new GameEvents(film);
+    this.timeline = new Timeline(element("marks"), element("chapters"), this.events, this.palette);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
     const hover = (seat) => this.hover(seat);
     this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);

@@ -19,12 +19,12 @@ class Game {
     this.page = page;
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
-    this.sight = new Sight(this);
+    this.agentView = new AgentView(this);
     this.forecast = new Forecast(this);
     this.feed = new Feed(this);
     this.shares = new Shares();
     this.start = page.start = new StartCard(this);
-    this.orders = new Orders({
+    this.connection = new ServerConnection({
       arrived: (now) => this.#arrived(now),
       silent: (seconds) => this.#silent(seconds),
       lost: (reason) => this.#lost(reason),
@@ -36,7 +36,7 @@ class Game {
     document.body.classList.add("is-in-game");
     swapWords();
     this.page.toEnd();
-    this.orders.listen();
+    this.connection.listen();
   }
 
   /** Draws what lies over the board; the page asks for it with every picture. `isNew`: it shows another frame. */
@@ -92,7 +92,7 @@ class Game {
     this.#showShare();
     this.#showLists();
     this.advice.show(this.now.panels.advice);
-    this.sight.show(this.now.panels.sight);
+    this.agentView.show(this.now.panels.sight);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
     element("undo").hidden = !now.queued;
@@ -287,7 +287,7 @@ class Game {
   }
 
   async #send(command) {
-    const reason = await this.orders.send(command);
+    const reason = await this.connection.send(command);
     if (reason) this.say(reason);
   }
 

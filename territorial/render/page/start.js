@@ -172,7 +172,7 @@ class StartCard {
   async ask(wish) {
     const isChosen = this.#asks; // on the card, which keeps what was typed
     this.#become("sent");
-    const refused = await this.game.orders.send({ do: "new", ...wish });
+    const refused = await this.game.connection.send({ do: "new", ...wish });
     if (this.#state === "leaving") return;
     if (!this.#card) {
       this.#become("left");
@@ -182,7 +182,7 @@ class StartCard {
   }
 
   /** Sends a command, and says why it was refused. */
-  async tell(command) { this.#say(await this.game.orders.send(command)); }
+  async tell(command) { this.#say(await this.game.connection.send(command)); }
 
   #say(reason) { put(this.form.querySelector(".refused"), reason); }
 

@@ -8,8 +8,8 @@ const MARKS_REACH = 6; // pixels from a mark within which the pointer finds it
 class Timeline {
   #drawn = "";
 
-  constructor(canvas, list, chronicle, palette) {
-    Object.assign(this, { canvas, list, chronicle, palette, film: chronicle.film });
+  constructor(canvas, list, events, palette) {
+    Object.assign(this, { canvas, list, events, palette, film: events.film });
     this.resize();
   }
 
@@ -22,9 +22,9 @@ class Timeline {
   show(known, end) {
     const { width } = this;
     if (!width) return;
-    const deaths = this.chronicle.deaths.filter(({ tick }) => tick <= known);
-    const leads = this.chronicle.leads.filter(({ until }) => until <= known);
-    const chapters = this.chronicle.chapters(known);
+    const deaths = this.events.deaths.filter(({ tick }) => tick <= known);
+    const leads = this.events.leads.filter(({ until }) => until <= known);
+    const chapters = this.events.chapters(known);
     const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...chapters.map(({ text }) => text)].join();
     if (wanted === this.#drawn) return;
     this.#drawn = wanted;

@@ -6,7 +6,7 @@ const SWING_TICKS = 100; // in which a swing is measured
 const FIGHT_TICKS = 200; // in which a fight is measured
 
 /** Reads a film frame by frame as it arrives; what it knows at a frame follows from the frames up to it. */
-class Chronicle {
+class GameEvents {
   leads = [];   // {tick, seat, until}: who has led from then on, which was known from `until` on; a seat of the team
   swings = [];  // {tick, seat, cells}: each larger than all before it
   fights = [];  // {tick, seats, cells}: each closer than all before it

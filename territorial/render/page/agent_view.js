@@ -4,7 +4,7 @@
 /** Milliseconds from one look to the next: nobody reads faster, and the table takes longer than the board. */
 const LOOK_MS = 125;
 
-class Sight {
+class AgentView {
   #columns = ""; // the candidates of the table
   #images = [];
   #told = null; // what is to be seen

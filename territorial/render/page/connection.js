@@ -4,7 +4,7 @@
 const SECONDS_OF_SILENCE = 5; // after these the page says that it hears nothing
 
 /** The connection to the session: commands go out, situations come in. */
-class Orders {
+class ServerConnection {
   #last = Promise.resolve(); // the answer to the command before: they arrive in the order in which they were given
   #heard = performance.now();
   #isSilent = false;
