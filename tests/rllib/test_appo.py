@@ -21,6 +21,7 @@ from territorial import GameConfig
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
 from tests.rllib.test_league import small_league
+from tests.rllib.test_restores import sample_and_tell
 
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
@@ -91,12 +92,6 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
     give_weights(restored, "main", restored.keeper.store.load("main-0"))
     for state in state_of(restored):  # the target of another network would be none
         np.testing.assert_equal(state, first)
-
-
-def sample_and_tell(runner):
-    """The weights of a runner after a sample, before which it fetches newer ones."""
-    runner.sample(num_timesteps=2)
-    return {key: np.array(part) for key, part in runner.module["main"].get_state().items()}
 
 
 @pytest.mark.skipif(not hasattr(APPOConfig(), "use_env_runner_state_server"), reason="needs Ray 2.57")
