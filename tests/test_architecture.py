@@ -57,4 +57,4 @@ def test_no_workflow_needs_a_secret_or_may_write():
         text = path.read_text(encoding="utf-8")
         assert "secrets." not in text
         assert re.search(r"^permissions:\n  contents: read$", text, re.MULTILINE), path.name
-        assert set(re.findall(r"([\w-]+): write", text)) <= {"id-token"}
+        assert set(re.findall(r"([\w-]+): write", text)) <= {"id-token", "pages"}

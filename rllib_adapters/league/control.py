@@ -12,6 +12,7 @@ import ray
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
 from rllib_adapters.learning.own_config import evaluation_entries
@@ -132,6 +133,11 @@ def give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDA
     """Give a module that learns the weights of a snapshot, in learners and runners; Adam's moments stay."""
     weights = {f"{NETWORK}{key}": np.array(array) for key, array in arrays.items()}
     algorithm.learner_group.set_weights({module: weights})
+    # From Ray 2.57 on, runners of IMPALA and APPO fetch weights from an EnvRunnerStateServer. It must forget
+    # those that it has from before, which would replace the given ones.
+    server = getattr(algorithm, "_env_runner_state_server", None)
+    if server is not None:
+        ray.get(server.push.remote({WEIGHTS_SEQ_NO: -1}))
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
     shared = ray.put(weights)
     algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))

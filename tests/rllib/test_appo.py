@@ -5,6 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.core.learner.training_data import TrainingData
@@ -20,6 +21,7 @@ from territorial import GameConfig
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
 from tests.rllib.test_league import small_league
+from tests.rllib.test_restores import sample_and_tell
 
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
@@ -28,12 +30,13 @@ ENVS = {
 """Entries of the environment, and options of ``configure_league``."""
 
 
-def build(store, runner, kind, **training):
-    """An APPO in this process, with a league that freezes a copy in every iteration."""
+def build(store, runner, kind, num_env_runners=0, **training):
+    """An APPO that learns in this process, with a league that freezes a copy in every iteration."""
     env, options = ENVS[kind]
     env = {"config": CONFIG, "max_cycles": 12, **env}
     config = configure_league(APPOConfig(), env, small_league(), str(store), runner=runner, **options)
-    config.env_runners(num_env_runners=0, num_envs_per_env_runner=2, rollout_fragment_length=12)
+    config.env_runners(num_env_runners=num_env_runners, num_envs_per_env_runner=2)
+    config.env_runners(rollout_fragment_length=12)
     config.training(train_batch_size_per_learner=24, use_kl_loss=True, **training)
     config.training(circular_buffer_iterations_per_batch=1)  # so that nothing is learned between iterations
     config.learners(num_learners=0)
@@ -89,6 +92,22 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
     give_weights(restored, "main", restored.keeper.store.load("main-0"))
     for state in state_of(restored):  # the target of another network would be none
         np.testing.assert_equal(state, first)
+
+
+@pytest.mark.skipif(not hasattr(APPOConfig(), "use_env_runner_state_server"), reason="needs Ray 2.57")
+@pytest.mark.parametrize("runner", ["batched", pytest.param("stock", marks=pytest.mark.verify)])
+def test_runners_fetch_weights_that_are_pushed_but_none_older_than_those_given(ends, tmp_path, runner):
+    algorithm = ends(build(tmp_path / "store", runner, "boards", num_env_runners=1))
+    group, server = algorithm.env_runner_group, algorithm._env_runner_state_server
+    while (pushed := ray.get(server.pull.remote())) is None:
+        algorithm.train()
+    weights = ray.get(pushed["rl_module"])["main"]
+    np.testing.assert_equal(group.foreach_env_runner(sample_and_tell, local_env_runner=False), [weights])
+    ray.get(server.push.remote({**pushed, "weights_seq_no": 10**6}))
+    given = algorithm.keeper.store.load("main-0")
+    give_weights(algorithm, "main", given)
+    (acting,) = group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+    np.testing.assert_equal(acting, {f"policy.{name}": part for name, part in given.items()})
 
 
 def is_held(lock):
