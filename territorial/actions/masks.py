@@ -62,8 +62,10 @@ def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> Non
 def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
     """Write the whole mask of player ``p``, whose bits are ``legal``."""
     end = 1 + copies * (num_players + 1)
-    for column in range(len(mask)):
-        mask[column] = column >= end
+    for column in range(end):
+        mask[column] = 0
+    for column in range(end, len(mask)):
+        mask[column] = 1
     mask[0] = legal[0] & 1
     for first in range(0, len(legal), BYTES_A_WORD):
         # From one to the next: a test of every bit would be guessed wrong at each that is set.
