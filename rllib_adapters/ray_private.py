@@ -1,7 +1,8 @@
 """What is relied on of Ray that Ray does not promise to keep: the list, and the longer ways to it.
 
 Private names that any module here reads, sets, calls or overrides are in :data:`PRIVATE`; docstrings of
-methods that override one say which. What is imported by its public name is in :data:`UNDOCUMENTED`.
+methods that override one say which. What is imported by its public name is in :data:`UNDOCUMENTED`. One name
+is not listed, as the oldest Ray lacks it: ``_env_runner_state_server``, see ``league/control.py``.
 """
 
 from __future__ import annotations

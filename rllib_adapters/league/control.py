@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import ray
 import torch
+from ray.exceptions import RayError
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
@@ -134,10 +136,11 @@ def give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDA
     weights = {f"{NETWORK}{key}": np.array(array) for key, array in arrays.items()}
     algorithm.learner_group.set_weights({module: weights})
     # From Ray 2.57 on, runners of IMPALA and APPO fetch weights from an EnvRunnerStateServer. It must forget
-    # those that it has from before, which would replace the given ones.
+    # those that it has from before, which would replace the given ones. One that starts again has none.
     server = getattr(algorithm, "_env_runner_state_server", None)
     if server is not None:
-        ray.get(server.push.remote({WEIGHTS_SEQ_NO: -1}))
+        with suppress(RayError):
+            ray.get(server.push.remote({WEIGHTS_SEQ_NO: -1}))
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
     shared = ray.put(weights)
     algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))

@@ -67,13 +67,13 @@ class CustomRewards:
 
     def before_decision(self) -> None:
         """Keep what the function has to know of the games before."""
-        self._previous, self._stood = PreviousState(self._game.blocks), self._game.is_idle
+        self._previous, self._was_idle = PreviousState(self._game.blocks), self._game.is_idle
 
     def after_decision(self) -> None:
         """Ask the function, and add up."""
         game, previous, results = self._game, self._previous, self._game.results
         told = game.info | {"rewards": results.rewards, "terminated": results.terminated}
-        plays = (previous.place2[:, 1:] == 0) & ~self._stood[:, None]  # who is eliminated, or its team
+        plays = (previous.place2[:, 1:] == 0) & ~self._was_idle[:, None]  # who is eliminated, or its team
         own = own_rewards(self._function, previous, game, told, plays)
         given = [results.rewards + own, np.concatenate([results.reward_parts, own[:, None]], axis=1)]
         self._sums = list(map(np.add, self._sums, given)) if self._sums else given

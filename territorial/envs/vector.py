@@ -145,7 +145,7 @@ class TerritorialVec(WritableArrays):
             one_of("render_mode", render_mode, RENDER_MODES)
         self.options = EnvOptions() if options is None else options
         self.render_mode = render_mode
-        self._drawers = BatchRenderer(render_mode)
+        self._renderer = BatchRenderer(render_mode)
         self.autoreset = autoreset
         # Some things are read from games that end, before they go.
         looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
@@ -361,12 +361,12 @@ class TerritorialVec(WritableArrays):
 
     def render(self, k: int = 0) -> npt.NDArray[np.uint8] | str | None:
         """Return a picture of game ``k``, or text, or show it: see ``render_mode``."""
-        return self._drawers.draw(self.game, k)
+        return self._renderer.draw(self.game, k)
 
     def close(self) -> None:
         """Stop the threads, and close the window if there is one; the next step starts new ones."""
         self.game.close()
-        self._drawers.close()
+        self._renderer.close()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

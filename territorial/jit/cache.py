@@ -222,7 +222,9 @@ def seconds_of(module: str) -> dict[str, float]:
     """Return the seconds that compiling each kernel of a module took here the last time, in any version."""
     with suppress(OSError, ValueError):
         files = sorted(CACHE_DIR.glob(f"{module}-*/{SECONDS}"), key=os.path.getmtime)
-        lines = re.findall(r"(\w+) (\d+\.\d)\n", "\n".join(file.read_text("ascii") for file in files))
+        lines = re.findall(
+            r"(\w+) (\d+\.\d)\n", "\n".join(file.read_text("ascii", "replace") for file in files)
+        )
         return {kernel: float(seconds) for kernel, seconds in lines}
     return {}
 

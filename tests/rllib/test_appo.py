@@ -99,9 +99,11 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
 def test_runners_fetch_weights_that_are_pushed_but_none_older_than_those_given(ends, tmp_path, runner):
     algorithm = ends(build(tmp_path / "store", runner, "boards", num_env_runners=1))
     group, server = algorithm.env_runner_group, algorithm._env_runner_state_server
-    while (pushed := ray.get(server.pull.remote())) is None:
+    for _ in range(8):
         algorithm.train()
+    pushed = ray.get(server.pull.remote())
     weights = ray.get(pushed["rl_module"])["main"]
+    ray.get(server.push.remote({**pushed, "weights_seq_no": 10**5}))
     np.testing.assert_equal(group.foreach_env_runner(sample_and_tell, local_env_runner=False), [weights])
     ray.get(server.push.remote({**pushed, "weights_seq_no": 10**6}))
     given = algorithm.keeper.store.load("main-0")
