@@ -49,7 +49,7 @@ from territorial.game.state import view
 from territorial.jit.bound_arguments import BoundArguments, type_of
 from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready, types_of
 from territorial.jit.thread_pool import ThreadPool
-from territorial.observation.copies import addresses_of
+from territorial.observation.copies import Lending
 from territorial.typing import Bools, Ints
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -138,6 +138,7 @@ class Calls:
         players: the bots of the batch; more may come.
         options: how the batch runs.
         see_pairs: for ``View.pairs`` of bots in Python.
+        lending: where steps copy what is observed to.
         num_threads: the most threads that share the games.
 
     Attributes:
@@ -147,7 +148,6 @@ class Calls:
         network_works: the same for networks, which are given some when the first one comes.
         launch_log: what steps note of the games that are recorded.
         owners: the owner codes of all cells, or nothing before anybody has asked for them.
-        addresses: of the arrays that steps copy what is observed into; 0 where there are none.
         has_current_owners: False once a game has changed since its owner codes were made.
 
     """
@@ -160,11 +160,12 @@ class Calls:
         players: BatchPlayers,
         options: Options,
         see_pairs: SeePairs,
+        lending: Lending,
         *,
         num_threads: int,
     ) -> None:
         self._config, self._arrays, self._maps, self._players = config, arrays, maps, players
-        self._options, self._see_pairs = options, see_pairs
+        self._options, self._see_pairs, self._lending = options, see_pairs, lending
         self._needs_maps = maps.has_own_maps and options.autoreset != DISABLED
         self._params = make_params(config)
         num_games, shows_boards = len(arrays.actions), arrays.buffers.boards.size > 0
@@ -176,7 +177,6 @@ class Calls:
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
         self.has_current_owners = self._is_behind = False
-        self.addresses = np.array(addresses_of(None), np.int64)
         self._entries = np.zeros(2, np.int64)
         self._held: list[BoundArguments[Batch]] = []
         self._loaded: dict[Any, Callable[..., None]] = {}
@@ -322,7 +322,7 @@ class Calls:
             custom=self._players.table,
             networks=self.network_works[thread],
             launch_log=self.launch_log,
-            copies=self.addresses,
+            lending=self._lending,
             options=self._options,
             thread=thread,
             entries=self._entries,

@@ -66,9 +66,10 @@ from territorial.game.state import (
 from territorial.game.teams import is_in
 from territorial.jit.bound_arguments import BoundArguments, arguments_of, call_at, keep
 from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
+from territorial.jit.lines import all_is_written
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
-from territorial.observation.copies import copy_out
+from territorial.observation.copies import Lending, copy_out
 from territorial.observation.pairs import sum_up
 from territorial.observation.tables import (
     Buffers,
@@ -171,7 +172,7 @@ class Batch(NamedTuple):
     custom: CustomTable
     networks: NetworkWork
     launch_log: LaunchLog
-    copies: npt.NDArray[np.int64]  # (4,) where what is observed is copied to, see observation.copies
+    lending: Lending  # where what is observed is copied to
     options: Options
     thread: int  # which one it is
     entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
@@ -239,8 +240,9 @@ def step_games(held: BoundArguments[Batch]) -> None:
         k = take(batch.queues, batch.thread)
         while k >= 0:
             step_game(held, batch, k)
-            copy_out(batch.arrays.buffers, batch.copies, k)
+            copy_out(batch.arrays.buffers, batch.lending, k)
             k = take(batch.queues, batch.thread)
+        all_is_written()
 
 
 @kernel

@@ -65,7 +65,7 @@ from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
 from territorial.maps.bank import Ground
-from territorial.observation.copies import Copies, addresses_of, allocate_copies
+from territorial.observation.copies import Copies, Loans, copy_game
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
 from territorial.observation.tables import Observations, observations_of, restore_frames
 from territorial.typing import Ints
@@ -188,6 +188,7 @@ class VecGame(ShownInNotebooks):
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
         self._watcher = NO_OBSERVER
+        self._loans = Loans(arrays.buffers, self.layout)
         self._calls = Calls(
             self.config,
             arrays,
@@ -195,6 +196,7 @@ class VecGame(ShownInNotebooks):
             self._players,
             self._options,
             self.pair_observer.see,
+            self._loans.lending,
             num_threads=self.num_threads,
         )
         self.state = GameArrays(arrays.state, self._calls.owner_codes)
@@ -314,22 +316,33 @@ class VecGame(ShownInNotebooks):
         """
         if self._may_be_off_grid:
             self._check_may_step(takes_actions=True)
-        if copies is not None:
-            self._calls.addresses[:] = addresses_of(copies)
+        target = self._loans.lending.target
+        target[:] = 0 if copies is None else copies.target
         try:
             self._calls.step(repeat, self._watcher, listener)
         finally:
-            self._calls.addresses[:] = 0
+            target[:] = 0
         self._may_be_off_grid = False
         return self.results
 
+    @exclusive
     def new_copies(self) -> Copies:
-        """Return arrays for ``step_unchecked``, in which nothing is defined so far.
+        """Return arrays for ``step_unchecked``, with anything in them; nobody else may write to the planes.
 
-        A step copies boards and tables game by game, while they lie in the caches, and past the caches. Of
-        large batches that takes less than half the time of a copy made afterwards.
+        They keep what the step writes as long as anybody has a view of one of them. A step copies boards and
+        tables game by game, while they lie in the caches, and past the caches. Of large batches that takes
+        less than half the time of a copy made afterwards.
         """
-        return allocate_copies(self._arrays.buffers, self.layout)
+        return self._loans.lend()
+
+    @exclusive
+    def copy_again(self, copies: Copies, games: Ints) -> None:
+        """Bring the copies of ``games`` up to date, which have changed since the step."""
+        lending = self._loans.lending
+        lending.target[:] = copies.target
+        for k in games.tolist():
+            copy_game(self._arrays.buffers, lending, k)
+        lending.target[:] = 0
 
     @exclusive
     def tick(self, k: int, launches: Iterable[tuple[int, int, int]] = ()) -> None:

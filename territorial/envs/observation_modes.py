@@ -101,7 +101,7 @@ class PackedBoards(Mode):
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
-        nbytes = self.game.num_games * sum(self.game.layout.nbytes(name) for name in Copies._fields)
+        nbytes = self.game.num_games * sum(self.game.layout.nbytes(name) for name in Copies._fields[:-1])
         return not self.zero_copy and nbytes >= LARGE
 
     def keys(self) -> Keys:
@@ -130,13 +130,15 @@ class PackedBoards(Mode):
         shown = seen if copies is None else copies
         arrays: Arrays = {"observation": shown.planes, "terrain": terrain}
         arrays |= {"players": shown.players, "borders": shown.borders, "globals": shown.globals}
-        if copies is not None:  # rows that the engine pads are copied once more
-            return arrays | {"observation": np.ascontiguousarray(shown.planes), "terrain": terrain.copy()}
         if games is not None:
-            return {key: array[games] for key, array in arrays.items()}
-        if self.zero_copy:
-            return arrays
-        return {key: array.copy() for key, array in arrays.items()}
+            arrays = {key: array[games] for key, array in arrays.items()}
+        elif copies is not None:  # rows that the engine pads are copied once more
+            arrays["observation"] = np.ascontiguousarray(shown.planes)
+        elif not self.zero_copy:
+            arrays = {key: array.copy() for key, array in arrays.items()}
+        for key in ("observation", "terrain"):  # memory of boards may be lent, and terrain is shared
+            arrays[key].flags.writeable = False
+        return arrays
 
     def new_copies(self) -> Copies | None:
         """Return arrays for boards and tables, where these are copied and large."""

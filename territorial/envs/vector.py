@@ -34,7 +34,7 @@ from territorial.envs.options import (
 from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
 from territorial.game.state import SEATING, State, view
-from territorial.observation.copies import Copies, copy_games
+from territorial.observation.copies import Copies
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, BatchRenderer
 from territorial.typing import Arrays, Ints
@@ -90,9 +90,10 @@ class TerritorialVec(WritableArrays):
 
     **Seeds.** Game k plays the games that game k of a ``VecGame`` with the same seed plays.
 
-    All arrays are new in every step, but with ``zero_copy``. Then boards, terrain and tables of "packed" are
-    read-only views of the engine's memory, and int8 masks of owners in observations have memory of their own
-    that stays where it is. All of these show what is new after the next step.
+    What a step returns stays as it is as long as it is held, but with ``zero_copy``. Boards and terrain of
+    "packed" are read-only. With ``zero_copy`` these and the tables are views of the engine's memory, and int8
+    masks of owners in observations have memory of their own that stays where it is. All of these show what is
+    new after the next step.
 
     Args:
         num_envs: E, the number of games; 1 to 1000000.
@@ -390,7 +391,7 @@ class TerritorialVec(WritableArrays):
             for k in games.tolist():
                 self.game.reset_game(k)
             if copies is not None:
-                copy_games(self.game.observations, copies, games)
+                self.game.copy_again(copies, games)
         self._take_over(games)
         return played._replace(was_reset=played.ended, final_obs=shown, final_info=info)
 

@@ -145,13 +145,6 @@ def eight(words: Any, place: int) -> Any:
     return words.reshape(-1)[place : place + EIGHT].copy()
 
 
-def fetch(words: Any, place: int) -> None:
-    """Have the line with entry ``place`` brought into the caches while other work goes on.
-
-    It may be beyond the end of the array, where nothing happens.
-    """
-
-
 def put(words: Any, place: int, value: Any) -> None:
     """Write ``value`` into an array from entry ``place`` on, as eight words, or as 64 bytes."""
     entries = np.ascontiguousarray(value, np.uint64).view(words.dtype)
@@ -209,11 +202,6 @@ def _put_at(builder: Any, array: Memory, i: Any, value: Any) -> None:
 @machine_code(eight, EIGHT_WORDS, ARRAY, NUMBER)
 def _eight(builder: Any, words: Memory, place: Any) -> Any:
     return builder.load(builder.bitcast(place_in(builder, words, place), VECTOR.as_pointer()), align=8)
-
-
-@machine_code(fetch, numba.types.void, ARRAY, NUMBER)
-def _fetch(builder: Any, words: Memory, place: Any) -> None:
-    fetch_line(builder, place_in(builder, words, place))
 
 
 @machine_code(put, numba.types.void, ARRAY, NUMBER, EIGHT_WORDS)

@@ -1,91 +1,127 @@
-"""Copies of what is observed: made within a step, game by game, while what is copied lies in the caches."""
+"""Copies of what is observed, made within a step, game by game, while what is copied lies in the caches.
 
+Memory that nobody has a view of any more is lent again. Of its boards, only those bands are written that have
+changed since it was written last: a part, where a new copy is written whole.
+"""
+
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.decorators import ONE, ZERO, njit
-from territorial.jit.lines import aligned_zeros, all_is_written, put_past_caches, stream_entry
-from territorial.jit.simd import EIGHT, at, eight, fetch, no_cells
+from territorial.game.board import block_of
+from territorial.jit.decorators import ONE, ZERO, kernel, njit
+from territorial.jit.lines import aligned_zeros, put_past_caches, stream_entry
+from territorial.jit.simd import EIGHT, at, eight, no_cells, put_at
 from territorial.observation.layout import ObsLayout
-from territorial.observation.tables import Buffers, Observations, planes_of
+from territorial.observation.tables import Buffers, planes_of
 
 WORD_BYTES = 8
-BOARDS, PLAYERS, BORDERS, GLOBALS = range(4)
-"""Entries of addresses, int64 (4,): where each array begins."""
+NUM_LENT = 3
+"""Copies whose memory is used again: a loop holds the last one while the next is made, and often one more."""
+BOARDS, PLAYERS, BORDERS, GLOBALS, NUMBER = range(5)
+"""Entries of ``Copies.target``: the addresses of the arrays, and which copy it is."""
 
 
 class Copies(NamedTuple):
     """What all agents of a game see, of E games; arrays are as in ``tables.Observations``."""
 
-    planes: npt.NDArray[np.uint8]  # (E, F, B, H, ceil(W/8))
+    planes: npt.NDArray[np.uint8]  # (E, F, B, H, ceil(W/8)), read-only
     players: npt.NDArray[np.float32]  # (E, P, columns)
     borders: npt.NDArray[np.float32]  # (E, columns, P+1, P+1)
     globals: npt.NDArray[np.float32]  # (E, columns)
+    target: npt.NDArray[np.int64]  # (5,)
 
 
-def allocate_copies(buffers: Buffers, layout: ObsLayout) -> Copies:
-    """Return new arrays for copies of ``buffers``; what is in them is not defined."""
-    return Copies(
-        planes_of(aligned_zeros(buffers.boards.shape, np.uint64, allocate=np.empty), layout),
-        np.empty_like(buffers.players),
-        np.empty_like(buffers.borders),
-        np.empty_like(buffers.globals),
+class Lending(NamedTuple):
+    """What kernels know of copies."""
+
+    target: npt.NDArray[np.int64]  # (5,) that of the copy to write; 0 if there is none
+    outdated: npt.NDArray[
+        np.uint64
+    ]  # (NUM_LENT + 1, E, F, B, groups) bands to write; the last: of new copies
+
+
+class Loans:
+    """The memory of copies of ``buffers``, which show what ``layout`` says."""
+
+    def __init__(self, buffers: Buffers, layout: ObsLayout) -> None:
+        self._copied = buffers.boards, buffers.players, buffers.borders, buffers.globals
+        self._layout = layout
+        outdated = np.zeros((NUM_LENT + 1, *buffers.history.shape), np.uint64)
+        self.lending = Lending(np.zeros(NUMBER + 1, np.int64), outdated)
+        self._memory: list[list[Any]] = [[] for _ in range(NUM_LENT)]
+        self._lent: list[list[weakref.ref[Any]]] = [[] for _ in range(NUM_LENT)]
+
+    def lend(self) -> Copies:
+        """Return arrays for a step to write, with anything in them. Nobody else may write to the planes."""
+        for number, lent in enumerate(self._lent):
+            if all(one() is None for one in lent):
+                self._memory[number] = memory = self._memory[number] or self._allocate(number)
+                # A view of a view holds on to the first array whose memory is not that of an array.
+                views = [memoryview(one) for one in memory]
+                arrays = [np.asarray(one) for one in (views[0].toreadonly(), *views[1:])]
+                self._lent[number] = [weakref.ref(one) for one in arrays]
+                return self._copies(arrays, number)
+        return self._copies(self._allocate(NUM_LENT), NUM_LENT)
+
+    def _allocate(self, number: int) -> list[Any]:
+        self.lending.outdated[number] = ~ZERO
+        return [aligned_zeros(one.shape, one.dtype, allocate=np.empty) for one in self._copied]
+
+    def _copies(self, arrays: list[Any], number: int) -> Copies:
+        target = np.array([*(one.__array_interface__["data"][0] for one in arrays), number])
+        boards, players, borders, of_game = arrays
+        boards.flags.writeable = False
+        return Copies(planes_of(boards, self._layout), players, borders, of_game, target)
+
+
+@njit
+def copy_out(buffers: Buffers, lending: Lending, k: int) -> None:
+    """Copy game ``k`` of what is observed to the target of ``lending``, if there is one."""
+    target, outdated, boards, history = (
+        lending.target,
+        lending.outdated,
+        buffers.boards[k],
+        buffers.history[k],
     )
-
-
-def copy_games(seen: Observations, copies: Copies, games: npt.NDArray[np.intp]) -> None:
-    """Bring the copies of ``games`` up to date, which have changed since the step."""
-    for name, array in copies._asdict().items():
-        array[games] = getattr(seen, name)[games]
-
-
-def addresses_of(copies: Copies | None) -> list[int]:
-    """Return where ``copy_out`` finds the arrays of ``copies``, which must live until it has run.
-
-    None: nothing is to be copied.
-    """
-    if copies is None:
-        return [0] * len(Copies._fields)
-    return [array.__array_interface__["data"][0] for array in copies]
-
-
-@njit
-def copy_out(buffers: Buffers, addresses: Any, k: int) -> None:
-    """Copy entry ``k`` of what is observed to where ``addresses`` say; nowhere if they are 0."""
-    if addresses[BOARDS] == 0:
+    if target[BOARDS] == 0:
         return
-    boards = buffers.boards[k]
-    copy_boards(boards, buffers.history[k], addresses[BOARDS] + WORD_BYTES * boards.size * k)
-    stream_entry(buffers.players, k, addresses[PLAYERS])
-    stream_entry(buffers.borders, k, addresses[BORDERS])
-    stream_entry(buffers.globals, k, addresses[GLOBALS])
-    all_is_written()
+    for i in range(history[0].size):
+        for number in range(len(outdated)):
+            put_at(outdated[number, k], i, at(outdated[number, k], i) | at(history, i))
+        put_at(history, i, ZERO)
+    copy_boards(boards, history, outdated[target[NUMBER], k], target[BOARDS] + WORD_BYTES * boards.size * k)
+    stream_entry(buffers.players, k, target[PLAYERS])
+    stream_entry(buffers.borders, k, target[BORDERS])
+    stream_entry(buffers.globals, k, target[GLOBALS])
 
 
 @njit
-def copy_boards(boards: Any, history: Any, address: int) -> None:
-    """Copy a stack of boards, uint64 (F, B, rows, S), to ``address``.
+def copy_boards(boards: Any, history: Any, outdated: Any, address: int) -> None:
+    """Bring a copy of a stack of boards, uint64 (F, B, rows, S), at ``address`` up to date.
 
-    Of the XORs with older boards only those bands are read that may not be zero. While one band is written,
-    that of the next plane is fetched: processors cannot foresee which ones are read.
+    Written are the bands of the board that are ``outdated``, and those of the XORs with older boards that may
+    not be zero, or may not have been when the copy was written last.
     """
     frames, planes, rows, strips = boards.shape
-    place, words = 0, rows * strips
+    groups = history.shape[2]
     for plane in range(frames * planes):
-        for band in range(rows // EIGHT):
-            is_read = has_cells(history, plane, planes, band)
-            is_next = (plane + 1 < frames * planes) and has_cells(history, plane + 1, planes, band)
-            for _ in range(strips):
-                if is_next:
-                    fetch(boards, place + words)
-                put_past_caches(address + WORD_BYTES * place, eight(boards, place) if is_read else no_cells())
-                place += EIGHT
+        for group in range(groups):
+            shown = at(history, plane * groups + group)
+            bands = at(outdated, plane * groups + group) | shown
+            put_at(outdated, plane * groups + group, shown)
+            while bands != ZERO and block_of(group, bands) < rows // EIGHT:
+                band = bands & (~bands + ONE)
+                is_zero = plane >= planes and band & shown == ZERO
+                place = strips * (plane * rows + EIGHT * block_of(group, bands))
+                for i in range(place, place + EIGHT * strips, EIGHT):
+                    put_past_caches(address + WORD_BYTES * i, no_cells() if is_zero else eight(boards, i))
+                bands ^= band
 
 
-@njit
-def has_cells(history: Any, plane: int, planes: int, band: int) -> bool:
-    """Return whether a band of plane number ``plane``, counted through all frames, may not be zero."""
-    word = at(history, plane * history.shape[2] + (band >> 6))
-    return plane < planes or (word >> np.uint64(band & 63)) & ONE != ZERO
+@kernel
+def copy_game(buffers: Buffers, lending: Lending, k: int) -> None:
+    """Bring game ``k`` of the target up to date, which has changed since the step."""
+    copy_out(buffers, lending, k)

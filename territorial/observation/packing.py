@@ -4,8 +4,9 @@ The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, 
 code, row, strip, with whole blocks of rows, those beyond the map blocked. In memory a row is its cells in
 order, lowest bit first, which is the format's row of bytes. Entry 0 is the board, entry i > 0 the XOR of
 the frames i - 1 and i steps back. The XORs are zero nearly everywhere: ``history``, uint64 (F, B, groups),
-has the *bands* that may not be. A band is eight whole rows of a plane, so its words lie in a row, and sets of
-bands are like those of the blocks of one strip.
+has the *bands* that may not be; entry 0 has those of the board that changed since it was copied last. A band
+is eight whole rows of a plane, so its words lie in a row, and sets of bands are like those of the blocks of
+one strip.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +53,7 @@ class PackedFrames(NamedTuple):
     """The frames of one game."""
 
     boards: npt.NDArray[np.uint64]  # (F, B, rows, S)
-    history: npt.NDArray[np.uint64]  # (F, B, groups) the bands that may not be zero
+    history: npt.NDArray[np.uint64]  # (F, B, groups) bands that may not be zero, or have changed
 
 
 class ChangedCells(NamedTuple):
@@ -68,7 +69,7 @@ def pack_board(game: Game, params: Params, frames: PackedFrames) -> int:
     boards, history = frames.boards, frames.history
     for entry in range(len(boards)):
         fill(boards[entry], ZERO)
-        fill(history[entry], ZERO)
+        fill(history[entry], ZERO if entry > 0 else ~ZERO)
     blocked = params.num_players + 1
     for s in range(boards.shape[3]):
         beyond = max(0, STRIP_BITS * (s + 1) - params.width)
@@ -199,6 +200,7 @@ def apply_changes(work: Work, frames: PackedFrames, b: int) -> None:
             place += strips
         if len(boards) > 1:
             history[1, b, block >> 6] |= ONE << np.uint64(block & 63)
+        history[0, b, block >> 6] |= ONE << np.uint64(block & 63)
     forget_plane(work, b)
 
 
