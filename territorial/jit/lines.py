@@ -30,7 +30,7 @@ INT64, INTP = numba.types.int64, numba.types.intp
 
 def put_past_caches(address: int, words: Any) -> None:
     """Write eight words to ``address``, where a line begins."""
-    ctypes.memmove(address, words.ctypes.data, words.nbytes)
+    ctypes.memmove(int(address), words.ctypes.data, words.nbytes)
 
 
 def _stream(array: Any, first: int, count: int, address: int) -> None:
@@ -39,7 +39,7 @@ def _stream(array: Any, first: int, count: int, address: int) -> None:
     Whole lines of the copy are written past the caches.
     """
     width = array.itemsize
-    ctypes.memmove(address + first * width, array.ctypes.data + first * width, count * width)
+    ctypes.memmove(int(address + first * width), array.ctypes.data + first * width, count * width)
 
 
 def all_is_written() -> None:
