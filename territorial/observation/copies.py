@@ -80,14 +80,10 @@ class Loans:
 @njit
 def copy_out(buffers: Buffers, lending: Lending, k: int) -> None:
     """Copy game ``k`` of what is observed to the target of ``lending``, if there is one."""
-    target, outdated, boards, history = (
-        lending.target,
-        lending.outdated,
-        buffers.boards[k],
-        buffers.history[k],
-    )
+    target, outdated = lending.target, lending.outdated
     if target[BOARDS] == 0:
         return
+    boards, history = buffers.boards[k], buffers.history[k]
     for i in range(history[0].size):
         for number in range(len(outdated)):
             put_at(outdated[number, k], i, at(outdated[number, k], i) | at(history, i))
