@@ -181,7 +181,7 @@ def make_network(args: Args, env: territorial.TerritorialVec) -> ActorCritic:
 
 def to_rows(seen: Seen) -> dict[str, Tensor]:
     """Return packed boards of E games as a ``Policy`` takes them: one row an agent, boards once a game."""
-    tensors = {key: torch.from_numpy(array) for key, array in seen.items()}
+    tensors = {key: torch.tensor(array) for key, array in seen.items()}
     games, agents = tensors["seat"].shape[:2]
     rows = {key: tensors[key].flatten(0, 1) for key in ("seat", "action_mask")}
     shared = {key: tensors[key] for key in ("players", "borders", "globals")}

@@ -80,7 +80,7 @@ class BoardCritic(nn.Module):
     def look(self, seen: Mapping[str, np.ndarray]) -> Tensor:
         """Return float32 (E, size): what it reads of E games, as the first member of the team sees them."""
         planes, players, borders, globals_ = (
-            torch.from_numpy(seen[name]) for name in ("observation", "players", "borders", "globals")
+            torch.tensor(seen[name]) for name in ("observation", "players", "borders", "globals")
         )
         first = torch.from_numpy(seen["seat"][:, 0, 0]).long()
         pooled = self.decoder.pooled(planes, first, players, borders, factor=POOL)
