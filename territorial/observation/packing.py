@@ -198,9 +198,10 @@ def apply_changes(work: Work, frames: PackedFrames, b: int) -> None:
             if len(boards) > 1:
                 put_at(boards[1, b], place, word)
             place += strips
+        group, band = b * history.shape[2] + (block >> 6), ONE << np.uint64(block & 63)
+        put_at(history, group, at(history, group) | band)
         if len(boards) > 1:
-            history[1, b, block >> 6] |= ONE << np.uint64(block & 63)
-        history[0, b, block >> 6] |= ONE << np.uint64(block & 63)
+            put_at(history[1], group, at(history[1], group) | band)
     forget_plane(work, b)
 
 
