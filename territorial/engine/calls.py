@@ -172,7 +172,7 @@ class Calls:
         self.lock = threading.RLock()
         self.thread_pool = ThreadPool(num_games, min(num_threads, num_games))
         self.works: list[Work] = [
-            make_work(config, logs_changes=shows_boards) for _ in self.thread_pool.posts
+            make_work(config, logs_changes=shows_boards) for _ in self.thread_pool.thread_states
         ]
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
@@ -327,7 +327,7 @@ class Calls:
             thread=thread,
             entries=self._entries,
             queues=self.thread_pool.queues,
-            post=self.thread_pool.posts[thread],
+            thread_state=self.thread_pool.thread_states[thread],
         )
 
     def _load(self, compiled: Any, *arguments: Any) -> Callable[..., None]:
