@@ -93,7 +93,7 @@ def _start(make: Any) -> Any:
 
 AUTO = "auto"
 """The address of the cluster that this machine is part of."""
-PATIENCE = 10
+CONNECT_TIMEOUT_S = 10
 """Seconds within which a cluster has to answer."""
 
 
@@ -129,7 +129,7 @@ def _knock(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         raise ValueError(f"it must be HOST:PORT or {AUTO}")
-    socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
 
 
 @contextmanager
