@@ -84,7 +84,7 @@ class BatchStep(NamedTuple):
         truncated: (E, P) learning seats that were cut off alive.
         done: (E,) games that are over for RLlib.
         cut: (E,) games among these that were cut off by ``max_cycles``.
-        begun: the numbers of the games that were reset.
+        new_games: the numbers of the games that were reset.
 
     """
 
@@ -96,7 +96,7 @@ class BatchStep(NamedTuple):
     truncated: Bools
     done: Bools
     cut: Bools
-    begun: npt.NDArray[np.int64]
+    new_games: npt.NDArray[np.int64]
 
 
 class GameView(MultiAgentEnv):
@@ -255,13 +255,13 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             truncated=self.learners & results.truncated,
             done=results.is_over.copy(),
             cut=results.is_cut.copy(),
-            begun=np.flatnonzero(results.was_reset),
+            new_games=np.flatnonzero(results.was_reset),
         )
         goes_on = ~(results.terminated | results.is_over[:, None])
         self.learners, self.frozen = self.learners & goes_on, self.frozen & goes_on
         for k in np.flatnonzero(step.done).tolist():
             self.outcomes.append(outcome(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k])))
-        self._begin(step.begun.tolist())
+        self._begin(step.new_games.tolist())
         return step
 
     def _engine_actions(

@@ -228,7 +228,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         for game in rollout.add(step, chosen, int(self._weights_seq_no)):
             game.logged = metrics_of(game, env.game.state)
         self._counts.add(step, env.who)
-        for k in step.begun.tolist():
+        for k in step.new_games.tolist():
             rollout.begin(k)
         self._source.observe(step.learners)
         return True

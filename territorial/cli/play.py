@@ -140,7 +140,7 @@ def run(parsed: argparse.Namespace) -> int:
     def make(wish: Wish | None) -> Table:
         try:
             asked = first if wish is None else _settled(_wished(parsed, wish, session.replays))
-            return _begun(asked, numbers, load, _card(asked) | _choices(parsed))
+            return _create_table(asked, numbers, load, _card(asked) | _choices(parsed))
         except UsageError as error:
             told = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
             raise error if wish is None else WishError(told) from None
@@ -199,7 +199,7 @@ def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> a
     return argparse.Namespace(**(vars(parsed) | changed))
 
 
-def _begun(
+def _create_table(
     parsed: argparse.Namespace,
     numbers: Iterator[int],
     load: Callable[[str, str], Player],

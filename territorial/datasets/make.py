@@ -130,7 +130,7 @@ def make(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     with one_writer(target / WRITER):
-        manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
+        manifest = _open_manifest(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
         # Its call returns a function of portions, which keeps what all of them share.
         work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
         shards = {shard.file: shard for shard in manifest.shards}
@@ -155,7 +155,7 @@ def make(
 # ---- in the process that was asked -------------------------------------------------------------------
 
 
-def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
+def _open_manifest(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
     """Return ``manifest`` with the shards that are in ``folder`` already; written there if there was none."""
     if (folder / FILE).exists():
         found = read_manifest(folder)

@@ -250,7 +250,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
-        if self.game.has_begun and not self.agents and not actions:
+        if self.game.is_started and not self.agents and not actions:
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()

@@ -247,7 +247,7 @@ class Evolution:
     history: list[Generation] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, settings: EvolutionSettings) -> Evolution:
+    def create(cls, settings: EvolutionSettings) -> Evolution:
         """Return a population of the library's bots, at most a half, and of styles drawn at random."""
         rng = np.random.default_rng([settings.seed, 0])
         names = [f"{settings.name}:0.{i}" for i in range(settings.population)]

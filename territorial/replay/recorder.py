@@ -127,7 +127,7 @@ class Recorder(GameObserver):
         self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
-        if game.has_begun:
+        if game.is_started:
             self.after_reset(self._reels)
 
     def replay(self, k: int = 0) -> Replay:

@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_locked_is_named(tmp_path, monkeypatch):
 
 
 FOUR_SEATS = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
-EVOLUTION = Evolution.begun(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
+EVOLUTION = Evolution.create(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
 ROW = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
 DRAWN = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
 PLOTS = SimpleNamespace(close=lambda _: None)

@@ -156,7 +156,7 @@ def played(batch):
 def play_episode(batch):
     """Play until the games are over; the next step begins the next ones."""
     for _ in range(STEPS):
-        assert not batch.step(ACTIONS).begun.size
+        assert not batch.step(ACTIONS).new_games.size
     assert batch.learners.any() == batch.frozen.any() == False  # noqa: E712 - arrays have their own
 
 
@@ -171,9 +171,9 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
         view.set_league(OTHER)
     assert played(batch) == before == [players_of([LEAGUE], k)[0] for k in range(GAMES)]
     for tables in ([LEAGUE, OTHER], [LEAGUE, OTHER, OTHER]):
-        while not (step := batch.step(ACTIONS)).begun.size:
+        while not (step := batch.step(ACTIONS)).new_games.size:
             pass
-        assert step.begun.tolist() == list(range(GAMES))
+        assert step.new_games.tolist() == list(range(GAMES))
         assert played(batch) == [players_of(tables, k)[-1] for k in range(GAMES)]
 
 
