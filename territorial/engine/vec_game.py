@@ -1,6 +1,6 @@
 """VecGame: a batch of games in one set of arrays, stepped by one compiled call.
 
-It checks what it is given, keeps other threads out and notifies its watcher. What it does it leaves to its
+It checks what it is given, keeps other threads out and notifies its observer. What it does it leaves to its
 parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.
 """
 
@@ -187,7 +187,7 @@ class VecGame(ShownInNotebooks):
         self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        self._watcher = NO_OBSERVER
+        self._observer = NO_OBSERVER
         self._loans = Loans(arrays.buffers, self.layout)
         self._calls = Calls(
             self.config,
@@ -222,13 +222,13 @@ class VecGame(ShownInNotebooks):
         chosen = next_seeds(arrays, episodes) if given is None else given
         games = range(self.num_games)
         if self.is_started:
-            self._watcher.before_reset(games)
+            self._observer.before_reset(games)
         self._may_be_off_grid = False
         self._maps.provide(chosen.tolist(), current=())
         forget_launches(arrays.launched, slice(None))
         self._calls.reset_games(chosen, episodes)
         self.is_started = True
-        self._watcher.after_reset(games)
+        self._observer.after_reset(games)
         return self.observations
 
     @exclusive
@@ -238,11 +238,11 @@ class VecGame(ShownInNotebooks):
         episode, seeds = int(view(self.blocks, "episode")[k]) + 1, next_seeds(self._arrays)
         if seed is not None:
             seeds[k], episode = whole_number("seed", seed, 0, LARGEST_SEED), 0
-        self._watcher.before_reset([k])
+        self._observer.before_reset([k])
         self._maps.provide(seeds.tolist(), self._current_seeds())
         forget_launches(self._arrays.launched, k)
         self._calls.one_game(step.reset_game, seeds[k], episode, k)
-        self._watcher.after_reset([k])
+        self._observer.after_reset([k])
 
     @exclusive
     def stop_game(self, k: int) -> None:
@@ -298,7 +298,7 @@ class VecGame(ShownInNotebooks):
             self._check_may_step(takes_actions=actions is not None)
         if actions is None:
             self.actions.fill(0)
-        self._calls.step(repeat, self._watcher)
+        self._calls.step(repeat, self._observer)
         self._may_be_off_grid = False
         results = self.results
         return self.observations, results.rewards, results.terminated, results.truncated, self._info.copy()
@@ -319,7 +319,7 @@ class VecGame(ShownInNotebooks):
         target = self._loans.lending.target
         target[:] = 0 if copies is None else copies.target
         try:
-            self._calls.step(repeat, self._watcher, listener)
+            self._calls.step(repeat, self._observer, listener)
         finally:
             target[:] = 0
         self._may_be_off_grid = False
@@ -376,7 +376,7 @@ class VecGame(ShownInNotebooks):
         check_may_play(self.blocks, k, rows, self.config.decision_every)
         self._calls.one_game(step.play_launches, rows, until, k)
         self._refresh(k)
-        self._watcher.after_play(k, rows)
+        self._observer.after_play(k, rows)
 
     @exclusive
     def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
@@ -439,7 +439,7 @@ class VecGame(ShownInNotebooks):
         board = write_position(self.config, self.blocks, k, owner, tick, troops, pools, peak, next_step)
         self._calls.one_game(step.place_position, board, k)
         self._refresh(k)
-        self._watcher.after_placing(k)
+        self._observer.after_placing(k)
 
     # ---- looking ----------------------------------------------------------------------------------
 
@@ -597,7 +597,7 @@ class VecGame(ShownInNotebooks):
         self._refresh(k)
         if self.observes:
             restore_frames(self._arrays.buffers, k, saved.older_frames)
-        self._watcher.after_placing(k)
+        self._observer.after_placing(k)
 
     @exclusive
     def clone(self) -> VecGame:
@@ -637,22 +637,24 @@ class VecGame(ShownInNotebooks):
     # ---- recording --------------------------------------------------------------------------------
 
     @exclusive
-    def watch(self, watcher: GameObserver, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, LaunchLog]:
-        """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
+    def attach(
+        self, observer: GameObserver, recorded: npt.NDArray[np.bool_]
+    ) -> tuple[StepResults, LaunchLog]:
+        """Tell ``observer`` of everything from now on, and log the launches of the games ``recorded``.
 
         ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
-        is what a user wants. Raises ValueError if there is a watcher already.
+        is what a user wants. Raises ValueError if there is an observer already.
         """
-        if self._watcher is not NO_OBSERVER:
+        if self._observer is not NO_OBSERVER:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._calls.record(recorded)
-        self._watcher = watcher
+        self._observer = observer
         return self.results, self._calls.launch_log
 
     @exclusive
-    def unwatch(self) -> None:
+    def detach(self) -> None:
         """Notify no observer any more, and log nothing."""
-        self._watcher = NO_OBSERVER
+        self._observer = NO_OBSERVER
         self._calls.record(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
