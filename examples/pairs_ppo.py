@@ -294,7 +294,7 @@ class KindGames:
             seen, rewards, ends, cuts, info = self.env.step(actions)
             steps.append({"rows": rows | chosen, "alive": alive, "reward": rewards, "end": ends | cuts})
             for k in np.flatnonzero(info["ended"]).tolist():
-                places = self.env.game.state.place2[k, 1:] / 2
+                places = self.env.game.state.doubled_place[k, 1:] / 2
                 self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
                 self.players[k] = self._deal(k, order)
                 self.env.reset_game(k)

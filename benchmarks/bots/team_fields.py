@@ -92,7 +92,7 @@ def _batch(config: territorial.GameConfig, line_ups: Sequence[Sequence[str]], fi
         batch.step()
     state = batch.state
     members = state.team[:, None, 1:] == np.arange(1, config.num_teams + 1)[:, None]  # (E, T, P)
-    places = np.where(members, state.place2[:, None, 1:], 0).max(2) / 2
+    places = np.where(members, state.doubled_place[:, None, 1:], 0).max(2) / 2
     is_first = places == places.min(1, keepdims=True)
     return Ended(
         places=places,

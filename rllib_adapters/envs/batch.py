@@ -280,7 +280,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """Return the info of a seat, 1..P, of game ``k`` that has ended."""
         state = self.game.state
         return {
-            "place": float(state.place2[k, seat]) / 2,
+            "place": float(state.doubled_place[k, seat]) / 2,
             "land": float(state.land[k, seat]),
             "tick": float(state.tick[k]),
         }

@@ -646,7 +646,7 @@ def keep_final(batch: Batch, game: Game, k: int) -> None:
     """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
     results, players = batch.arrays.results, batch.arrays.state.players
     for p in range(1, len(game.alive)):
-        results.final_place[k, p - 1] = game.place2[p] / 2
+        results.final_place[k, p - 1] = game.doubled_place[p] / 2
     for column in range(players.shape[1]):
         for p in range(players.shape[2]):
             results.final_players[k, column, p] = players[k, column, p]

@@ -24,7 +24,7 @@ TEAM_NAMES = (*COUNTS, "team_of", "place", "tick")
 """Those of games with teams: ``team_of`` is the team 1..N of the seat."""
 
 _COUNTED = np.array([PLAYERS[name] for name in (*COUNTS, "team")])
-_PLACE = PLAYERS["place2"]
+_PLACE = PLAYERS["doubled_place"]
 
 
 def info_names(config: GameConfig) -> tuple[str, ...]:

@@ -212,7 +212,7 @@ class _GameWatch:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
         # The engine's end_when="no_agents" cannot: the policy may be a bot of the engine, and agents may be
         # other policies.
-        is_out = ~((self._game.state.place2[:, 1:] == 0) & self._own).any(1)
+        is_out = ~((self._game.state.doubled_place[:, 1:] == 0) & self._own).any(1)
         for k in np.flatnonzero((self._over == 0) & ((is_out & self._own.any(1)) | is_late)):
             self._game.stop_game(int(k))
 

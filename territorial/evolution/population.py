@@ -153,7 +153,7 @@ def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
         game.stop_game(spare)
     while not game.state.over.all():
         game.step(repeat=DECISIONS)
-    places = game.state.place2[:, 1:] / 2
+    places = game.state.doubled_place[:, 1:] / 2
     return np.array([places[k, matchup.own] for k, matchup in enumerate(matchups)])
 
 

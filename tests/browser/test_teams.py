@@ -70,7 +70,7 @@ def test_the_standings_are_grouped(tab):
 def test_a_team_that_is_out_says_when_and_the_end_names_the_team(tab):
     game, frames, _ = played()
     settle(tab, f"page.seek({frames[-1].tick})")
-    (winner,) = {TEAMS[seat - 1] for seat in range(1, 7) if game.state.place2[0, seat] == 2}
+    (winner,) = {TEAMS[seat - 1] for seat in range(1, 7) if game.state.doubled_place[0, seat] == 2}
     assert text_of(tab, "#status").startswith(f"The end: team {winner} is first with ")
     lines = tab.evaluate("[...document.querySelectorAll('.row.team')].map((row) => row.innerText)")
     out = [team for team in (1, 2, 3) if not frames[-1].alive[2 * team - 2 : 2 * team].any()]

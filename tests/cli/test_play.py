@@ -62,7 +62,7 @@ def test_a_beginner_outlives_the_bots_of_easy_and_does_worse_from_level_to_level
         game.reset(seed=1)
         while not game.state.over.all():
             game.step()
-        places.append(game.state.place2[:, 1].mean())
+        places.append(game.state.doubled_place[:, 1].mean())
         lives.append(np.where(game.state.alive == 1, game.state.tick[:, None], game.state.death_tick))
     assert places == sorted(places)
     assert lives[0][:, 1].mean() > lives[0][:, 2:].mean()

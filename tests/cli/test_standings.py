@@ -143,7 +143,7 @@ def test_the_places_and_the_lines_of_members_are_those_of_the_teams():
     teams = team_standings_of(game, rows)
     assert [row.team for row in rows] == [team.team for team in teams for _ in range(2)]
     for row in rows:
-        assert (row.place, row.team) == (game.state.place2[0, row.seat] / 2, TEAMS[row.seat - 1])
+        assert (row.place, row.team) == (game.state.doubled_place[0, row.seat] / 2, TEAMS[row.seat - 1])
     for team in teams:
         members = [row for row in rows if row.team == team.team]
         assert (team.place, team.land) == (members[0].place, sum(row.land for row in members))

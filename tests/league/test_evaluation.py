@@ -55,8 +55,8 @@ def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
     assert one.returns == pytest.approx(returned, abs=1e-6)
     assert found.matrix("land").value[0, 0] == game.state.land[0, 1] / game.state.num_land[0]
     assert found.matrix("return").value[0, 0] == one.returns[0]
-    if game.state.place2[0, 1]:
-        assert one.places[0] == game.state.place2[0, 1] / 2
+    if game.state.doubled_place[0, 1]:
+        assert one.places[0] == game.state.doubled_place[0, 1] / 2
 
 
 def test_seats_move_on_and_other_policies_may_be_opponents():

@@ -111,7 +111,7 @@ def test_a_record_is_what_the_game_was():
             game=number,
             seed=3 + number,
             seats=PLAYERS,
-            places=tuple((state.place2[0, 1:] / 2).tolist()),
+            places=tuple((state.doubled_place[0, 1:] / 2).tolist()),
             died=tuple(state.death_tick[0, 1:].tolist()),
             length=int(state.tick[0]),
             is_stopped=bool((state.alive[0].sum() > 1) & (100 * state.land[0, 1:].max() < 60 * 1600)),

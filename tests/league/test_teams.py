@@ -168,7 +168,10 @@ def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_l
     np.testing.assert_array_equal(places_now(game.state, 0), np.full(6, 3.5))
 
     state = standing(  # of five seats, the third of whom is out
-        place2=[0, 0, 0, 10, 0, 0], team=range(6), land=[0, 10, 30, 0, 10, 10], troops=[0, 7, 1, 0, 9, 7]
+        doubled_place=[0, 0, 0, 10, 0, 0],
+        team=range(6),
+        land=[0, 10, 30, 0, 10, 10],
+        troops=[0, 7, 1, 0, 9, 7],
     )
     assert places_now(state, 0).tolist() == [3.5, 1.0, 5.0, 2.0, 3.5]
     assert np.isnan(known_places(state, 0)).tolist() == [True, True, False, True, True]
@@ -322,7 +325,7 @@ def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
         while not over.state.over[0]:
             cut.step()
             over.step()
-        wanted = over.state.place2[0, 1:] / 2
+        wanted = over.state.doubled_place[0, 1:] / 2
         for found in (places_now(cut.state, 0), places_now(over.state, 0), known_places(over.state, 0)):
             np.testing.assert_array_equal(found, wanted)
 
@@ -330,7 +333,7 @@ def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
 def test_the_places_of_teams_that_are_not_out_are_open_and_dead_members_share_them():
     state = standing(  # teams of two, the last of which is out; a member of the second is dead
         team=[0, 1, 1, 2, 2, 3, 3],
-        place2=[0, 0, 0, 0, 0, 6, 6],
+        doubled_place=[0, 0, 0, 0, 0, 6, 6],
         land=[0, 10, 20, 0, 40, 0, 0],
         troops=[0, 5, 5, 0, 1, 0, 0],
     )

@@ -249,7 +249,7 @@ def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
     assert replay.is_over
     assert [frame["tick"] for frame in frames] == list(range(0, replay.num_ticks + 1, 10))
     end = replay.seek(replay.num_ticks)
-    assert (told["place"], told["replay"]) == (end.state.place2[0, 1] / 2, str(save))
+    assert (told["place"], told["replay"]) == (end.state.doubled_place[0, 1] / 2, str(save))
 
 
 def test_bots_play_on_after_the_players_death(save, clock):

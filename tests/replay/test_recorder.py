@@ -21,7 +21,7 @@ from tests.replay.support import (
 )
 from tests.twin.rng import H
 
-COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "place2", "fronts", "death_tick")
+COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "doubled_place", "fronts", "death_tick")
 
 
 class Shelf:
