@@ -100,10 +100,10 @@ def configure(
     Example:
         >>> from ray.rllib.algorithms.ppo import PPOConfig
         >>> from rllib_adapters import configure
-        >>> from territorial.league import Group, LeagueTable
+        >>> from territorial.league import Group, LineUpDistribution
         >>> groups = [Group(2, {"trainable:main": 1}), Group(2, {"bot:banker": 1, "bot:novice": 2})]
         >>> game = {"height": 32, "width": 32, "num_players": 4}
-        >>> env_config = {"config": game, "league": LeagueTable(groups)}
+        >>> env_config = {"config": game, "league": LineUpDistribution(groups)}
         >>> config = configure(PPOConfig(), env_config, runner="batched")
         >>> list(config.policies)
         ['main']

@@ -25,7 +25,7 @@ from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import known_places, places_now
-from territorial.league import LeagueTable, Outcome, Player
+from territorial.league import LineUpDistribution, Outcome, Player
 from territorial.typing import Bools
 
 MOST = 2_000
@@ -151,7 +151,7 @@ class GameView(MultiAgentEnv):
         """The names of those that act in the pool in the present game."""
         return frozenset(who.name for who, acts in zip(self.players, self.in_pool, strict=True) if acts)
 
-    def set_league(self, league: LeagueTable) -> None:
+    def set_league(self, league: LineUpDistribution) -> None:
         """Let another table draw the players from the next game on.
 
         The next game is dealt again, with the same numbers, as if it had not been dealt yet. ValueError if

@@ -20,7 +20,7 @@ from territorial.observation.layout import ObsLayout
 from territorial.typing import Ints
 
 SNAPSHOT = "snapshot:"
-"""What the names of snapshots begin with on the command line, as in a league table: ``snapshot:main-12``."""
+"""What the names of snapshots begin with on the command line, as in leagues: ``snapshot:main-12``."""
 
 Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""

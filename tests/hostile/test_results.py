@@ -13,7 +13,7 @@ from territorial.evaluation.evaluate import METRICS, Evaluation
 from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
 from territorial.evaluation.schedule import Contest, Schedule
 from territorial.evaluation.statistics import RecordArrays
-from territorial.league import LeagueTable
+from territorial.league import LineUpDistribution
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
 from tests.league.support import fixtures_of
@@ -227,8 +227,8 @@ TABLE = (
 @pytest.mark.parametrize("change", [mutated, mutated_json])
 def test_damaged_tables_are_refused_or_drawn_from(change, amount):
     def load(text: bytes) -> None:
-        table = LeagueTable.from_json(text.decode("utf-8"))
+        table = LineUpDistribution.from_json(text.decode("utf-8"))
         table.draw(np.random.default_rng(0))
-        assert LeagueTable.from_json(table.to_json()) == table
+        assert LineUpDistribution.from_json(table.to_json()) == table
 
     assert_loads_or_refused(load, change, TABLE, amount)

@@ -16,7 +16,7 @@ from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
 from territorial.evaluation.record import ResultsError
-from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
 from tests.bots.networks import random_file
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
@@ -41,8 +41,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def table_of(bot) -> LeagueTable:
-    return LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
+def table_of(bot) -> LineUpDistribution:
+    return LineUpDistribution([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
 
 
 def league_of(*players) -> League:
@@ -237,7 +237,7 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
     assert table == table_of(network)
     written = json.loads(table.to_json())["groups"][1]["players"]
     assert written == {f"bot:net:one.safetensors@{network.digest[:8]}": 2, "bot:novice": 1}
-    assert LeagueTable.from_json(table.to_json()) == table
+    assert LineUpDistribution.from_json(table.to_json()) == table
     drawn = table.draw(np.random.default_rng(0))
     assert {player.seat for player in drawn[1:]} <= {network, "novice"}
 
@@ -245,15 +245,15 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
 def test_a_table_has_styles_and_is_read_with_them():
     table = table_of(STYLE)
     assert table == table_of(MINE) == table_of(f"bot:{STYLE}")
-    assert LeagueTable.from_json(table.to_json(), bots=[STYLE]) == table
+    assert LineUpDistribution.from_json(table.to_json(), bots=[STYLE]) == table
     with pytest.raises(ValueError, match=r"bots\[0\] is 'style:gone\.json', whose file cannot be read"):
-        LeagueTable.from_json(table.to_json(), bots=["style:gone.json"])
+        LineUpDistribution.from_json(table.to_json(), bots=["style:gone.json"])
     twice = [Group(2, {MINE: 1}), Group(2, {dataclasses.replace(MINE): 1})]
-    assert LeagueTable(twice).names("bot") == ["mine-1"]
+    assert LineUpDistribution(twice).names("bot") == ["mine-1"]
     with pytest.raises(ValueError, match="two custom bots are called 'mine-1'"):
-        LeagueTable([twice[0], Group(2, {OTHER: 1})])
+        LineUpDistribution([twice[0], Group(2, {OTHER: 1})])
     with pytest.raises(ValueError, match="a style has the name 'banker-1', which belongs to another"):
-        LeagueTable([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
+        LineUpDistribution([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
 
 
 def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path():
@@ -261,13 +261,13 @@ def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path
     table, league = table_of(network), league_of(network)
     league.save("league.npz")
     random_file(Path("one.safetensors"), 2)
-    for load in (lambda: LeagueTable.from_json(table.to_json()), lambda: League.load("league.npz")):
+    for load in (lambda: LineUpDistribution.from_json(table.to_json()), lambda: League.load("league.npz")):
         with pytest.raises(ValueError, match=r"one\.safetensors: its digest is .* which is not that of"):
             load()
     Path("one.safetensors").unlink()
-    assert LeagueTable.from_json(table.to_json(), bots=[network]) == table
+    assert LineUpDistribution.from_json(table.to_json(), bots=[network]) == table
     assert League.load("league.npz", [network]).table() == league.table()
-    for load in (lambda: LeagueTable.from_json(table.to_json()), lambda: League.load("league.npz")):
+    for load in (lambda: LineUpDistribution.from_json(table.to_json()), lambda: League.load("league.npz")):
         with pytest.raises(ValueError, match=r"'net:one\.safetensors@\w{8}', whose file cannot be read"):
             load()
 
