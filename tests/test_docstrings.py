@@ -37,7 +37,7 @@ WITH_EXAMPLE = [
     "territorial.Replay",
     "territorial.SeatEnv",
     "territorial.SeatVectorEnv",
-    "territorial.Setting",
+    "territorial.Scenario",
     "territorial.TerritorialEnv",
     "territorial.TerritorialVec",
     "territorial.VecGame",

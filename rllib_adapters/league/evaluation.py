@@ -27,7 +27,7 @@ class OnRay:
 
         ray.init(address="auto")
         policies = {name: SnapshotPolicy(SharedStore("snapshots/"), name, trunks) for name in names}
-        territorial.evaluate(policies, settings, episodes=64, play=OnRay())
+        territorial.evaluate(policies, scenarios, episodes=64, play=OnRay())
         territorial.match(["banker", *names], policies=policies, play=OnRay())
 
     Every actor has one CPU and one batch of games. Snapshots come from a ``SharedStore``, which every machine

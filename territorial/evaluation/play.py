@@ -22,7 +22,7 @@ from territorial.evaluation.players import Act, ActingPolicy, Player, is_acting,
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
-from territorial.evaluation.schedule import Contest, Schedule, ScheduledGame, Setting
+from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.jit import warmup
@@ -66,7 +66,7 @@ def played(
         portions = schedule.portions(results.games, getattr(play, "workers", 1))
         try:
             if portions:
-                for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
+                for config in dict.fromkeys(schedule.scenarios[name].config for _, name in schedule.pairs):
                     VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
                     # Processes find compiled what is compiled here and now.
                     with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
@@ -94,7 +94,7 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
     """Return what makes, in any process, a player of portions of the schedule."""
-    return partial(GamePlayer, schedule.players, schedule.settings, schedule.apart)
+    return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 
 class GamePlayer:
@@ -102,16 +102,16 @@ class GamePlayer:
 
     Args:
         players: by name; all other names are those of bots.
-        settings: by name, what the games are played in.
+        scenarios: by name, what the games are played in.
         apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
             it, in stacks for all players. False: they see all games of a portion together, which is faster.
 
     """
 
     def __init__(
-        self, players: Mapping[str, Player], settings: Mapping[str, Contest | Setting], apart: bool
+        self, players: Mapping[str, Player], scenarios: Mapping[str, Contest | Scenario], apart: bool
     ) -> None:
-        self._settings, self._apart = settings, apart
+        self._scenarios, self._apart = scenarios, apart
         self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
         made = {name: named_bot(one) for name, one in players.items() if isinstance(one, str)}
         self._seats: dict[str, Any] = {**players, **made, **dict.fromkeys(self._policies, AGENT)}
@@ -120,10 +120,10 @@ class GamePlayer:
 
     def __call__(self, portion: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
         """Play the games of a portion, and yield the record of each as it ends."""
-        setting, seeds = self._settings[portion[0].setting], [scheduled.seed for scheduled in portion]
+        scenario, seeds = self._scenarios[portion[0].scenario], [scheduled.seed for scheduled in portion]
         names = {name for scheduled in portion for name in scheduled.seats}
         policies = {name: policy for name, policy in self._policies.items() if name in names}
-        game = self._batch(setting.config, len(portion), policies)
+        game = self._batch(scenario.config, len(portion), policies)
         for k, scheduled in enumerate(portion):
             game.set_seats(k, [self._seats.get(name, name) for name in scheduled.seats])
         game.reset(seeds=seeds)
@@ -132,7 +132,7 @@ class GamePlayer:
             acts = self._started(game, np.array([scheduled.seats for scheduled in portion]), seeds, policies)
             for number in count(1):
                 watch.look(game.step(_actions(game, acts) if acts else None)[1])
-                watch.leave(is_late=setting.max_cycles is not None and number >= setting.max_cycles)
+                watch.leave(is_late=scenario.max_cycles is not None and number >= scenario.max_cycles)
                 yield from map(watch.record, watch.ended())
                 if game.state.over.all():
                     return

@@ -15,7 +15,7 @@ from territorial.cli import bench, league, main, replay
 from territorial.config.land_mask import LandMask
 from territorial.datasets.manifest import shard_name
 from territorial.evaluation import pool
-from territorial.evaluation.schedule import Setting
+from territorial.evaluation.schedule import Scenario
 from territorial.evolution.evolve import STYLE
 from territorial.files import atomic
 from tests.cli.test_dataset import SMALL as ROWS
@@ -237,9 +237,9 @@ def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_on
 
 def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkeypatch, read_only):
     monkeypatch.setattr(pool.Processes, "__call__", lambda *_: pytest.fail("it was played"))
-    setting = Setting(config=SMALL, seats=["agent", *BOTS[1:]])
+    scenario = Scenario(config=SMALL, seats=["agent", *BOTS[1:]])
     with pytest.raises(OSError, match="Read-only file system"):
-        evaluate(["banker"], {"duel": setting}, 1, out=tmp_path / "a.jsonl", processes=1)
+        evaluate(["banker"], {"duel": scenario}, 1, out=tmp_path / "a.jsonl", processes=1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is a folder in which not even root can write")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting, VecGame
+from territorial import GameConfig, Scenario, VecGame
 from territorial.evaluation.record import LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Schedule
 from tests.league.support import fixtures_of, play_games
@@ -19,12 +19,12 @@ def contest(games=6, **changes):
     return Contest(**({"config": CONFIG, "players": PLAYERS, "games": games, "seed": 3} | changes))
 
 
-def trials(games=20, **settings):
-    """Return the schedule of an evaluation, in a setting "s" and others."""
-    named = {"s": Setting(config=CONFIG, seats=["agent", *PLAYERS[1:]])} | settings
+def trials(games=20, **scenarios):
+    """Return the schedule of an evaluation, in a scenario "s" and others."""
+    named = {"s": Scenario(config=CONFIG, seats=["agent", *PLAYERS[1:]])} | scenarios
     pairs = [("banker", name) for name in named]
     code = {"banker": "banker-1"}
-    return Schedule(players={}, settings=named, pairs=pairs, games=games, seed=3, code=code, apart=False)
+    return Schedule(players={}, scenarios=named, pairs=pairs, games=games, seed=3, code=code, apart=False)
 
 
 def played(the_contest):
@@ -224,7 +224,7 @@ def test_a_file_without_games_is_refused_unless_it_is_the_beginning_of_these(pat
 
 def test_policies_settings_and_games_can_be_added_to_a_file(path):
     everything = fill(path, trials(3), range(3))
-    more = trials(4, other=Setting(config=CONFIG, seats=["agent"] * 5))
+    more = trials(4, other=Scenario(config=CONFIG, seats=["agent"] * 5))
     assert GameResults(more, path).records == tuple(everything)
     lines = list(map(json.loads, path.read_text().splitlines()))
     assert ["format" in line for line in lines] == [True, False, False, False, True]
@@ -238,11 +238,11 @@ OTHERS = {
     "seed": (contest(seed=4), "its seed is 3, here it is 4$"),
     "config": (
         contest(config=CONFIG.replace(max_ticks=1300)),
-        r"its settings\['match'\]\['settings'\]\['max_ticks'\] is 1200, here it is 1300; ",
+        r"its scenarios\['match'\]\['settings'\]\['max_ticks'\] is 1200, here it is 1300; ",
     ),
     "seat": (
         contest(players=(*PLAYERS[:2], "easy-1", *PLAYERS[3:])),
-        r"its settings\['match'\]\['players'\]\[2\] is 'novice-1', here it is 'easy-1'$",
+        r"its scenarios\['match'\]\['players'\]\[2\] is 'novice-1', here it is 'easy-1'$",
     ),
     "draw": (
         contest(draw="balanced", players=PLAYERS[1:]),

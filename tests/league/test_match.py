@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import territorial
-from territorial import GameConfig, Setting, bots, evaluate, match
+from territorial import GameConfig, Scenario, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
@@ -107,9 +107,9 @@ def test_the_same_games_come_back_wherever_they_are_played():
     players = ["banker", "tests.league.support:Patient", Named()]
     here = quietly(players, SMALL, 7)
     assert quietly(players, SMALL, 7, processes=2).records == here.records
-    settings = {"s": Setting(config=SMALL)}
+    scenarios = {"s": Scenario(config=SMALL)}
     found = [
-        evaluate({"a": Named(), "b": "banker"}, settings, 3, processes=count, progress=False)
+        evaluate({"a": Named(), "b": "banker"}, scenarios, 3, processes=count, progress=False)
         for count in (1, 2)
     ]
     assert found[0].records == found[1].records

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluate, match
+from territorial import GameConfig, Replay, Scenario, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
@@ -165,9 +165,9 @@ def test_the_name_of_a_network_says_what_its_file_does_not():
     [
         lambda bot: VecGame(SMALL, 1, seats=["banker", bot, bot, bot]),
         lambda bot: match(["banker", bot], SMALL, 1, **QUIET),
-        lambda bot: evaluate([bot], {"small": Setting(config=SMALL)}, 1, **QUIET),
+        lambda bot: evaluate([bot], {"small": Scenario(config=SMALL)}, 1, **QUIET),
         lambda bot: evaluate(
-            ["novice"], {"small": Setting(config=SMALL, seats=["agent", bot, bot, bot])}, 1, **QUIET
+            ["novice"], {"small": Scenario(config=SMALL, seats=["agent", bot, bot, bot])}, 1, **QUIET
         ),
         lambda bot: make_dataset("rows", SMALL, ["banker"] * 4, games=1, rows_of=[bot]),
         lambda bot: Group(1, {f"bot:{bot}": 1}),
@@ -188,8 +188,8 @@ def test_files_and_copies_of_bots_play_as_what_they_are(folder):
         return [record.places for record in match(seats, SMALL, 2, **QUIET).records]
 
     def evaluation_of(*seats):
-        setting = Setting(config=SMALL, seats=["agent", *seats])
-        return [record.places for record in evaluate(["novice"], {"small": setting}, 2, **QUIET).records]
+        scenario = Scenario(config=SMALL, seats=["agent", *seats])
+        return [record.places for record in evaluate(["novice"], {"small": scenario}, 2, **QUIET).records]
 
     named, made = (STYLE, NET, COPY), (MINE, Network("one.safetensors"), "banker")
     for places_of in (match_of, evaluation_of):
@@ -200,30 +200,30 @@ def test_files_and_copies_of_bots_play_as_what_they_are(folder):
 
 
 def test_games_with_another_file_at_the_path_are_refused():
-    settings = {"small": Setting(config=SMALL, seats=["agent", NET, "novice", STYLE])}
+    scenarios = {"small": Scenario(config=SMALL, seats=["agent", NET, "novice", STYLE])}
 
     def played():
         match([STYLE, NET], SMALL, 1, out="match.jsonl", **QUIET)
-        return evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+        return evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)
 
     played()
     assert len(played().records) == 2
     OTHER.save("mine.json")
-    for call in (played, lambda: evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)):
+    for call in (played, lambda: evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)):
         with pytest.raises(ResultsError, match=r"code\['mine-1'\] is '"):
             call()
     MINE.save("mine.json")
     random_file(Path("one.safetensors"), 2)
     with pytest.raises(ResultsError, match=r"code\['net:one\.safetensors'\] is 'net:one"):
-        evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+        evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)
 
 
 def test_a_policy_and_a_seat_of_one_name_must_be_one_bot():
-    settings = {"small": Setting(config=SMALL, seats=["agent", STYLE, "novice", "novice"])}
-    assert evaluate([MINE], settings, 1, **QUIET).policies == ("mine-1",)
+    scenarios = {"small": Scenario(config=SMALL, seats=["agent", STYLE, "novice", "novice"])}
+    assert evaluate([MINE], scenarios, 1, **QUIET).policies == ("mine-1",)
     with pytest.raises(ValueError, match=r"configs\['small'\]: seats\[1\]: another .* name 'mine-1'"):
-        evaluate({"mine-1": "turtle"}, settings, 1, **QUIET)
-    wrong = {"small": Setting(config=SMALL, seats=["agent", 3, "novice", "novice"])}
+        evaluate({"mine-1": "turtle"}, scenarios, 1, **QUIET)
+    wrong = {"small": Scenario(config=SMALL, seats=["agent", 3, "novice", "novice"])}
     with pytest.raises(TypeError, match=r"configs\['small'\]: seats\[1\] is 3"):
         evaluate(["novice"], wrong, 1, **QUIET)
 

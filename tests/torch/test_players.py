@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from territorial import Setting, VecGame, cli, evaluate
+from territorial import Scenario, VecGame, cli, evaluate
 from territorial.actions.encoding import owner_of_target
 from territorial.cli import options, play
 from territorial.cli.demo import begin
@@ -24,7 +24,9 @@ from tests.torch.support import SMALL, MeanTrunk, add_random
 
 TRUNKS = {"MeanTrunk": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
-SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)}
+SCENARIOS = {
+    "s": Scenario(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)
+}
 
 
 def add(store, name, what, seed):
@@ -41,17 +43,17 @@ def store(tmp_path):
 
 def test_snapshots_do_as_their_weights_say_in_one_process_as_in_two(store):
     policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
-    found = evaluate(policies, SETTINGS, 6, processes=1, progress=False)
+    found = evaluate(policies, SCENARIOS, 6, processes=1, progress=False)
     land = found.matrix("land").value[:, 0]
     assert land[1] > 2 * land[0]
-    again = evaluate(policies, {**SETTINGS, "t": SETTINGS["s"]}, 6, processes=2, progress=False)
-    assert [one for one in again.records if one.setting == "s"] == list(found.records)
+    again = evaluate(policies, {**SCENARIOS, "t": SCENARIOS["s"]}, 6, processes=2, progress=False)
+    assert [one for one in again.records if one.scenario == "s"] == list(found.records)
 
 
 def test_one_network_serves_all_and_nothing_stays_open(store):
     policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
     against = {
-        "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
+        "s": Scenario(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
     }
     evaluate(policies, against, 2, processes=1, progress=False)
     _, policies = players._tables[str(store.path)]
@@ -71,7 +73,7 @@ def test_policies_can_be_pickled_and_know_their_weights(store):
 def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(store, tmp_path):
     def run():
         policies = {"p": SnapshotPolicy(store, "holder", TRUNKS)}
-        return evaluate(policies, SETTINGS, 1, processes=1, out=tmp_path / "out", progress=False)
+        return evaluate(policies, SCENARIOS, 1, processes=1, out=tmp_path / "out", progress=False)
 
     assert np.isfinite(run().matrix().value).all()
     run()
