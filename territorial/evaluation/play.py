@@ -63,15 +63,15 @@ def played(
         check_file(out)
     with nullcontext() if out is None else one_writer(Path(f"{os.fspath(out)}.lock")):
         results = GameResults(schedule, out)
-        portions = schedule.portions(results.games, getattr(play, "workers", 1))
+        chunks = schedule.chunks(results.games, getattr(play, "workers", 1))
         try:
-            if portions:
+            if chunks:
                 for config in dict.fromkeys(schedule.scenarios[name].config for _, name in schedule.pairs):
                     VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
                     # Processes find compiled what is compiled here and now.
                     with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
                         compile_steps(config)
-                games = chain.from_iterable(play(games_of(schedule), portions))
+                games = chain.from_iterable(play(games_of(schedule), chunks))
                 _keep(results, games, progress)
         except KeyboardInterrupt:
             pass
@@ -93,18 +93,18 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
-    """Return what makes, in any process, a player of portions of the schedule."""
+    """Return what makes, in any process, a player of chunks of the schedule."""
     return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 
 class GamePlayer:
-    """Plays portions of games one after the other, with one batch in memory.
+    """Plays chunks of games one after the other, with one batch in memory.
 
     Args:
         players: by name; all other names are those of bots.
         scenarios: by name, what the games are played in.
         apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
-            it, in stacks for all players. False: they see all games of a portion together, which is faster.
+            it, in stacks for all players. False: they see all games of a chunk together, which is faster.
 
     """
 
@@ -118,18 +118,18 @@ class GamePlayer:
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
-    def __call__(self, portion: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
-        """Play the games of a portion, and yield the record of each as it ends."""
-        scenario, seeds = self._scenarios[portion[0].scenario], [scheduled.seed for scheduled in portion]
-        names = {name for scheduled in portion for name in scheduled.seats}
+    def __call__(self, chunk: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
+        """Play the games of a chunk, and yield the record of each as it ends."""
+        scenario, seeds = self._scenarios[chunk[0].scenario], [scheduled.seed for scheduled in chunk]
+        names = {name for scheduled in chunk for name in scheduled.seats}
         policies = {name: policy for name, policy in self._policies.items() if name in names}
-        game = self._batch(scenario.config, len(portion), policies)
-        for k, scheduled in enumerate(portion):
+        game = self._batch(scenario.config, len(chunk), policies)
+        for k, scheduled in enumerate(chunk):
             game.set_seats(k, [self._seats.get(name, name) for name in scheduled.seats])
         game.reset(seeds=seeds)
-        watch = _GameWatch(game, portion)
+        watch = _GameWatch(game, chunk)
         try:
-            acts = self._started(game, np.array([scheduled.seats for scheduled in portion]), seeds, policies)
+            acts = self._started(game, np.array([scheduled.seats for scheduled in chunk]), seeds, policies)
             for number in count(1):
                 watch.look(game.step(_actions(game, acts) if acts else None)[1])
                 watch.leave(is_late=scenario.max_cycles is not None and number >= scenario.max_cycles)
@@ -180,19 +180,19 @@ def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:
 class _GameWatch:
     """Looks at games while they are played."""
 
-    def __init__(self, game: VecGame, portion: Sequence[ScheduledGame]) -> None:
-        self._game, self._portion = game, portion
+    def __init__(self, game: VecGame, chunk: Sequence[ScheduledGame]) -> None:
+        self._game, self._chunk = game, chunk
         state = game.state
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
         self._least = state.num_land * FILLED_PERCENT
         self._filled = np.full(game.num_games, -1, np.int64)
         self._own = np.zeros((game.num_games, game.config.num_players), np.bool_)
-        for k, scheduled in enumerate(portion):
+        for k, scheduled in enumerate(chunk):
             self._own[k, np.array(scheduled.own, np.int64) - 1] = True
         self._returns: Floats = np.zeros(self._own.shape)
         self._is_going_on = np.ones(game.num_games, np.bool_)
         self._ticks: list[int] = []
-        self._looks: list[list[tuple[int, ...]]] = [[] for _ in portion]
+        self._looks: list[list[tuple[int, ...]]] = [[] for _ in chunk]
         self._look_at_land()
 
     def look(self, rewards: Any) -> None:
@@ -224,7 +224,7 @@ class _GameWatch:
 
     def record(self, k: int) -> GameRecord:
         """Return the record of game ``k``, which is over."""
-        state, scheduled = self._game.state, self._portion[k]
+        state, scheduled = self._game.state, self._chunk[k]
         length, land, teams = int(state.tick[k]), tuple(state.land[k, 1:].tolist()), state.team[k]
         largest, num_land = int(np.bincount(teams[1:], land).max()), int(state.num_land[k])
         has_enough = 100 * largest >= self._game.config.win_percent * num_land

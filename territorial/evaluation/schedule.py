@@ -233,7 +233,7 @@ class Schedule:
         seed: seed of the first game.
         code: digests of what players are made of, by names; games of others are not of this schedule.
         apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
-            it. False: they see all games of a portion, which is always the same ones.
+            it. False: they see all games of a chunk, which is always the same ones.
 
     """
 
@@ -261,11 +261,11 @@ class Schedule:
         played = tuple(policy if name == AGENT else name for name in seats)
         return ScheduledGame(number, seed, played, teams_by_seat(chosen.config, seed), policy, scenario, own)
 
-    def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[ScheduledGame, ...]]:
-        """Return the games that are not ``done``, in portions that are played side by side.
+    def chunks(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[ScheduledGame, ...]]:
+        """Return the games that are not ``done``, in chunks that are played side by side.
 
         All processes have as many to play, in as few rounds as SIDE_BY_SIDE allows. Where games depend on
-        those beside them, a portion of which one is missing is played again as a whole.
+        those beside them, a chunk of which one is missing is played again as a whole.
         """
         found = []
         for pair in self.pairs:

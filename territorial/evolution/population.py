@@ -139,11 +139,11 @@ class Arena:
             self._used = 0
         self._used += 1
         game, size = self._game, self._game.num_games
-        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
+        found = [_play_chunk(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
         return np.concatenate(found)
 
 
-def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
+def _play_chunk(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
     """Play as many games side by side as there are ``matchups``, of a batch of as many or more."""
     for k, matchup in enumerate(matchups):
         game.set_seats(k, matchup.seats)

@@ -34,7 +34,7 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
     assert {(one.game, one.seed, one.scenario, len(one.own)) for one in found.records} == {
         (k, 5 + k, scenario, count) for k in range(18) for scenario, count in (("small", 2), ("other", 1))
     }
-    assert (takes.started, takes.stopped) == (4, 4)  # two portions in each of two scenarios
+    assert (takes.started, takes.stopped) == (4, 4)  # two chunks in each of two scenarios
     assert takes.asked > 100
     score = found.matrix("score").value
     assert (score[[0, 2]] > score[1]).all()
@@ -98,15 +98,15 @@ def test_matrices_have_means_and_intervals_over_games():
 
 
 def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
-    """Portions by copies of what plays, in another order, as in processes of their own."""
+    """Chunks by copies of what plays, in another order, as in processes of their own."""
     path, policies = tmp_path / "trials.jsonl", {"bank": "banker", "m": "metronome"}
     whole, parts = quietly(policies, SCENARIOS, 20), []
 
     class Interrupted(Processes):
-        def __call__(self, make, portions):
-            for portion in reversed(portions):
-                parts.append(portion)
-                yield pickle.loads(pickle.dumps(make))()(portion)
+        def __call__(self, make, chunks):
+            for chunk in reversed(chunks):
+                parts.append(chunk)
+                yield pickle.loads(pickle.dumps(make))()(chunk)
                 if len(parts) == 3:
                     raise KeyboardInterrupt
 
@@ -123,11 +123,11 @@ def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
     assert third.records == whole.records
 
 
-def test_what_was_played_before_a_policy_failed_is_kept_and_its_portion_finished(tmp_path):
+def test_what_was_played_before_a_policy_failed_is_kept_and_its_chunk_finished(tmp_path):
     path, one = tmp_path / "trials.jsonl", {"small": SCENARIOS["small"]}
 
-    def fails(make, portions):
-        yield list(make()(portions[0]))[:7]
+    def fails(make, chunks):
+        yield list(make()(chunks[0]))[:7]
         raise PlayingError("a player failed")
 
     with pytest.raises(StoppedError, match="a player failed") as stopped:

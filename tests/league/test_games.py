@@ -75,19 +75,19 @@ def test_a_contest_that_cannot_be_is_refused(changes, message):
 
 
 @pytest.mark.parametrize(
-    ("games", "processes", "portion"),
+    ("games", "processes", "chunk"),
     [(32, 8, 4), (8, 8, 1), (9, 8, 2), (1, 1, 1), (4000, 4, 16), (100, 4, 13), (17, 1, 9), (16, 1, 16)],
 )
-def test_all_processes_have_as_many_games_to_play(games, processes, portion):
-    assert max(map(len, contest(games).schedule({}).portions(processes=processes))) == portion
+def test_all_processes_have_as_many_games_to_play(games, processes, chunk):
+    assert max(map(len, contest(games).schedule({}).chunks(processes=processes))) == chunk
 
 
-def test_a_portion_of_an_evaluation_is_always_the_same_games():
-    whole = trials(20).portions()
-    assert [len(portion) for portion in whole] == [16, 4]
+def test_a_chunk_of_an_evaluation_is_always_the_same_games():
+    whole = trials(20).chunks()
+    assert [len(chunk) for chunk in whole] == [16, 4]
     done = {("banker", "s", number) for number in (*range(7), *range(16, 20))}
-    assert trials(20).portions(done, processes=9) == whole[:1]
-    assert trials(16).portions({("banker", "s", number) for number in range(20)}) == []
+    assert trials(20).chunks(done, processes=9) == whole[:1]
+    assert trials(16).chunks({("banker", "s", number) for number in range(20)}) == []
 
 
 # ---- what is noted of them --------------------------------------------------------------------------
