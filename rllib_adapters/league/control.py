@@ -17,7 +17,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
-from rllib_adapters.learning.own_config import evaluation_entries
+from rllib_adapters.learning.algorithm_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial._log import LOG

@@ -34,7 +34,7 @@ from torch import Tensor
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import TerritorialBatchEnv, taken_from
 from rllib_adapters.envs.env_config import POOL, module_of
-from rllib_adapters.learning.own_config import check_config
+from rllib_adapters.learning.algorithm_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.rollout import (
     ACTIONS,

@@ -11,7 +11,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools
 
-OWN = "reward_own"
+CUSTOM = "reward_custom"
 """The name under which infos tell what the user's function gave."""
 
 KEPT = ("seed", "clock", "players", "ledger", "pairs", "seating")
@@ -55,7 +55,7 @@ class RewardFunction(Protocol):
 
 def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str, ...]:
     """Return the names under which infos tell the parts of rewards, and what ``function`` gives."""
-    return part_names(weights) if function is None else (*part_names(weights), OWN)
+    return part_names(weights) if function is None else (*part_names(weights), CUSTOM)
 
 
 class CustomRewards:

@@ -50,7 +50,7 @@ def test_an_own_reward_is_paid_until_the_team_is_out():
         was_alive = env.game.state.alive[:, 1:] != 0
         masks = env.action_masks()
         info = env.step((masks * rng.random(masks.shape)).argmax(-1))[4]
-        assert np.array_equal(info["reward_own"] == 1, was_in)
+        assert np.array_equal(info["reward_custom"] == 1, was_in)
         apart += (was_in & ~was_alive).sum()
     assert apart > 0
 

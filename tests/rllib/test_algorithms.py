@@ -18,7 +18,7 @@ from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters import configure
-from rllib_adapters.own_algorithms import keep_batches_equal
+from rllib_adapters.algorithms import keep_batches_equal
 from territorial.league import Group, LineUpDistribution
 from tests.rllib.mixture import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill

@@ -11,8 +11,8 @@ from ray.rllib.core.learner import learner_group
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from rllib_adapters import configure
+from rllib_adapters.algorithms import TerritorialPPO, TerritorialPPOConfig
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig
 from territorial import GameConfig
 from territorial.league import Group, LineUpDistribution
 from territorial.maps import MapMix
