@@ -110,10 +110,10 @@ def test_a_donation_fades_and_is_gone(tab):
 def test_the_story_has_the_largest_gift_and_teams(tab):
     _, frames, _ = played()
     largest = max(gift[2] for frame in frames for gift in frame.gifts.tolist())
-    chapters = [chapter["text"] for chapter in tab.evaluate("page.events.chapters(Infinity)")]
-    (gift,) = [text for text in chapters if text.startswith("largest gift: ")]
+    highlights = [highlight["text"] for highlight in tab.evaluate("page.events.highlights(Infinity)")]
+    (gift,) = [text for text in highlights if text.startswith("largest gift: ")]
     assert gift.endswith(tab.evaluate(f"short({largest})"))
-    assert all(text.startswith("team ") for text in chapters if text.endswith("takes the lead"))
+    assert all(text.startswith("team ") for text in highlights if text.endswith("takes the lead"))
 
 
 def test_arrows_walk_through_seats_and_not_through_teams(tab):
