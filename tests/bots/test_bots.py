@@ -129,7 +129,7 @@ def test_a_bot_can_be_asked_what_it_does_and_how_to_beat_it(name):
     assert bot.name == name
     assert bot.interval >= 1
     assert len(bot.idea) > 20
-    assert bot.beaten_by.endswith(".")
+    assert bot.weakness.endswith(".")
 
 
 def test_an_unknown_bot_is_refused_with_the_names_there_are():

@@ -36,7 +36,7 @@ def test_every_one_is_there_under_its_name(name):
     about, bot = LEARNED[name], library_bot(name)
     assert bot.name == name
     assert about.idea
-    assert about.beaten_by
+    assert about.weakness
     assert library_bot(LEARNED_ALIASES[name.rpartition("-")[0]]) is bot
     kind = Style if about.file.endswith(".json") else Network
     assert isinstance(bot, kind)
