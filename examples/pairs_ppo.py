@@ -220,13 +220,13 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that learns ends this one
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    games, policy, told = None, PairPolicy(settings.size), 0.0
+    games, policy, reported = None, PairPolicy(settings.size), 0.0
     while (order := pipe.recv()) is not None:
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
         games = games or AllGames(settings, order, seed)
         found = games.rollout(policy, order)
-        told, before = time.process_time(), told
-        pipe.send(found._replace(seconds=told - before))
+        reported, before = time.process_time(), reported
+        pipe.send(found._replace(seconds=reported - before))
 
 
 class AllGames:

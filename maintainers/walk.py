@@ -89,7 +89,7 @@ class Walk:
     @contextmanager
     def followed(self) -> Iterator[None]:
         """Follow what is called within."""
-        with kernels_told(self._on_kernel):
+        with kernels_reported(self._on_kernel):
             tracemalloc.start()
             self._bytes = tracemalloc.get_traced_memory()[0]
             sys.setprofile(self._on_event)
@@ -127,7 +127,7 @@ class Walk:
 
 
 @contextmanager
-def kernels_told(on_call: Callable[[Callable[..., Any]], None]) -> Iterator[None]:
+def kernels_reported(on_call: Callable[[Callable[..., Any]], None]) -> Iterator[None]:
     """Call ``on_call`` with each kernel that Python calls through numba: not every Python tells of these."""
     kind = decorators._KernelDispatcher
 
@@ -226,7 +226,7 @@ def lines(root: Call) -> Iterator[str]:
         yield f"{'  ' * depth}{path}: {one.name}{times}{f'  {words}' if words else ''}{memory}"
 
 
-def told(name: str, walk: Callable[[], Call], *, with_calls: bool) -> list[str]:
+def report(name: str, walk: Callable[[], Call], *, with_calls: bool) -> list[str]:
     """Return the lines that tell of a walk."""
     try:
         root = walk()
@@ -330,7 +330,7 @@ def main(argv: list[str] | None = None) -> int:
     config = territorial.GameConfig(height=parsed.size, width=parsed.size, num_players=parsed.players)
     for name, walk in walks(config).items():
         if name.startswith(tuple(parsed.names) or ""):
-            print("\n".join(told(name, walk, with_calls=not parsed.counts)) + "\n")
+            print("\n".join(report(name, walk, with_calls=not parsed.counts)) + "\n")
     return 0
 
 

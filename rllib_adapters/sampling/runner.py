@@ -317,9 +317,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Call ``on_episode_end`` and log the metrics of a sample, then forget them."""
         ended = self._rollout.ended
         for episode, game in zip(episodes, ended, strict=False):
-            told = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
+            info = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
             functions = self.config.callbacks_on_episode_end
-            ray_private.call_back(self, "on_episode_end", functions, **told, rl_module=self.module)
+            ray_private.call_back(self, "on_episode_end", functions, **info, rl_module=self.module)
         self._log_steps(len(ended))
         self._counts.clear()
         window = max(

@@ -142,8 +142,8 @@ def run(parsed: argparse.Namespace) -> int:
             asked = first if wish is None else _settled(_wished(parsed, wish, session.replays))
             return _create_table(asked, numbers, load, _card(asked) | _choices(parsed))
         except UsageError as error:
-            told = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
-            raise error if wish is None else WishError(told) from None
+            message = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
+            raise error if wish is None else WishError(message) from None
 
     session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
     make_server = partial(PlayServer, page(is_played=True), session)
@@ -153,9 +153,9 @@ def run(parsed: argparse.Namespace) -> int:
         serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
     if session.save_error is not None:
         raise session.save_error
-    told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
+    reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
     # Not on stdout, which may have begun with the JSON of the address; --quiet does not hide it.
-    LOG.warning("\n".join(told) or "no replay: the game has not begun")
+    LOG.warning("\n".join(reports) or "no replay: the game has not begun")
     return 0
 
 

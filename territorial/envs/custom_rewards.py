@@ -72,10 +72,10 @@ class CustomRewards:
     def after_decision(self) -> None:
         """Ask the function, and add up."""
         game, previous, results = self._game, self._previous, self._game.results
-        told = game.info | {"rewards": results.rewards, "terminated": results.terminated}
+        info = game.info | {"rewards": results.rewards, "terminated": results.terminated}
         # A place is known of who is eliminated, or its team.
         plays = (previous.doubled_place[:, 1:] == 0) & ~self._was_idle[:, None]
-        own = own_rewards(self._function, previous, game, told, plays)
+        own = own_rewards(self._function, previous, game, info, plays)
         given = [results.rewards + own, np.concatenate([results.reward_parts, own[:, None]], axis=1)]
         self._sums = list(map(np.add, self._sums, given)) if self._sums else given
 

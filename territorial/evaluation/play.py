@@ -82,14 +82,14 @@ def played(
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    told = Progress(results.schedule.size) if progress else None
+    line = Progress(results.schedule.size) if progress else None
     try:
         for done, record in enumerate(results.add(games), start=len(results.records) + 1):
-            if told is not None:
-                told.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
+            if line is not None:
+                line.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
     finally:
-        if told is not None:
-            told.close()
+        if line is not None:
+            line.close()
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:

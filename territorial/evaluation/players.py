@@ -93,11 +93,11 @@ class Entrants:
     @property
     def code(self) -> dict[str, str]:
         """By the names of those that are not the library's, what tells their code or weights from others."""
-        told = {
+        codes = {
             name: code_of(player) if isinstance(player, CustomBot) else identity_of(player)
             for name, player in self.players.items()
         }
-        return {name: code for name, code in told.items() if code != name}
+        return {name: code for name, code in codes.items() if code != name}
 
     @property
     def sent(self) -> dict[str, Player]:

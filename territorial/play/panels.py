@@ -110,9 +110,9 @@ def _policy_advises(choose: Choose, seat: int, game: VecGame) -> list[Option]:
     return [Option(owner, 1.0, 0 if owner == HOLDS else FRACTIONS[action[HOW_MUCH]])]
 
 
-def _distribution_advises(tell: Callable[..., Any], seat: int, game: VecGame) -> list[Option]:
-    told = np.asarray(tell(game, np.array([0]), np.array([seat])))[0]
-    targets, fractions = np.split(told, [-NUM_FRACTIONS])
+def _distribution_advises(distribution: Callable[..., Any], seat: int, game: VecGame) -> list[Option]:
+    probabilities = np.asarray(distribution(game, np.array([0]), np.array([seat])))[0]
+    targets, fractions = np.split(probabilities, [-NUM_FRACTIONS])
     owners = owner_of_target(np.arange(len(targets)), seat, game.config.num_players)
     likeliest = FRACTIONS[fractions.argmax()]
     return _likeliest_first(owners, targets, [0 if owner == HOLDS else likeliest for owner in owners])

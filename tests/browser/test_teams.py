@@ -94,9 +94,9 @@ def test_a_donation_is_an_arrow_and_a_line_of_text(tab):
     settle(tab, "page.showNames(false)")
     assert overlay_of(tab) != with_gift
     for seat, other, what in ((giver, receiver, "gives"), (receiver, giver, "is given by")):
-        told = tab.evaluate(f"factsOf(page.film, page.board, page.frame, {seat})")
-        assert f"{what}: P{other} {NAMES[other - 1]} {tab.evaluate(f'short({troops})')}" in told
-        assert told[0].startswith(f"team {TEAMS[seat - 1]}: ")
+        report = tab.evaluate(f"factsOf(page.film, page.board, page.frame, {seat})")
+        assert f"{what}: P{other} {NAMES[other - 1]} {tab.evaluate(f'short({troops})')}" in report
+        assert report[0].startswith(f"team {TEAMS[seat - 1]}: ")
 
 
 def test_a_donation_fades_and_is_gone(tab):

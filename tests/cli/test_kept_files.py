@@ -256,11 +256,11 @@ def test_folders_are_really_tried_out(tmp_path):
 def test_a_file_that_is_not_to_be_changed_is_named(capsys, tmp_path, nothing_begins):
     path = tmp_path / "a.json"
     path.write_text("{}")
-    told = f"argument --json: {str(path)!r}: "
+    report = f"argument --json: {str(path)!r}: "
     for place, mode in ((path, stat.S_IRUSR), (tmp_path, 0)):  # then a folder that nobody may look into
         place.chmod(mode)
         assert cli.main(["info", "--json", str(path)]) == 2
-        assert told in capsys.readouterr().err
+        assert report in capsys.readouterr().err
     tmp_path.chmod(stat.S_IRWXU)
 
 

@@ -199,9 +199,9 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "\nperson 2 at http://127.0.0.1:" in capsys.readouterr().out
     assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
     out, err = capsys.readouterr()
-    told = json.loads(out)
-    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/")
-    assert set(told) == {"url", "port"}
+    report = json.loads(out)
+    assert report["url"].startswith(f"http://127.0.0.1:{report['port']}/")
+    assert set(report) == {"url", "port"}
     assert "anyone" not in err
     assert (len(opened), list(tmp_path.iterdir())) == (1, [])
 

@@ -111,8 +111,8 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatc
             for name in ["bot_for_a_test:Bot"] * 2
         ]
         path.write_text(path.read_text() + "# changed\n")
-    for told in zip(*found, strict=True):
-        assert [told.index(one) for one in told] == [0, 0, 2, 2, 4, 4]
+    for report in zip(*found, strict=True):
+        assert [report.index(one) for one in report] == [0, 0, 2, 2, 4, 4]
     assert Entrants(["turtle"]).code == {}
 
 

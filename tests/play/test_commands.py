@@ -123,10 +123,10 @@ def test_the_answer_to_a_command_that_has_begun_is_waited_for(save, monkeypatch)
     with session_of(save, panels={"advice": look}) as session:
         monkeypatch.setattr(session_module, "Future", LateFuture)
         try:
-            told = json.loads(session.submit(PlayerCommand("show", panel="advice", is_on=True)))
+            report = json.loads(session.submit(PlayerCommand("show", panel="advice", is_on=True)))
         finally:
             is_late.set()
-    assert told["panels"] == {"advice": "seen"}
+    assert report["panels"] == {"advice": "seen"}
 
 
 def test_a_command_that_was_done_as_the_session_ended_is_not_refused(save):

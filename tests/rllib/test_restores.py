@@ -187,7 +187,7 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_pa
     found = [
         one
         for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group)
-        for one in group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+        for one in group.foreach_env_runner(sample_and_report, local_env_runner=False)
     ]
     weights = weights_in(algorithm.learner_group)
     assert len(found) == 2
@@ -195,7 +195,7 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_pa
         np.testing.assert_equal(acting, {name: weights[name] for name in acting})
 
 
-def sample_and_tell(runner):
+def sample_and_report(runner):
     """The weights of a runner after a sample, before which APPO's ask for newer ones."""
     runner.sample(num_timesteps=2)
     return {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()}

@@ -110,9 +110,9 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     advise = advice_of(policy, game, SEAT, seed=1)
     while sum(option.part > 0.05 for option in advise(game)) < 3:
         game.step()
-    before, told, saved = game.digest(0), advise(game), game.save(0)
+    before, report, saved = game.digest(0), advise(game), game.save(0)
     assert game.digest(0) == before
-    assert sum(option.part for option in told) == pytest.approx(1)
+    assert sum(option.part for option in report) == pytest.approx(1)
     many = VecGame(CONFIG, count, frames=2, autoreset="disabled", seats=["banker"] * 5)
     many.reset(8)
     for k in range(count):
@@ -122,11 +122,11 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     act = policy.start(CONFIG, SEEN_LAYOUT, 0)
     what, how_much = act(many, np.arange(count), np.full(count, SEAT)).T
     owners = owner_of_target(what, SEAT, CONFIG.num_players)
-    assert set(owners.tolist()) <= {option.owner for option in told}
-    for option in told:
+    assert set(owners.tolist()) <= {option.owner for option in report}
+    for option in report:
         assert (owners == option.owner).mean() == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
     likeliest = FRACTIONS[np.bincount(how_much).argmax()]
-    assert {option.fraction for option in told if option.owner != HOLDS} == {likeliest}
+    assert {option.fraction for option in report if option.owner != HOLDS} == {likeliest}
 
 
 def test_the_page_is_told_the_probabilities_of_a_snapshot(advised):
@@ -134,10 +134,10 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(advised):
     seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed), partial(play._player, parsed))
     assert isinstance(advisor, StochasticPolicy)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
-    told = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
-    assert told["name"] == "snapshot:choosy"
-    assert len(told["options"]) > 1
-    assert sum(option["part"] for option in told["options"]) == pytest.approx(1)
+    report = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
+    assert report["name"] == "snapshot:choosy"
+    assert len(report["options"]) > 1
+    assert sum(option["part"] for option in report["options"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ class Game {
   share = 6;         // the number of the fraction
   target = NEUTRAL;  // the owner code that the large button attacks
   isLive = true;     // until the player watches the game again
-  #told = "";        // the ending that has been shown
+  #shownEnding = ""; // the ending that has been shown
   #stands = false;   // for as long as a dialog is open
   #rows = new Map(); // by owner code: the row of the list
 
@@ -199,12 +199,12 @@ class Game {
     this.#list("allies", this.now.allies, ({ owner, attackers }) => `${short(this.#troopsOf(owner))} troops${attacked(attackers)}`);
   }
 
-  /** Lists `shown`, owners that can be chosen, with what `tell` says of each, or why not. */
-  #list(id, shown, tell) {
+  /** Lists `shown`, owners that can be chosen, with what `describe` says of each, or why not. */
+  #list(id, shown, describe) {
     const chosen = this.#decides ? shown : [], list = element(id), { film } = this.page;
     for (const one of chosen) {
       const row = this.#row(one.owner);
-      put(row.text, one.reason || tell(one));
+      put(row.text, one.reason || describe(one));
       fillChip(row.chip, one.owner === NEUTRAL ? null : film.density(one.owner, film.length - 1));
       row.button.setAttribute("aria-disabled", Boolean(one.reason));
       row.button.classList.toggle("is-target", one.owner === this.target);
@@ -272,9 +272,9 @@ class Game {
   #showEnding() {
     const { now, page: { film } } = this;
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
-    if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
+    if (!ending || ending === this.#shownEnding || (now.is_over && !film.isComplete)) return;
     if (document.querySelector("dialog[open]:not(#ending)")) return; // the player has it closed first
-    this.#told = ending;
+    this.#shownEnding = ending;
     showEnding(this);
   }
 
