@@ -262,7 +262,7 @@ def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> It
 
 def _open_panels(tab: Page) -> None:
     """Show the advice and what an agent sees."""
-    for panel in ("advice", "sight"):
+    for panel in ("advice", "agent_view"):
         tab.evaluate(f"page.game.toggle('{panel}')")
         soon(tab, f"!element('{panel}').hidden")
 

@@ -344,7 +344,7 @@ def _panels(
         advise = advice_of(advisor, game, seat, seed)
         if is_acting(advisor):
             advise(game)  # which is refused now, not when the page first asks for it
-    sight = cache(partial(agent_view, game, seat))
+    look = cache(partial(agent_view, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {
@@ -352,7 +352,7 @@ def _panels(
             "options": [option._asdict() for option in advise(game)],
         }
 
-    return {"advice": advice, "sight": lambda game: sight()(game)}
+    return {"advice": advice, "agent_view": lambda game: look()(game)}
 
 
 # ---- as a server -----------------------------------------------------------------------------------

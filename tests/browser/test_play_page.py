@@ -549,34 +549,36 @@ def test_the_view_of_an_agent_is_shown_by_a_key(play):
     for _ in range(3):
         pass_tick(tab, lambda: tab.keyboard.press("n") if is_legal(tab) else tab.keyboard.press("h"))
     tab.keyboard.press("o")
-    soon(tab, "!element('sight').hidden && document.querySelectorAll('#sight canvas').length === 6")
+    soon(tab, "!element('agent_view').hidden && document.querySelectorAll('#agent_view canvas').length === 6")
     settle(tab)
-    report = now(game.session)["panels"]["sight"]
+    report = now(game.session)["panels"]["agent_view"]
     rows = tab.evaluate(
-        "[...document.querySelectorAll('#sight .pairs tbody tr')].map((row) => "
+        "[...document.querySelectorAll('#agent_view .pairs tbody tr')].map((row) => "
         "[...row.cells].map((cell) => cell.textContent))"
     )
     assert rows[0] == ["front, cells", *(f"{front:,}" for front in report["fronts"])]
     assert [row[0] for row in rows[2:]] == [name for name, _ in report["pairs"]]
     assert [float(text) for text in rows[5][1:]] == pytest.approx(report["pairs"][3][1], abs=0.0051)
-    assert text_of(tab, "#sight .mask").startswith(f"{report['num_legal']} of 51 actions are legal: hold")
+    assert text_of(tab, "#agent_view .mask").startswith(
+        f"{report['num_legal']} of 51 actions are legal: hold"
+    )
     level = tab.evaluate(
-        "[...document.querySelector('#sight canvas').getContext('2d').getImageData(0, 0, 5, 5).data]"
+        "[...document.querySelector('#agent_view canvas').getContext('2d').getImageData(0, 0, 5, 5).data]"
         ".filter((_, i) => i % 4 === 0)"
     )
     assert bytes(level) == base64.b64decode(report["planes"]["data"][0])
     assert max(level) > 0
     tab.keyboard.press("o")
-    soon(tab, "element('sight').hidden")
+    soon(tab, "element('agent_view').hidden")
 
 
 def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(play):
     tab, game = play(advisor=Network(TRAINED / "network.safetensors"), window=PHONE)  # a long name
-    for button, panel in (("advise", "advice"), ("see", "sight")):
+    for button, panel in (("advise", "advice"), ("see", "agent_view")):
         tab.touchscreen.tap(*middle_of_element(tab, f"#{button}"))
         soon(tab, f"!element('{panel}').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     tab.reload()
     ready(tab)
-    soon(tab, "!element('advice').hidden && !element('sight').hidden")
-    assert set(now(game.session)["panels"]) == {"advice", "sight", "forecast"}
+    soon(tab, "!element('advice').hidden && !element('agent_view').hidden")
+    assert set(now(game.session)["panels"]) == {"advice", "agent_view", "forecast"}

@@ -118,7 +118,7 @@ def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, L
         options = [option._asdict() for option in advise(game)]
         return {"name": getattr(advisor, "name", advisor), "options": options}
 
-    return {"advice": advice, "sight": look}
+    return {"advice": advice, "agent_view": look}
 
 
 @contextmanager

@@ -397,12 +397,12 @@ def test_open_panels_are_shown_and_others_are_not_asked(save):
         decide(session, HOLD)
         assert asked == []
         assert show(session, "advice") == {"advice": 10}
-        assert show(session, "sight") == {"advice": 10, "sight": 10}
-        assert decide(session, HOLD)["panels"] == {"advice": 20, "sight": 20}
-        assert asked == ["advice", "sight"] * 2  # once a tick each, however often it is told
-        assert show(session, "advice", is_on=False) == {"sight": 20}
+        assert show(session, "agent_view") == {"advice": 10, "agent_view": 10}
+        assert decide(session, HOLD)["panels"] == {"advice": 20, "agent_view": 20}
+        assert asked == ["advice", "agent_view"] * 2  # once a tick each, however often it is told
+        assert show(session, "advice", is_on=False) == {"agent_view": 20}
         session.submit(PlayerCommand("resign"))
-        assert now(session)["panels"] == {"sight": None}  # there is nothing to decide
+        assert now(session)["panels"] == {"agent_view": None}  # there is nothing to decide
 
 
 @pytest.mark.parametrize("advisor", ["upstart-1", Network(TRAINED / "network.safetensors")])

@@ -12,7 +12,7 @@ class AgentView {
 
   constructor(game) {
     this.game = game;
-    this.box = element("sight");
+    this.box = element("agent_view");
   }
 
   /** Shows what the session tells: undefined while the panel is closed, null if there is nothing to see. */

@@ -92,7 +92,7 @@ class Game {
     this.#showShare();
     this.#showLists();
     this.advice.show(this.now.panels.advice);
-    this.agentView.show(this.now.panels.sight);
+    this.agentView.show(this.now.panels.agent_view);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
     element("undo").hidden = !now.queued;
@@ -320,7 +320,7 @@ class Game {
     if (this.now && this.page.painter) this.#showShare();
   }
 
-  /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
+  /** Opens or closes a panel, "advice" or "agent_view"; the session tells what is in it. */
   async toggle(panel) {
     const late = setTimeout(() => this.say(PREPARES), PATIENCE);
     await this.#send({ do: "show", panel, on: !(panel in this.now.panels) });
@@ -439,7 +439,7 @@ function playKeys(game) {
     h: () => game.hold(),
     r: () => game.askToResign(),
     p: () => game.toggle("advice"),
-    o: () => game.toggle("sight"),
+    o: () => game.toggle("agent_view"),
     "?": () => game.ask("rules"),
   };
   DIGITS.forEach((digit, place) => { keys[digit] = () => game.setShare(game.shares.keys[place]); });
@@ -458,7 +458,7 @@ function connectGame(game) {
     hold: () => game.hold(),
     resign: () => game.askToResign(),
     advise: () => game.toggle("advice"),
-    see: () => game.toggle("sight"),
+    see: () => game.toggle("agent_view"),
   };
   buttons.undo = buttons.hold;
   for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());
