@@ -42,7 +42,7 @@ def add_size(parser: argparse.ArgumentParser, sizes: Iterable[str]) -> None:
     )
 
 
-def tell(what: str) -> None:
+def progress(what: str) -> None:
     """Show on stderr what is being measured, in place of what was; an empty text clears the line."""
     print(f"\r{what:60}", end="\r", file=sys.stderr, flush=True)
 

@@ -1,10 +1,10 @@
-"""Paired open-ended co-evolution: settings and players that qualify each other, by ``territorial.evaluate``.
+"""Paired open-ended co-evolution: scenarios and players that qualify each other, by ``territorial.evaluate``.
 
-After POET (Wang and others, 2019). There are pairs of a setting and the player that does best in it. In
-every round settings have children, with another map, size, set of bots or number of own seats. A child is
+After POET (Wang and others, 2019). There are pairs of a scenario and the player that does best in it. In
+every round scenarios have children, with another map, size, set of bots or number of own seats. A child is
 kept if it is neither too hard nor too easy for the players there are, and different from the others. Then
-every player is improved in its own setting, and a player that does better in another pair's setting moves in
-there. Everything is one call of ``evaluate``: all players in all settings.
+every player is improved in its own scenario, and a player that does better in another pair's scenario moves
+in there. Everything is one call of ``evaluate``: all players in all scenarios.
 
     python examples/coevolution.py                     a few minutes on two cores
     python examples/coevolution.py --generations 20 --episodes 48
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tuned_bot import TunedBot
 
-from territorial import GameConfig, Setting, evaluate
+from territorial import GameConfig, Scenario, evaluate
 
 FIELDS = ("novice", "turtle", "metronome", "banker")
 MAPS = ("open", "lakes", "mountains", "islands")
@@ -26,7 +26,7 @@ MAPS = ("open", "lakes", "mountains", "islands")
 
 @dataclass(frozen=True)
 class Niche:
-    """A setting, described by what a child may have otherwise."""
+    """A scenario, described by what a child may have otherwise."""
 
     side: int = 32
     map: str = "open"
@@ -34,7 +34,7 @@ class Niche:
     own: int = 2
     players: int = 6
 
-    def setting(self) -> Setting:
+    def scenario(self) -> Scenario:
         """Return what is evaluated."""
         others = [self.field[i % len(self.field)] for i in range(self.players - self.own)]
         config = GameConfig(
@@ -45,7 +45,7 @@ class Niche:
             num_maps=4,
             max_ticks=3000,
         )
-        return Setting(config=config, seats=["agent"] * self.own + others)
+        return Scenario(config=config, seats=["agent"] * self.own + others)
 
     def child(self, rng: np.random.Generator) -> Niche:
         """Return a niche that differs in one thing."""
@@ -61,10 +61,10 @@ class Niche:
 
 def scores(args: argparse.Namespace, players: list[TunedBot], niches: list[Niche], seed: int) -> np.ndarray:
     """Return (players, niches): what part of the other seats each is above."""
-    settings = {f"niche {i}": niche.setting() for i, niche in enumerate(niches)}
+    scenarios = {f"niche {i}": niche.scenario() for i, niche in enumerate(niches)}
     found = evaluate(
         {bot.name: bot for bot in players},
-        settings,
+        scenarios,
         args.episodes,
         seed=seed,
         processes=args.processes,
@@ -114,11 +114,11 @@ def main(argv: list[str] | None = None) -> list[tuple[TunedBot, Niche]]:
     for name, default, meaning in (
         ("generations", 5, "generations of the search"),
         ("pairs", 5, "pairs that are kept"),
-        ("children", 4, "new settings tried in each generation"),
+        ("children", 4, "new scenarios tried in each generation"),
         ("offspring", 3, "children of each player in a generation"),
         ("episodes", 16, "episodes of each pair in an evaluation"),
-        ("too-hard", 0.25, "score of the best player below which a setting is too hard"),
-        ("too-easy", 0.97, "score of the best player above which a setting is too easy"),
+        ("too-hard", 0.25, "score of the best player below which a scenario is too hard"),
+        ("too-easy", 0.97, "score of the best player above which a scenario is too easy"),
         ("seed", 0, "random seed"),
     ):
         parser.add_argument(

@@ -1,6 +1,6 @@
 """A curriculum by ``territorial.evaluate``: a player moves on when it is surely good enough where it is.
 
-There is a ladder of settings. In every round the player has some children; all are evaluated on the present
+There is a ladder of scenarios. In every round the player has some children; all are evaluated on the present
 step, and the best goes on. Whether to climb is not decided by the games that chose it, which flatter it, but
 by fresh ones: when the interval of its score lies above the mark. Every step that was taken is tried again
 at the end, in the same table, so that what was forgotten on the way shows.
@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 from tuned_bot import TunedBot
 
-from territorial import Evaluation, GameConfig, Setting, evaluate
+from territorial import Evaluation, GameConfig, Scenario, evaluate
 
 LADDER = (
     ("a few novices", 32, ("novice",)),
@@ -25,13 +25,13 @@ LADDER = (
 )
 
 
-def settings() -> dict[str, Setting]:
+def scenarios() -> dict[str, Scenario]:
     """Return the ladder, the easiest first: 2 of 8 seats are the player's."""
     made = {}
     for name, side, field in LADDER:
         config = GameConfig(height=side, width=side, num_players=8, num_maps=4, max_ticks=4000)
         others = [field[i % len(field)] for i in range(6)]
-        made[name] = Setting(config=config, seats=["agent", "agent", *others])
+        made[name] = Scenario(config=config, seats=["agent", "agent", *others])
     return made
 
 
@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> Evaluation:
         "--processes", type=int, help="worker processes that play the games (default one per usable core)"
     )
     args = parser.parse_args(argv)
-    ladder, rng, step, best = settings(), np.random.default_rng(args.seed), 0, TunedBot("first")
+    ladder, rng, step, best = scenarios(), np.random.default_rng(args.seed), 0, TunedBot("first")
     names = list(ladder)
 
     def tried(players: list[TunedBot], steps: list[str], seed: int) -> Evaluation:

@@ -25,14 +25,14 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import opponents_of, pool_settings
 from territorial import GameConfig
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.memory.measure import measure
 
 BOTS = {"bot:metronome": 3, "bot:banker": 3, "bot:turtle": 2, "bot:novice": 3, "bot:random": 1}
 UNTRAINED = "untrained"
 
 
-def table(options: argparse.Namespace, snapshots: list[str]) -> LeagueTable:
+def table(options: argparse.Namespace, snapshots: list[str]) -> LineUpDistribution:
     """Return who plays: frozen opponents are drawn from all snapshots, the newest twice as often."""
     weights = {f"snapshot:{name}": 1.0 for name in snapshots}
     weights[f"snapshot:{snapshots[-1]}"] *= 2
@@ -41,7 +41,7 @@ def table(options: argparse.Namespace, snapshots: list[str]) -> LeagueTable:
         Group(options.bot_seats, BOTS),
         Group(options.snapshot_seats, weights),
     ]
-    return LeagueTable(groups, shuffle=False)
+    return LineUpDistribution(groups, shuffle=False)
 
 
 def megabytes() -> float:

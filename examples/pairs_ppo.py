@@ -220,13 +220,13 @@ def play(pipe: Connection, settings: Settings, seed: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that learns ends this one
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    games, policy, told = None, PairPolicy(settings.size), 0.0
+    games, policy, reported = None, PairPolicy(settings.size), 0.0
     while (order := pipe.recv()) is not None:
         policy.load_state_dict({name: torch.from_numpy(part) for name, part in order.weights.items()})
         games = games or AllGames(settings, order, seed)
         found = games.rollout(policy, order)
-        told, before = time.process_time(), told
-        pipe.send(found._replace(seconds=told - before))
+        reported, before = time.process_time(), reported
+        pipe.send(found._replace(seconds=reported - before))
 
 
 class AllGames:
@@ -294,7 +294,7 @@ class KindGames:
             seen, rewards, ends, cuts, info = self.env.step(actions)
             steps.append({"rows": rows | chosen, "alive": alive, "reward": rewards, "end": ends | cuts})
             for k in np.flatnonzero(info["ended"]).tolist():
-                places = self.env.game.state.place2[k, 1:] / 2
+                places = self.env.game.state.doubled_place[k, 1:] / 2
                 self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
                 self.players[k] = self._deal(k, order)
                 self.env.reset_game(k)

@@ -36,7 +36,7 @@ def main() -> None:
     game.reset(seed=0)
     while not game.state.over.all():
         game.step()
-    places = game.state.place2[:, 1:].mean(axis=0) / 2
+    places = game.state.doubled_place[:, 1:].mean(axis=0) / 2
     for name, place in sorted(zip(game.seats_of(0), places, strict=True), key=lambda row: row[1]):
         print(f"{name:14} {place:4.1f}")
 

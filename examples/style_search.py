@@ -58,7 +58,7 @@ def evaluate(population: list[Style], config: territorial.GameConfig, rounds: in
     game.reset()
     while not game.state.over.all():
         game.step()
-    places = game.state.place2[:, 1:] / 2
+    places = game.state.doubled_place[:, 1:] / 2
     return np.bincount(drawn.ravel(), places.ravel(), size) / rounds
 
 

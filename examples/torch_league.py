@@ -90,7 +90,7 @@ class LeagueGames:
         alive = info["alive"][:, :LEARN].any(axis=1)
         ended = info["ended"] | ~alive
         for k in np.flatnonzero(ended).tolist():
-            places = self.env.game.state.place2[k, 1:] / 2
+            places = self.env.game.state.doubled_place[k, 1:] / 2
             self.league.record(self.players[k], np.where(places > 0, places, np.nan))
             self.players[k] = self._deal(k)
             self.env.reset_game(k)

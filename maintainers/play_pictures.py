@@ -129,7 +129,7 @@ class MomentSheet:
             resize(self._tab, width, height)
             self._tab.evaluate(f"page.setTheme('{'dark' if is_dark else 'light'}')")
             path = self._folder / "moment.png"
-            picture(self._tab, path, is_told=False)
+            picture(self._tab, path, is_reported=False)
             image = Image.open(path).convert("RGB")
             row.append(image.resize((SHEET_HEIGHT * width // height, SHEET_HEIGHT), Image.Resampling.LANCZOS))
             is_dark = not is_dark
@@ -183,12 +183,12 @@ def toggle_panels(tab: Page) -> None:
         soon(tab, f"element('{panel}').hidden !== {str(before).lower()}")
 
 
-def picture(tab: Page, path: Path, *, is_told: bool = True) -> None:
+def picture(tab: Page, path: Path, *, is_reported: bool = True) -> None:
     """Write what is seen to ``path``, once it is that."""
     soon(tab, "!page.game || page.film.ticks[page.frame] === page.film.lastTick")
     tab.evaluate("new Promise((done) => setTimeout(done, 300))")
     tab.screenshot(path=path)
-    if is_told:
+    if is_reported:
         sys.stdout.write(f"picture: {path}\n")
 
 

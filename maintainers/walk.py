@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Follows one step of an environment through the code: the functions of ours that it calls, and their rooms.
+"""Follows one step of an environment through the code: functions of ours that it calls, and their packages.
 
     PYTHONPATH=. python maintainers/walk.py                        all environments that can be made here
     PYTHONPATH=. python maintainers/walk.py parallel_env make_vec  those alone
     PYTHONPATH=. python maintainers/walk.py --counts               the counts alone
 
 A line is a function, below the one that calls it; calls of one function by another are one line, with their
-number. ``kernel`` is compiled code that Python calls. ``UP`` is a call to a room above that of the caller,
-and ``SIDE`` one to a room beside it, as the layers of pyproject.toml have it. At the end of a line is the
+number. ``kernel`` is compiled code that Python calls. ``UP`` is a call to a package above that of the caller,
+and ``SIDE`` one to a package beside it, as the layers of pyproject.toml have it. At the end of a line is the
 memory that the function itself allocated in pieces of 1 KB and more, most of it copies of arrays. What is
 followed is one step after some others, at full size; "a game ends" is a step in which a game ends and, where
 the environment does so, the next one begins.
@@ -35,7 +35,7 @@ import territorial
 from territorial.jit import decorators
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("territorial", "rllib_adapters")
+TOP_PACKAGES = ("territorial", "rllib_adapters")
 BIG = 1024
 """Bytes of an allocation that counts."""
 WITHIN = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
@@ -89,7 +89,7 @@ class Walk:
     @contextmanager
     def followed(self) -> Iterator[None]:
         """Follow what is called within."""
-        with kernels_told(self._on_kernel):
+        with kernels_reported(self._on_kernel):
             tracemalloc.start()
             self._bytes = tracemalloc.get_traced_memory()[0]
             sys.setprofile(self._on_event)
@@ -127,7 +127,7 @@ class Walk:
 
 
 @contextmanager
-def kernels_told(on_call: Callable[[Callable[..., Any]], None]) -> Iterator[None]:
+def kernels_reported(on_call: Callable[[Callable[..., Any]], None]) -> Iterator[None]:
     """Call ``on_call`` with each kernel that Python calls through numba: not every Python tells of these."""
     kind = decorators._KernelDispatcher
 
@@ -154,35 +154,35 @@ def module_of(code: CodeType) -> str:
 
 def is_ours(module: str) -> bool:
     """Return whether a module is one of the packages of the repository."""
-    return module.partition(".")[0] in PACKAGES
+    return module.partition(".")[0] in TOP_PACKAGES
 
 
-# ---- rooms and layers ----------------------------------------------------------------------------
+# ---- packages and layers -------------------------------------------------------------------------
 
 
-def room_of(module: str) -> str:
-    """Return the room of a module, such as ``territorial.envs``."""
+def package_of(module: str) -> str:
+    """Return the package of a module, such as ``territorial.envs``."""
     return ".".join(module.split(".")[:2])
 
 
 @cache
 def layers() -> dict[str, int]:
-    """Return the layer of every room, from pyproject.toml: 0 is the highest; the adapters are above all."""
+    """Return the layer of every package, from pyproject.toml: 0 is the highest; adapters are above all."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
     found: dict[str, int] = {}
-    for package in reversed(PACKAGES):
-        (contract,) = (one for one in contracts if one.get("containers") == [package])
+    for top in reversed(TOP_PACKAGES):
+        (contract,) = (one for one in contracts if one.get("containers") == [top])
         first = len(found)
         for number, names in enumerate(contract["layers"], start=first):
-            found |= dict.fromkeys((f"{package}.{name}" for name in re.split(r"\s*[:|]\s*", names)), number)
+            found |= dict.fromkeys((f"{top}.{name}" for name in re.split(r"\s*[:|]\s*", names)), number)
     return found
 
 
 def direction(caller: str, callee: str) -> str:
-    """Return "UP" or "SIDE" for a call to a room above or beside that of the caller, else ""."""
-    here, there = room_of(caller), room_of(callee)
+    """Return "UP" or "SIDE" for a call to a package above or beside that of the caller, else ""."""
+    here, there = package_of(caller), package_of(callee)
     if not caller or here == there or not {here, there} <= layers().keys():
         return ""
     return "UP" if layers()[there] < layers()[here] else "SIDE" if layers()[there] == layers()[here] else ""
@@ -203,9 +203,9 @@ def counts(root: Call) -> str:
         f"{total(one for one in calls if not one.is_kernel)} calls of "
         f"{len({(one.module, one.name) for one in calls if not one.is_kernel})} functions"
         f" and {total(one for one in calls if one.is_kernel)} of kernels,"
-        f" in {len(modules)} files of {len(set(map(room_of, modules)))} rooms;"
-        f" {total(one for caller, one in found if caller and room_of(caller) != room_of(one.module))} calls"
-        f" into another room, {ways['UP']} of them up and {ways['SIDE']} to the side;"
+        f" in {len(modules)} files of {len(set(map(package_of, modules)))} packages;"
+        f" {total(one for caller, one in found if caller and package_of(caller) != package_of(one.module))}"
+        f" calls into another package, {ways['UP']} of them up and {ways['SIDE']} to the side;"
         f" {total(one for one in calls if CHECKS.search(one.name))} calls that check;"
         f" {sum(one.pieces for one in calls)} pieces of memory, {sum(one.num_bytes for one in calls):,} bytes"
     )
@@ -226,19 +226,19 @@ def lines(root: Call) -> Iterator[str]:
         yield f"{'  ' * depth}{path}: {one.name}{times}{f'  {words}' if words else ''}{memory}"
 
 
-def told(name: str, walk: Callable[[], Call], *, with_calls: bool) -> list[str]:
+def report(name: str, walk: Callable[[], Call], *, with_calls: bool) -> list[str]:
     """Return the lines that tell of a walk."""
     try:
         root = walk()
     except ImportError as error:
         return [f"# {name}: not here: {error}"]
-    about = [f"# {name}", counts(root), f"rooms: {rooms_in_order(root)}"]
+    about = [f"# {name}", counts(root), f"packages: {packages_in_order(root)}"]
     return [*about, "", *lines(root)] if with_calls else about
 
 
-def rooms_in_order(root: Call) -> str:
-    """Return the rooms in the order in which they are entered for the first time."""
-    return ", ".join(dict.fromkeys(room_of(one.module) for _, _, one in root.all()))
+def packages_in_order(root: Call) -> str:
+    """Return the packages in the order in which they are entered for the first time."""
+    return ", ".join(dict.fromkeys(package_of(one.module) for _, _, one in root.all()))
 
 
 # ---- what is followed ----------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def main(argv: list[str] | None = None) -> int:
     config = territorial.GameConfig(height=parsed.size, width=parsed.size, num_players=parsed.players)
     for name, walk in walks(config).items():
         if name.startswith(tuple(parsed.names) or ""):
-            print("\n".join(told(name, walk, with_calls=not parsed.counts)) + "\n")
+            print("\n".join(report(name, walk, with_calls=not parsed.counts)) + "\n")
     return 0
 
 

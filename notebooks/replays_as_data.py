@@ -110,7 +110,7 @@ def ranks(numbers):
 
 
 early = np.array([replay.seek(500).state.land[0, 1:] for replay in replays])
-places = np.array([replay.seek(replay.num_ticks).state.place2[0, 1:] / 2 for replay in replays])
+places = np.array([replay.seek(replay.num_ticks).state.doubled_place[0, 1:] / 2 for replay in replays])
 
 
 def correlation(games):

@@ -11,6 +11,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
+from rllib_adapters.algorithms import RUNNERS, to_territorial_config
 from rllib_adapters.envs.env_config import (
     BOTH,
     OF_LEARNERS,
@@ -25,12 +26,11 @@ from rllib_adapters.envs.env_config import (
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueCallback
-from rllib_adapters.learning.own_config import TerritorialConfig
+from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
 from rllib_adapters.modules.frozen_pool import BASES, FrozenPool, pool_settings, store_of
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
-from rllib_adapters.own_algorithms import RUNNERS, own_config
 from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
 from territorial.nets import PairPolicy
@@ -100,10 +100,10 @@ def configure(
     Example:
         >>> from ray.rllib.algorithms.ppo import PPOConfig
         >>> from rllib_adapters import configure
-        >>> from territorial.league import Group, LeagueTable
+        >>> from territorial.league import Group, LineUpDistribution
         >>> groups = [Group(2, {"trainable:main": 1}), Group(2, {"bot:banker": 1, "bot:novice": 2})]
         >>> game = {"height": 32, "width": 32, "num_players": 4}
-        >>> env_config = {"config": game, "league": LeagueTable(groups)}
+        >>> env_config = {"config": game, "league": LineUpDistribution(groups)}
         >>> config = configure(PPOConfig(), env_config, runner="batched")
         >>> list(config.policies)
         ['main']
@@ -111,7 +111,7 @@ def configure(
     """
     for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
         one_of(name, given, known)
-    config = own_config(config)
+    config = to_territorial_config(config)
     misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
     if misplaced:
         raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")

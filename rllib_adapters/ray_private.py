@@ -295,10 +295,10 @@ UNDOCUMENTED = (
 # ---- what takes more than a name ----------------------------------------------------------------------
 
 
-def call_back(runner: Any, name: str, functions: Any, **told: Any) -> None:
+def call_back(runner: Any, name: str, functions: Any, **info: Any) -> None:
     """Call the method ``name`` of a runner's callbacks, and ``functions``, as RLlib does."""
-    told = {"env_runner": runner, "metrics_logger": runner.metrics, "env": runner.env, **told}
-    make_callback(name, callbacks_objects=runner._callbacks, callbacks_functions=functions, kwargs=told)
+    info = {"env_runner": runner, "metrics_logger": runner.metrics, "env": runner.env, **info}
+    make_callback(name, callbacks_objects=runner._callbacks, callbacks_functions=functions, kwargs=info)
 
 
 def end_thread(learner: Any) -> None:

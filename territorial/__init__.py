@@ -15,7 +15,7 @@ from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
 from territorial.envs.vector import TerritorialVec, make_vec
 from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.match import Ranking, match
-from territorial.evaluation.schedule import Setting
+from territorial.evaluation.schedule import Scenario
 from territorial.observation.layout import OBS_VERSION
 from territorial.render.web import show_in_notebooks
 from territorial.replay import Recorder, Replay
@@ -34,9 +34,9 @@ __all__ = [
     "Recorder",
     "Replay",
     "SavedGame",
+    "Scenario",
     "SeatEnv",
     "SeatVectorEnv",
-    "Setting",
     "TerritorialEnv",
     "TerritorialVec",
     "VecGame",

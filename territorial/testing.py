@@ -153,7 +153,7 @@ def _drawn(space: Any, mask: Any, rng: np.random.Generator) -> Any:
 
 def _mask(observation: Any, info: Any) -> Any:
     """Return the mask of an agent, of its observation or its info; None if there is none."""
-    masks = (told[MASK] for told in (observation, info) if isinstance(told, Mapping) and MASK in told)
+    masks = (part[MASK] for part in (observation, info) if isinstance(part, Mapping) and MASK in part)
     return next(masks, None)
 
 
@@ -236,7 +236,7 @@ def _check_ends(step: Step, before: _Before, agent: Any, agents: list[Any], at: 
 def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
     """Return what a step shows of where masks are, and whether eliminated agents are removed."""
     shown = [next(iter(part.values()), None) for part in (step.observations, step.infos)]
-    in_obs, in_info = (isinstance(told, Mapping) and MASK in told for told in shown)
+    in_obs, in_info = (isinstance(part, Mapping) and MASK in part for part in shown)
     found = "observations" if in_obs else "infos" if in_info else ""
     removed = before is not None and bool(agents) and bool(set(before.agents) - set(agents))
     return {trait for trait in (MASKS.get(found), removed and REMOVED) if trait}

@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 
 
 def test_the_tables_are_those_of_the_code():
-    command = [sys.executable, ROOT / "maintainers" / "rooms.py", "--check"]
+    command = [sys.executable, ROOT / "maintainers" / "layers.py", "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

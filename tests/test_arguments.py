@@ -151,8 +151,8 @@ def test_an_unknown_keyword_is_the_error_that_python_raises():
         function(hieght=1)
     with pytest.raises(TypeError) as of_ours:
         check_keywords(function.__qualname__, ["width", "hieght"], ["height", "width"])
-    told = str(of_python.value).partition(". Did you mean")[0]  # Python 3.14 has a suggestion of its own
-    assert str(of_ours.value) == f"{told} (did you mean 'height'?)"
+    report = str(of_python.value).partition(". Did you mean")[0]  # Python 3.14 has a suggestion of its own
+    assert str(of_ours.value) == f"{report} (did you mean 'height'?)"
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'zebra'; it takes height, width$"):
         check_keywords("function", ["zebra"], ["height", "width"])
     check_keywords("function", ["width"], ["height", "width"])

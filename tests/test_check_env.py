@@ -51,12 +51,12 @@ def test_what_we_ship_passes(name):
 def test_trainers_that_do_not_see_masks_or_misread_the_dead_are_warned_of():
     with pytest.warns(UserWarning, match="docs/trainers_other.md") as warned:
         check_env(lambda: make_game(action_mask="info", **DEADLY), max_steps=60)
-    told = [str(one.message) for one in warned if "docs/trainers_other.md" in str(one.message)]
-    assert any(text.startswith("Tianshou ignores the masks where masks are in infos") for text in told)
+    report = [str(one.message) for one in warned if "docs/trainers_other.md" in str(one.message)]
+    assert any(text.startswith("Tianshou ignores the masks where masks are in infos") for text in report)
     assert any(
-        text.startswith("BenchMARL ends the game where eliminated agents are removed") for text in told
+        text.startswith("BenchMARL ends the game where eliminated agents are removed") for text in report
     )
-    assert not any(text.startswith("AgileRL fails where masks") for text in told)
+    assert not any(text.startswith("AgileRL fails where masks") for text in report)
     assert {str(one.filename) for one in warned} == {__file__}
 
 

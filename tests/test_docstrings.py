@@ -37,7 +37,7 @@ WITH_EXAMPLE = [
     "territorial.Replay",
     "territorial.SeatEnv",
     "territorial.SeatVectorEnv",
-    "territorial.Setting",
+    "territorial.Scenario",
     "territorial.TerritorialEnv",
     "territorial.TerritorialVec",
     "territorial.VecGame",
@@ -98,10 +98,10 @@ def test_an_option_is_described_with_all_that_it_may_be(option):
 def test_examples_in_docstrings_run(name):
     examples = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name, globs={})
     assert [one for one in examples if one.examples], "there is no example"
-    runner, told = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL), []
+    runner, report = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL), []
     for example in examples:
-        runner.run(example, out=told.append)
-    assert runner.failures == 0, "".join(told)
+        runner.run(example, out=report.append)
+    assert runner.failures == 0, "".join(report)
 
 
 def test_dir_lists_public_names_alone():

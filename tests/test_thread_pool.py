@@ -54,14 +54,17 @@ def take_all(queues, thread, times):
 
 
 @kernel
-def work(queues, post, thread, times):
+def work(queues, thread_state, thread, times):
     """Do so, again and again."""
-    while begins(post):
+    while begins(thread_state):
         take_all(queues, thread, times)
 
 
 def run(pool, times):
-    pool.run(lambda thread: work(pool.queues, pool.posts[thread], thread, times), range(len(pool.posts)))
+    pool.run(
+        lambda thread: work(pool.queues, pool.thread_states[thread], thread, times),
+        range(len(pool.thread_states)),
+    )
 
 
 # ---- queues ---------------------------------------------------------------------------------------
@@ -91,20 +94,20 @@ def test_threads_never_take_the_same_games():
     assert (times.sum(axis=0) == 1).all()
 
 
-# ---- posts ----------------------------------------------------------------------------------------
+# ---- thread states -----------------------------------------------------------------------------------
 
 
 def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
-    posts, asleep = np.zeros((4, WIDTH), np.int64), np.zeros(4, np.int64)
-    posts[2, STATE] = WATCHING
-    assert asleep[: call_all(posts, asleep)].tolist() == [1, 3]
-    assert posts[:, STATE].tolist() == [CALLED] * 4
-    assert not are_working(posts, 0)
-    assert posts[1:, STATE].tolist() == [WATCHING] * 3  # on their way, they need not be woken again
-    assert call_all(posts, asleep) == 0
+    thread_states, asleep = np.zeros((4, WIDTH), np.int64), np.zeros(4, np.int64)
+    thread_states[2, STATE] = WATCHING
+    assert asleep[: call_all(thread_states, asleep)].tolist() == [1, 3]
+    assert thread_states[:, STATE].tolist() == [CALLED] * 4
+    assert not are_working(thread_states, 0)
+    assert thread_states[1:, STATE].tolist() == [WATCHING] * 3  # on their way, they need not be woken again
+    assert call_all(thread_states, asleep) == 0
     for state in (WORKING, WATCHING):
-        posts[3, STATE] = state
-        assert {are_working(posts, turns) for turns in (0, 10)} == {state == WORKING}
+        thread_states[3, STATE] = state
+        assert {are_working(thread_states, turns) for turns in (0, 10)} == {state == WORKING}
 
 
 # ---- the pool ----------------------------------------------------------------------------------------
@@ -114,43 +117,43 @@ def test_those_who_sleep_are_to_be_woken_and_the_late_are_not_waited_for():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_game_is_taken_once_a_call_whether_threads_sleep_or_watch(threads, turns):
     pool, times = ThreadPool(23, threads), np.zeros(23, np.int64)
-    pool.posts[1:, TURNS] = turns
+    pool.thread_states[1:, TURNS] = turns
     for i in range(100 if JIT_ENABLED else 30):
         run(pool, times)
         assert (times == i + 1).all()
     pool.shutdown()
-    assert (pool.posts[:, STATE] == ASLEEP).all()
+    assert (pool.thread_states[:, STATE] == ASLEEP).all()
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="a thread that watches would hold the GIL")
 @pytest.mark.parametrize(("turns", "expected"), [(FOREVER, 1), (0, 10)])
 def test_threads_that_watch_are_not_woken_and_those_that_sleep_are(turns, expected, monkeypatch):
     pool, times, woken = ThreadPool(50, 2), np.zeros(50, np.int64), []
-    pool.posts[1:, TURNS] = 0
+    pool.thread_states[1:, TURNS] = 0
     run(pool, times)  # compiled
     pool.shutdown()
-    pool.posts[1:, TURNS] = turns
+    pool.thread_states[1:, TURNS] = turns
     attend = ThreadPool._attend
     monkeypatch.setattr(ThreadPool, "_attend", lambda *args: woken.append(1) or attend(*args))
     for _ in range(10):
         run(pool, times)
         if turns == 0:
             wait_until_asleep(pool)  # it may have come too late, and be on its way
-    pool.posts[1, [TURNS, STATE]] = 0, CALLED if turns else ASLEEP  # else it would watch for ever
+    pool.thread_states[1, [TURNS, STATE]] = 0, CALLED if turns else ASLEEP  # else it would watch for ever
     wait_until_asleep(pool)
     pool.shutdown()
     assert len(woken) == expected
 
 
 def wait_until_asleep(pool):
-    while pool.posts[1, STATE] != ASLEEP:
+    while pool.thread_states[1, STATE] != ASLEEP:
         time.sleep(0.001)
 
 
 def test_threads_that_have_to_take_turns_at_a_core_do_not_watch(monkeypatch):
     monkeypatch.setattr(thread_pool, "usable_cores", lambda: 4)
-    assert (ThreadPool(9, 4).posts[1:, TURNS] > 0).all() == JIT_ENABLED
-    assert not any(ThreadPool(9, threads).posts[:, TURNS].any() for threads in (1, 5))
+    assert (ThreadPool(9, 4).thread_states[1:, TURNS] > 0).all() == JIT_ENABLED
+    assert not any(ThreadPool(9, threads).thread_states[:, TURNS].any() for threads in (1, 5))
 
 
 @pytest.mark.parametrize("failing", [0, 1])
@@ -159,12 +162,12 @@ def test_an_error_ends_the_call_and_the_next_one_works(failing):
 
     def call(thread):
         if thread == failing and not tries:
-            assert begins(pool.posts[thread])
+            assert begins(pool.thread_states[thread])
             tries.append(thread)
             raise ArithmeticError("nothing to take")
         while not tries:  # until the other has begun
             time.sleep(0.001)
-        work(pool.queues, pool.posts[thread], thread, times)
+        work(pool.queues, pool.thread_states[thread], thread, times)
 
     with pytest.raises(ArithmeticError, match="nothing to take"):
         pool.run(call, range(2))
@@ -227,7 +230,7 @@ def test_threads_end_with_the_batch_that_they_work_for():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_process_starts_threads_of_its_own():
     pool, times = ThreadPool(40, 2), np.zeros(40, np.int64)
-    pool.posts[1:, TURNS] = AWAKE
+    pool.thread_states[1:, TURNS] = AWAKE
     run(pool, times)
     child = os.fork()
     if child == 0:
@@ -252,7 +255,7 @@ def test_what_a_thread_was_given_before_is_not_used_once_it_has_changed(turns, t
     games = [VecGame(config, 16, seed=3, seats=["novice"] * 4, num_threads=threads) for threads in (1, 2)]
     recorded = []
     for game in games:
-        game._calls.thread_pool.posts[1:, TURNS] = turns
+        game._calls.thread_pool.thread_states[1:, TURNS] = turns
         after_steps(game, 5)
         path = tmp_path / f"{game.num_threads}"
         with Recorder(game, path):  # from now on, launches are logged: other arguments for the kernels

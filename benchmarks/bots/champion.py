@@ -85,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
     }
     for part in parsed.only or PARTS:
         result[part] = PARTS[part](examiner, player, parsed.games)
-        harness.tell("")
+        harness.progress("")
         print(text_of(part, result[part]), flush=True)
     harness.write(parsed.json, result)
     missed = list(misses(result))
@@ -116,7 +116,7 @@ def small(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     for every in DECISIONS:
         above = {}
         for bot in bots.NAMES:
-            harness.tell(f"small games, every {every} ticks: {bot}")
+            harness.progress(f"small games, every {every} ticks: {bot}")
             field = ExamField(SMALL.replace(decision_every=every), OWN, all_of(bot))
             above[bot] = mean_of(examiner.play(player, field, games).above())
         found[str(every)] = {
@@ -131,7 +131,7 @@ def full(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return mean place and wins at full size."""
     found = {}
     for name, opponents in {LINEUP: lineup(LINEUP), "dealt": dealt}.items():
-        harness.tell(f"games at full size: {name}")
+        harness.progress(f"games at full size: {name}")
         played = examiner.play(player, ExamField(FULL, OWN, opponents), 5 * games)
         found[name] = {"place": played.place()._asdict(), "fair": played.fair()._asdict()}
     return found
@@ -139,7 +139,7 @@ def full(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
 
 def besiegers(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return mean place and wins of eight seats against besiegers."""
-    harness.tell("games against besiegers")
+    harness.progress("games against besiegers")
     own = FULL.num_players - BESIEGERS
     played = examiner.play(player, ExamField(FULL, own, all_of("besieger-1")), games)
     return {"place": played.place()._asdict(), "fair": played.fair()._asdict()}
@@ -149,7 +149,7 @@ def unseen(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return the places of the player and of the best bot in games of other kinds."""
     found = {}
     for name, field in _unseen_fields():
-        harness.tell(f"unseen: {name}")
+        harness.progress(f"unseen: {name}")
         played = examiner.play(player, field, games)
         found[name] = places_of(played.ranking(PLAYER)) | {"fair": played.fair()._asdict()}
     return found
@@ -175,7 +175,7 @@ def places_of(ranking: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def alone(examiner: Examiner, player: InEngine, games: int) -> dict[str, Any]:
     """Return how games end in which the player has all seats."""
-    harness.tell("games of itself alone")
+    harness.progress("games of itself alone")
     found = {}
     for name, config in {"": FULL, "long_": FULL.replace(max_ticks=LONG)}.items():
         field = ExamField(config, config.num_players, all_of("novice-1"))

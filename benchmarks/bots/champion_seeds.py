@@ -36,11 +36,11 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parser.parse_args(argv)
     examiner, roads, is_met = Examiner(parsed.threads), [], True
     for road in parsed.roads:
-        harness.tell(f"{road}: examination")
+        harness.progress(f"{road}: examination")
         about = json.loads((road / "road.json").read_bytes())
         minutes = {name: value / 60 for name, value in about["processor_seconds"].items()}
         found = examiner.short(Network(road / "pairs" / "network.safetensors"), parsed.games)
-        harness.tell("")
+        harness.progress("")
         steps = ", ".join(f"{name} {taken:.1f}" for name, taken in minutes.items())
         print(
             f"seed {about['seed']}, {sum(minutes.values()):.1f} min ({steps}): {line_of(found)}", flush=True

@@ -117,7 +117,7 @@ class Examiner:
             while not game.state.over.all():
                 game.step(repeat=STEPS)
             for k, number in enumerate(numbers):
-                places[number][order[number]] = game.state.place2[k, 1:] / 2
+                places[number][order[number]] = game.state.doubled_place[k, 1:] / 2
                 ticks[number] = game.state.tick[k]
         return ExamGames(field, opponents, places, ticks)
 

@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
     result = {"styles": styles(some), "line-up": line_up(some // 2)}
     result |= {f"equal teams, spawns {spawns}": equals(many, spawns) for spawns in SPAWNS}
     result |= {f"{giver} against {MODELS[giver]}": duels(giver, some) for giver in MODELS}
-    harness.tell("")
+    harness.progress("")
     for name, lines in result.items():
         print(name, *lines, sep="\n    ")
     harness.write(parsed.json, result)
@@ -75,7 +75,7 @@ def played(config: territorial.GameConfig, line_ups: Sequence[Sequence[str]]) ->
     """Play one game for each of ``line_ups``, with the seeds 0, 1 and so on."""
     parts = []
     for first in range(0, len(line_ups), SIDE_BY_SIDE):
-        harness.tell(f"game {first} of {len(line_ups)}")
+        harness.progress(f"game {first} of {len(line_ups)}")
         parts.append(_batch(config, line_ups[first : first + SIDE_BY_SIDE], first))
     return Ended(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
@@ -92,7 +92,7 @@ def _batch(config: territorial.GameConfig, line_ups: Sequence[Sequence[str]], fi
         batch.step()
     state = batch.state
     members = state.team[:, None, 1:] == np.arange(1, config.num_teams + 1)[:, None]  # (E, T, P)
-    places = np.where(members, state.place2[:, None, 1:], 0).max(2) / 2
+    places = np.where(members, state.doubled_place[:, None, 1:], 0).max(2) / 2
     is_first = places == places.min(1, keepdims=True)
     return Ended(
         places=places,

@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
             runs = take_turns(old, new, parsed.rounds, first_step)
         else:
             for folder in (old, new):
-                harness.tell(f"compiling {folder}")
+                harness.progress(f"compiling {folder}")
                 python(folder, "-c", COMPILE)
             runs = take_turns(old, new, parsed.rounds, partial(timed_parts, steps=parsed.steps))
     olds, news = ([run["us"] for run in side] for side in runs)
@@ -147,7 +147,7 @@ def take_turns(
     """Return what ``measure`` found for both, ``rounds`` times each."""
     found: dict[Path, list[Any]] = {old: [], new: []}
     for number in range(rounds):
-        harness.tell(f"round {number + 1} of {rounds}")
+        harness.progress(f"round {number + 1} of {rounds}")
         for folder in (old, new) if number % 2 == 0 else (new, old):
             found[folder].append(measure(folder))
     return found[old], found[new]

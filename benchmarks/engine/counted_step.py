@@ -28,7 +28,7 @@ def play(part: str, games: int, side: int) -> str:
         game.step()
     pool, step, (held, *_) = shared.call_args.args
     for first in (games, 0):  # a queue whose next game is beyond the last holds none
-        pool.queues[0, NEXT], pool.posts[0, STATE] = first, CALLED
+        pool.queues[0, NEXT], pool.thread_states[0, STATE] = first, CALLED
         signal.raise_signal(BEGIN)
         step(held)
         signal.raise_signal(END)

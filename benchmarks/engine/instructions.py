@@ -88,10 +88,10 @@ def measure(folder: Path, games: int, side: int) -> Counts:
     """Return what a step takes with the package in ``folder``."""
     found: Counts = {}
     for part in PARTS:
-        harness.tell(part)
+        harness.progress(part)
         digest, (none, all_of_them) = count(part, games, side, folder)
         found[part] = round((all_of_them - none) / games), digest
-    harness.tell("")
+    harness.progress("")
     return found
 
 

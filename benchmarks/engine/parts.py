@@ -92,19 +92,19 @@ def measure(steps: int) -> dict[str, Any]:
     digest = hashlib.blake2b(digest_size=8)
     us["rules alone, one game"] = rules_alone(digest)
     for part, arguments in BATCHES.items():
-        tell(part)
+        progress(part)
         game = spread_out(**arguments)
         us[part] = median_of(game.step, steps) / NUM_GAMES
         for k in range(NUM_GAMES):
             digest.update(game.digest(k))
         game.close()
-    tell("one game")
+    progress("one game")
     us |= one_game(steps)
-    tell("")
+    progress("")
     return {"us": us, "digest": digest.hexdigest(), "rules_version": territorial.RULES_VERSION}
 
 
-def tell(part: str) -> None:
+def progress(part: str) -> None:
     """Show on stderr what is being timed."""
     print(f"\r{part:60}", end="\r", file=sys.stderr, flush=True)
 

@@ -123,8 +123,8 @@ def take_turns(
                 held = step(one)
             turns[name].append(time.perf_counter() - start)
             del held
-        harness.tell(f"{first + STEPS_A_TURN} of {len(script)} steps")
-    harness.tell("")
+        harness.progress(f"{first + STEPS_A_TURN} of {len(script)} steps")
+    harness.progress("")
     return turns
 
 

@@ -69,7 +69,7 @@ window.clicksSent = 0;
 window.clicksDone = [];
 {
   const { connection } = page.game, send = connection.send.bind(connection), { arrived } = connection;
-  let released = 0, told = () => {};
+  let released = 0, report = () => {};
   addEventListener("pointerup", ({ timeStamp }) => { released = timeStamp; }, { capture: true });
   const painted = () => new Promise((done) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
@@ -78,7 +78,7 @@ window.clicksDone = [];
   }));
   connection.arrived = (now) => {
     arrived(now);
-    told(now);
+    report(now);
   };
   const isListed = ({ attacks }, owner) => attacks.some(([target]) => target === owner);
   connection.send = async (command) => {
@@ -86,7 +86,7 @@ window.clicksDone = [];
     const begun = released, times = {};
     let end = Infinity; // the tick of the first situation after the decision
     const list = new Promise((done) => {
-      told = (now) => {
+      report = (now) => {
         if (isListed(now, command.target)) done(painted());
         else if (now.tick >= end) done(null);
       };
@@ -95,7 +95,7 @@ window.clicksDone = [];
     const reason = await send(command), { now } = page.game;
     const due = performance.now() + (now.queued ? now.wait_ms : 0);
     end = now.tick + (now.queued ? 10 : 0);
-    told(now);
+    report(now);
     times.acknowledged = await painted() - begun;
     const seen = reason ? null : await list;
     if (seen !== null) times.late = Math.max(0, seen - due);
@@ -262,7 +262,7 @@ def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> It
 
 def _open_panels(tab: Page) -> None:
     """Show the advice and what an agent sees."""
-    for panel in ("advice", "sight"):
+    for panel in ("advice", "agent_view"):
         tab.evaluate(f"page.game.toggle('{panel}')")
         soon(tab, f"!element('{panel}').hidden")
 

@@ -51,7 +51,7 @@ from territorial import GameConfig, VecGame
 from territorial.actions.encoding import num_targets
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.constants import NUM_FRACTIONS
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.memory.measure import PSS, Memory, measure, process_tree
 from territorial.memory.plan import MB
 from territorial.memory.predict import predict
@@ -303,7 +303,7 @@ class MeasuredLeague:
         obs = {name: network.obs for name, (network, _) in self.learners.items()}
         return {
             "config": game_of(setup),
-            "league": LeagueTable(groups),
+            "league": LineUpDistribution(groups),
             "frames": setup.frames,
             "obs": obs if len(obs) > 1 else obs[LEARNER],
         }

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks import harness
 from rllib_adapters.train.options import Training
 from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
-from territorial import Setting, bots, evaluate
+from territorial import Scenario, bots, evaluate
 from territorial.cli.league import league_of
 from territorial.evaluation.evaluate import Evaluation
 from territorial.league import SnapshotStore
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     result: dict[str, dict[str, list[float]]] = {}
     for i, policy in enumerate(found.policies):
         result[policy] = {}
-        for j, bot in enumerate(found.settings):
+        for j, bot in enumerate(found.scenarios):
             score, low, high = (float(part[i, j]) for part in (scores.value, scores.low, scores.high))
             result[policy][bot] = [score, low, high, float(places.value[i, j])]
             print(
@@ -74,7 +74,7 @@ def against_bots(run: Path, episodes: int) -> Evaluation:
     ours = [name for name, one in league.snapshots.items() if one.learner == "main"]
     policies = {name: SnapshotPolicy(store, name, trunk) for name in dict.fromkeys((ours[-1], ours[0]))}
     settings = {
-        name: Setting(config=training.game(), seats=["agent"] * OWN + [name] * (training.num_players - OWN))
+        name: Scenario(config=training.game(), seats=["agent"] * OWN + [name] * (training.num_players - OWN))
         for name in bots.NAMES
     }
     return evaluate(policies, settings, episodes, out=run / "against_bots.jsonl")

@@ -17,7 +17,7 @@ from rllib_adapters.modules.board import FeatureModule, ReferenceModule, setting
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig, bots
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets.pair_policy import PairPolicy
 
 LEARNER = "main"
@@ -61,13 +61,13 @@ class Seats:
         """Seats of a game."""
         return self.learning + self.bots + self.frozen
 
-    def table(self) -> LeagueTable:
+    def table(self) -> LineUpDistribution:
         """Return the table that draws the players."""
         learning = Group(self.learning, {f"trainable:{LEARNER}": 1.0})
         if not self.snapshots:
-            return LeagueTable([learning, Group(self.bots + self.frozen, BOTS)])
+            return LineUpDistribution([learning, Group(self.bots + self.frozen, BOTS)])
         drawn = {f"snapshot:{name}": 1.0 for name in names_of(self.snapshots)}
-        return LeagueTable([learning, Group(self.bots, BOTS), Group(self.frozen, drawn)])
+        return LineUpDistribution([learning, Group(self.bots, BOTS), Group(self.frozen, drawn)])
 
 
 def names_of(count: int) -> list[str]:

@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     rows = []
     for name in parsed.only:
         for device in ("cpu", "cuda") if torch.cuda.is_available() else ("cpu",):
-            harness.tell(f"{name} on {device}")
+            harness.progress(f"{name} on {device}")
             rows.append({"network": name, "device": device} | updates(name, parsed.size, device))
             print(" ".join(f"{key}={value}" for key, value in rows[-1].items()))
     harness.write(parsed.json, {"size": parsed.size, "updates": rows})

@@ -121,15 +121,15 @@ def take_turns(rows: list[LeagueRow], game: GameConfig, rounds: int) -> dict[str
     with tempfile.TemporaryDirectory() as folder:
         runners = {}
         for row in rows:
-            harness.tell(f"{row.name}: snapshots and a runner")
+            harness.progress(f"{row.name}: snapshots and a runner")
             runners[row.name] = runner_of(row, game, rounds, Path(folder))
             runners[row.name].sample(num_timesteps=GAMES)  # what is compiled, and opened
         for number in range(rounds + 1):  # the first round warms up
             for row in rows:
-                harness.tell(f"round {number} of {rounds}: {row.name}")
+                harness.progress(f"round {number} of {rounds}: {row.name}")
                 speed = speed_of(runners[row.name], begin=number < 2 or not row.is_stock)
                 found[row.name] += [speed] * (number > 0)
-    harness.tell("")
+    harness.progress("")
     return found
 
 

@@ -25,7 +25,7 @@ from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import known_places, places_now
-from territorial.league import LeagueTable, Outcome, Player
+from territorial.league import LineUpDistribution, Outcome, Player
 from territorial.typing import Bools
 
 MOST = 2_000
@@ -84,7 +84,7 @@ class BatchStep(NamedTuple):
         truncated: (E, P) learning seats that were cut off alive.
         done: (E,) games that are over for RLlib.
         cut: (E,) games among these that were cut off by ``max_cycles``.
-        begun: the numbers of the games that were reset.
+        new_games: the numbers of the games that were reset.
 
     """
 
@@ -96,7 +96,7 @@ class BatchStep(NamedTuple):
     truncated: Bools
     done: Bools
     cut: Bools
-    begun: npt.NDArray[np.int64]
+    new_games: npt.NDArray[np.int64]
 
 
 class GameView(MultiAgentEnv):
@@ -151,7 +151,7 @@ class GameView(MultiAgentEnv):
         """The names of those that act in the pool in the present game."""
         return frozenset(who.name for who, acts in zip(self.players, self.in_pool, strict=True) if acts)
 
-    def set_league(self, league: LeagueTable) -> None:
+    def set_league(self, league: LineUpDistribution) -> None:
         """Let another table draw the players from the next game on.
 
         The next game is dealt again, with the same numbers, as if it had not been dealt yet. ValueError if
@@ -255,13 +255,13 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             truncated=self.learners & results.truncated,
             done=results.is_over.copy(),
             cut=results.is_cut.copy(),
-            begun=np.flatnonzero(results.was_reset),
+            new_games=np.flatnonzero(results.was_reset),
         )
         goes_on = ~(results.terminated | results.is_over[:, None])
         self.learners, self.frozen = self.learners & goes_on, self.frozen & goes_on
         for k in np.flatnonzero(step.done).tolist():
             self.outcomes.append(outcome(self.envs[k].players, self.game.state, k, is_cut=bool(step.cut[k])))
-        self._begin(step.begun.tolist())
+        self._begin(step.new_games.tolist())
         return step
 
     def _engine_actions(
@@ -280,7 +280,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
         """Return the info of a seat, 1..P, of game ``k`` that has ended."""
         state = self.game.state
         return {
-            "place": float(state.place2[k, seat]) / 2,
+            "place": float(state.doubled_place[k, seat]) / 2,
             "land": float(state.land[k, seat]),
             "tick": float(state.tick[k]),
         }

@@ -16,7 +16,7 @@ from territorial.config.validation import check_keywords, hint
 from territorial.engine.seats import AGENT, CustomBot, Seat, check_seats, with_bots_of_files
 from territorial.envs.options import OPTIONS, EnvOptions
 from territorial.evaluation.players import named_bot
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.observation.layout import ObsLayout
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
@@ -40,9 +40,9 @@ class EnvConfig:
         default_factory=GameConfig,
         metadata=about("a ``territorial.GameConfig``: rules, size, map; or its fields in a dict"),
     )
-    league: LeagueTable | None = option(
+    league: LineUpDistribution | None = option(
         None,
-        "a ``territorial.league.LeagueTable``, or its dict; each ``trainable`` there learns",
+        "a ``territorial.league.LineUpDistribution``, or its dict; each ``trainable`` there learns",
         none="``seats`` say who plays",
     )
     seats: Sequence[Seat] | None = option(
@@ -120,7 +120,7 @@ class EnvConfig:
         if isinstance(self.config, Mapping):
             object.__setattr__(self, "config", GameConfig(**self.config))
         if isinstance(self.league, Mapping):
-            object.__setattr__(self, "league", LeagueTable.from_dict(self.league, own))
+            object.__setattr__(self, "league", LineUpDistribution.from_dict(self.league, own))
         if isinstance(self.store, (str, os.PathLike)):
             object.__setattr__(self, "store", SnapshotStore(self.store))
         if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
@@ -175,12 +175,12 @@ class EnvConfig:
         return cls(**entries)
 
     @property
-    def table(self) -> LeagueTable:
+    def table(self) -> LineUpDistribution:
         """Who plays which seat: ``league``, or ``seats`` as a table that leaves nothing to chance."""
         if self.league is not None:
             return self.league
         seats = (AGENT,) * self.config.num_players if self.seats is None else self.seats
-        return LeagueTable([Group(1, {_player(seat): 1}) for seat in seats])
+        return LineUpDistribution([Group(1, {_player(seat): 1}) for seat in seats])
 
     def form_of(self, module: str) -> str:
         """Return the form of observations of a learner, or of the pool."""
@@ -299,8 +299,8 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:
-    if not isinstance(league, LeagueTable):
-        raise TypeError(f"league is {league!r}; it must be a territorial.league.LeagueTable")
+    if not isinstance(league, LineUpDistribution):
+        raise TypeError(f"league is {league!r}; it must be a territorial.league.LineUpDistribution")
     if seats is not None:
         raise ValueError("seats and league both define the players; set only one of them")
     league.check_players(num_players)
@@ -318,18 +318,18 @@ def _check_league(league: Any, num_players: int, seats: Any) -> None:
         )
 
 
-def learners_of(league: LeagueTable) -> list[str]:
+def learners_of(league: LineUpDistribution) -> list[str]:
     """Return the names of all who learn, those with the weight 0 as well, in the order of the table."""
     players = [player for group in league.groups for player in group.players if player.kind == "trainable"]
     return list(dict.fromkeys(player.name for player in players))
 
 
-def draws_snapshots(league: LeagueTable) -> bool:
+def draws_snapshots(league: LineUpDistribution) -> bool:
     """Return whether a seat may get a snapshot."""
     return any("snapshot" in roles for roles in roles_by_seat(league))
 
 
-def most_seats_of_a_learner(league: LeagueTable) -> int:
+def most_seats_of_a_learner(league: LineUpDistribution) -> int:
     """Return the seats that one who learns may have in a game at most."""
     seats = dict.fromkeys(learners_of(league), 0)
     for group in league.groups:
@@ -339,7 +339,7 @@ def most_seats_of_a_learner(league: LeagueTable) -> int:
     return max(seats.values())
 
 
-def roles_by_seat(league: LeagueTable, *, drawn_only: bool = False) -> list[set[str]]:
+def roles_by_seat(league: LineUpDistribution, *, drawn_only: bool = False) -> list[set[str]]:
     """Return, for each seat, what it may be: ``bot``, ``snapshot``, ``trainable:NAME``.
 
     ``drawn_only``: leave out who learns with the weight 0, whom another table may draw.

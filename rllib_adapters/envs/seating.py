@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 from rllib_adapters.envs.env_config import MAIN, EnvConfig, frozen_name, learner_name, roles_by_seat
 from territorial.bots import Network, PythonBot
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
-from territorial.league import LeagueTable, Player, SnapshotStore, UnknownSnapshotError
+from territorial.league import LineUpDistribution, Player, SnapshotStore, UnknownSnapshotError
 
 TRAINABLE = "trainable:"
 
@@ -35,7 +35,7 @@ class BotRegistry:
         self._networks: dict[str, Network | None] = {}
         self._table = options.table
 
-    def seats(self, players: Sequence[Player], league: LeagueTable) -> list[Seat]:
+    def seats(self, players: Sequence[Player], league: LineUpDistribution) -> list[Seat]:
         """Return what the engine calls the seats of players that ``league`` has drawn.
 
         Other snapshots than those of ``league`` are released; the engine keeps those that play until their
@@ -88,7 +88,7 @@ def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
     return seats | {frozen_name(i): i + 1 for i, own in enumerate(roles) if "snapshot" in own}
 
 
-def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LeagueTable) -> None:
+def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LineUpDistribution) -> None:
     """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
     EnvConfig(config=options.config, league=league, obs=options.obs)
     for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):

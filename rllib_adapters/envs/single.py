@@ -19,7 +19,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig, frozen_name, learner_name, module_of, roles_by_seat
 from rllib_adapters.envs.seating import TRAINABLE, seats_of_agents
 from territorial.config.teams import RANDOM
-from territorial.league import LeagueTable
+from territorial.league import LineUpDistribution
 from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
@@ -86,7 +86,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         super().__init__()
 
     @property
-    def league(self) -> LeagueTable:
+    def league(self) -> LineUpDistribution:
         """The table that draws the players of the next game."""
         return self._view.league
 
@@ -95,7 +95,7 @@ class TerritorialMultiAgentEnv(MultiAgentEnv):
         """The names of those that act in the pool in the present game."""
         return self._view.snapshots
 
-    def set_league(self, league: LeagueTable) -> None:
+    def set_league(self, league: LineUpDistribution) -> None:
         """Let another table draw the players from the next reset on.
 
         ValueError if it may give a seat to a kind of player, or to one who learns, that the first could not.

@@ -17,12 +17,12 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
-from rllib_adapters.learning.own_config import evaluation_entries
+from rllib_adapters.learning.algorithm_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial._log import LOG
 from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
-from territorial.league import LeagueTable, SnapshotStore
+from territorial.league import LineUpDistribution, SnapshotStore
 from territorial.nets import PairPolicy
 from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.policy import Policy
@@ -146,7 +146,7 @@ def give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDA
     algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
 
 
-def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
+def set_league(algorithm: Algorithm, league: LineUpDistribution) -> None:
     """Let ``league`` draw the players of all games that begin from now on.
 
     Snapshots that are not in it can be removed from the store then: runners have opened those that play in
@@ -172,7 +172,7 @@ def set_league(algorithm: Algorithm, league: LeagueTable) -> None:
         _remember(algorithm.evaluation_config, league)
 
 
-def league_of(algorithm: Algorithm) -> LeagueTable:
+def league_of(algorithm: Algorithm) -> LineUpDistribution:
     """Return the table that draws the players of the algorithm's games."""
     return EnvConfig.from_config(algorithm.config.env_config).table
 
@@ -182,7 +182,7 @@ def _take_weights(runner: Any, module: str, shared: Any) -> None:
         runner.module[module].set_state(ray.get(shared))
 
 
-def _hand_over(runner: Any, league: LeagueTable) -> None:
+def _hand_over(runner: Any, league: LineUpDistribution) -> None:
     games = [env.unwrapped for env in runner.env.envs] if runner.env is not None else []
     for game in games:
         game.set_league(league)
@@ -193,7 +193,7 @@ def _hand_over(runner: Any, league: LeagueTable) -> None:
         runner.module[POOL].opponents.keep(playing, league.names("snapshot"))
 
 
-def _remember(config: AlgorithmConfig, league: LeagueTable) -> None:
+def _remember(config: AlgorithmConfig, league: LineUpDistribution) -> None:
     """Write the table into a config, for checkpoints; in place, as an algorithm's config is frozen."""
     config.env_config.pop("seats", None)
     config.env_config["league"] = league

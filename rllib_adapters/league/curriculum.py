@@ -16,7 +16,7 @@ from rllib_adapters.envs.env_config import (
     draws_snapshots,
     learners_of,
 )
-from rllib_adapters.learning.own_config import evaluation_entries
+from rllib_adapters.learning.algorithm_config import evaluation_entries
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 

@@ -17,7 +17,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from territorial.evaluation.pool import Make, Portion, Record, Worker, records_of
+from territorial.evaluation.pool import GameChunk, Make, Record, Worker, records_of
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.snapshots.store import About, SnapshotBundle
 
@@ -27,7 +27,7 @@ class OnRay:
 
         ray.init(address="auto")
         policies = {name: SnapshotPolicy(SharedStore("snapshots/"), name, trunks) for name in names}
-        territorial.evaluate(policies, settings, episodes=64, play=OnRay())
+        territorial.evaluate(policies, scenarios, episodes=64, play=OnRay())
         territorial.match(["banker", *names], policies=policies, play=OnRay())
 
     Every actor has one CPU and one batch of games. Snapshots come from a ``SharedStore``, which every machine
@@ -35,7 +35,7 @@ class OnRay:
 
     Args:
         actors: how many; None: one for every CPU that the cluster has when it begins.
-        retries: how often a portion is given to another actor.
+        retries: how often a chunk is given to another actor.
 
     Iteration ends all actors, also when it is interrupted. RuntimeError where Ray does not run, PlayingError
     if a player fails.
@@ -47,34 +47,34 @@ class OnRay:
 
     @property
     def workers(self) -> int:
-        """How many actors play, if there are as many portions."""
+        """How many actors play, if there are as many chunks."""
         if not ray.is_initialized():
             raise RuntimeError("games on a cluster need Ray; call ray.init() first")
         return max(1, self.actors or int(ray.cluster_resources().get("CPU", 1)))
 
     def __call__(
-        self, make: Make[Portion, Record], portions: Sequence[Portion]
+        self, make: Make[GameChunk, Record], chunks: Sequence[GameChunk]
     ) -> Iterator[Iterable[Record]]:
-        """Yield the records of each portion as it is finished."""
-        count = max(1, min(self.workers, len(portions)))
+        """Yield the records of each chunk as it is finished."""
+        count = max(1, min(self.workers, len(chunks)))
         shared = ray.put(make)
         actors = {i: _start(shared) for i in range(count)}
-        waiting = [(portion, self.retries) for portion in reversed(portions)]
-        busy: dict[Any, tuple[int, Portion, int]] = {}
+        waiting = [(chunk, self.retries) for chunk in reversed(chunks)]
+        busy: dict[Any, tuple[int, GameChunk, int]] = {}
         try:
             idle = list(actors)
             while waiting or busy:
                 while idle and waiting:
-                    i, (portion, left) = idle.pop(), waiting.pop()
-                    busy[actors[i].play.remote(portion)] = i, portion, left
+                    i, (chunk, left) = idle.pop(), waiting.pop()
+                    busy[actors[i].play.remote(chunk)] = i, chunk, left
                 (done,), _ = ray.wait(list(busy), num_returns=1)
-                i, portion, left = busy.pop(done)
+                i, chunk, left = busy.pop(done)
                 try:
                     attempt = ray.get(done)
                 except ray.exceptions.RayActorError:
                     if not left:
                         raise
-                    waiting.append((portion, left - 1))
+                    waiting.append((chunk, left - 1))
                     actors[i] = _start(shared)
                 else:
                     yield from records_of(attempt)
@@ -93,7 +93,7 @@ def _start(make: Any) -> Any:
 
 AUTO = "auto"
 """The address of the cluster that this machine is part of."""
-PATIENCE = 10
+CONNECT_TIMEOUT_S = 10
 """Seconds within which a cluster has to answer."""
 
 
@@ -129,7 +129,7 @@ def _knock(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         raise ValueError(f"it must be HOST:PORT or {AUTO}")
-    socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
 
 
 @contextmanager

@@ -380,7 +380,7 @@ def metrics_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
 
 def _means(game: GameEpisode, state: GameArrays, learning: list[int]) -> dict[str, float]:
     k, seats = game.k, np.array(learning) + 1
-    places = state.place2[k, seats] / 2
+    places = state.doubled_place[k, seats] / 2
     known = places[places > 0]
     means = {
         "win_rate": float((places == 1).mean()),

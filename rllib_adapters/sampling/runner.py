@@ -34,7 +34,7 @@ from torch import Tensor
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import TerritorialBatchEnv, taken_from
 from rllib_adapters.envs.env_config import POOL, module_of
-from rllib_adapters.learning.own_config import check_config
+from rllib_adapters.learning.algorithm_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.rollout import (
     ACTIONS,
@@ -228,7 +228,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         for game in rollout.add(step, chosen, int(self._weights_seq_no)):
             game.logged = metrics_of(game, env.game.state)
         self._counts.add(step, env.who)
-        for k in step.begun.tolist():
+        for k in step.new_games.tolist():
             rollout.begin(k)
         self._source.observe(step.learners)
         return True
@@ -317,9 +317,9 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         """Call ``on_episode_end`` and log the metrics of a sample, then forget them."""
         ended = self._rollout.ended
         for episode, game in zip(episodes, ended, strict=False):
-            told = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
+            info = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
             functions = self.config.callbacks_on_episode_end
-            ray_private.call_back(self, "on_episode_end", functions, **told, rl_module=self.module)
+            ray_private.call_back(self, "on_episode_end", functions, **info, rl_module=self.module)
         self._log_steps(len(ended))
         self._counts.clear()
         window = max(

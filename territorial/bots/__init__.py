@@ -109,7 +109,7 @@ class Bot:
     """Ticks from one decision to the next; the least, where seats differ."""
     idea: str
     """What it does."""
-    beaten_by: str
+    weakness: str
     """How to beat it."""
     style: Style
     """Its settings."""
@@ -118,4 +118,4 @@ class Bot:
 def make(name: str) -> Bot:
     """Return the bot called ``name``, with or without its version; ValueError lists the names there are."""
     style = STYLES[NAMES.index(canonical(name))]
-    return Bot(style.name, style.settings()[INTERVAL].low, style.idea, style.beaten_by, style)
+    return Bot(style.name, style.settings()[INTERVAL].low, style.idea, style.weakness, style)

@@ -20,7 +20,7 @@ class LearnedBot(NamedTuple):
     """Within ``FOLDER``: that of a style ends in ``.json``, that of a network in ``.safetensors``."""
     idea: str
     """What it does."""
-    beaten_by: str
+    weakness: str
     """How to beat it."""
 
 

@@ -306,7 +306,7 @@ class Style:
             the name of a bot of the library.
         interval: ticks from one decision to the next; 1 to 10000000.
         idea: what it does, for people to read; default "".
-        beaten_by: how to beat it, for people to read; default "".
+        weakness: how it can be beaten, for people to read; default "".
         opening: ticks after which shares are those of ``later``, and surpluses count; 0 to 10000000,
             default 0.
         fall: per cent of the balance by which shares sink with every launch, from ``send`` to ``later``; 0 to
@@ -345,7 +345,7 @@ class Style:
     name: str
     interval: Range
     idea: str = ""
-    beaten_by: str = ""
+    weakness: str = ""
     opening: Range = 0
     fall: Share = 0
     free: FreeLand | None = None
@@ -361,7 +361,7 @@ class Style:
 
     def __post_init__(self) -> None:
         check_name("a style", self.name)
-        for name in ("idea", "beaten_by"):
+        for name in ("idea", "weakness"):
             _check_text(f"Style.{name}", getattr(self, name))
         for name, kind in (("free", FreeLand), ("gives", Gift), *((name, Move) for name in MOVES)):
             part = getattr(self, name)

@@ -36,7 +36,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="random-1",
         idea="any legal launch, as likely as any other; holds nine times in ten",
-        beaten_by="Attack it: it ignores its neighbours, and wastes its troops on all sides.",
+        weakness="Attack it: it ignores its neighbours, and wastes its troops on all sides.",
         interval=1,
         at_random=True,
         jitter=0,
@@ -44,7 +44,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="novice-1",
         idea="sends nearly everything, at free land or else at the nearest, and keeps next to nothing",
-        beaten_by="Strike right after it has sent.",
+        weakness="Strike right after it has sent.",
         interval=100,
         free=FreeLand(send=98),
         second=Move(by=BY_DISTANCE, send=98),
@@ -53,7 +53,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="metronome-1",
         idea="strikes as often as income comes, first at free land, then at the weakest neighbour",
-        beaten_by="Look stronger than its other neighbours, and strike when its troops are in the field.",
+        weakness="Look stronger than its other neighbours, and strike when its troops are in the field.",
         interval=100,
         opening=600,
         free=FreeLand(send=40, later=10, surplus=100),
@@ -63,7 +63,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="banker-1",
         idea="grows on small launches, saves up, and spends all above 70 a cell on the thinnest defence",
-        beaten_by="Attack while it saves; it never answers, and only looks at densities.",
+        weakness="Attack while it saves; it never answers, and only looks at densities.",
         interval=100,
         opening=300,
         free=FreeLand(send=8, later=12, waits=True),
@@ -73,7 +73,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="turtle-1",
         idea="takes free land in small bites and stays home; hits back, and spends only what would rot",
-        beaten_by="Hit it with several others at once, or while it answers another player.",
+        weakness="Hit it with several others at once, or while it answers another player.",
         interval=70,
         first=Move(only=WEAKER_ATTACKER, by=BY_ATTACK, send=50, reserve=80),
         free=FreeLand(send=10),
@@ -83,7 +83,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="very_easy-1",
         idea="a level: sends nearly everything every 104 ticks, at free land or else at the nearest",
-        beaten_by="Strike right after it has sent: next to nothing is left at home.",
+        weakness="Strike right after it has sent: next to nothing is left at home.",
         interval=104,
         free=FreeLand(send=98, tops_up=False),
         second=Move(only=NOT_YET, by=BY_DISTANCE, send=98),
@@ -93,7 +93,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="easy-1",
         idea="a level: sends nearly everything, 98 % at first and 92 % in the end",
-        beaten_by="Strike right after it has sent.",
+        weakness="Strike right after it has sent.",
         interval=110,
         fall=0.3,
         free=FreeLand(send=98, later=92, tops_up=False),
@@ -104,7 +104,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="normal-1",
         idea="a level: sends four fifths, and now and then at its weakest neighbour instead of the nearest",
-        beaten_by="Strike right after it has sent: at most a quarter of its troops defends all of its land.",
+        weakness="Strike right after it has sent: at most a quarter of its troops defends all of its land.",
         interval=104,
         fall=0.3,
         free=FreeLand(send=82.5, later=75, tops_up=False),
@@ -115,7 +115,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="hard-1",
         idea="a level: sends half, or all above 100 a cell if that is more, no more than needed at the weak",
-        beaten_by="It mostly attacks the nearest, however strong: let it break on you, then answer.",
+        weakness="It mostly attacks the nearest, however strong: let it break on you, then answer.",
         interval=100,
         free=FreeLand(send=50, surplus=100, tops_up=False),
         second=Move(
@@ -127,7 +127,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="very_hard-1",
         idea="a level: sends three to five tenths, less and less, half of the time at its weakest neighbour",
-        beaten_by="Be neither the nearest nor the weakest, and take it while it fights another player.",
+        weakness="Be neither the nearest nor the weakest, and take it while it fights another player.",
         interval=(50, 175),
         fall=0.2,
         free=FreeLand(send=(30, 50), later=(10, 30), surplus=100, tops_up=False),
@@ -146,7 +146,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="impossible-1",
         idea="a level: sends three to five tenths, less and less, always at its weakest neighbour",
-        beaten_by="Look stronger than its other neighbours; it keeps no reserve against two at once.",
+        weakness="Look stronger than its other neighbours; it keeps no reserve against two at once.",
         interval=100,
         fall=0.8,
         free=FreeLand(send=(30, 50), later=(5, 15), surplus=100, tops_up=False),
@@ -156,7 +156,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="sprinter-1",
         idea="expands whenever it has no troops on free land; else, half full, hits the thinnest defence",
-        beaten_by="It never has many troops a cell: save up, and hit it in the middle of the game.",
+        weakness="It never has many troops a cell: save up, and hit it in the middle of the game.",
         interval=100,
         free=FreeLand(send=20, tops_up=False),
         second=Move(by=BY_DENSITY, from_=60, send=40, reserve=30),
@@ -164,7 +164,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="vulture-1",
         idea="waits for a neighbour that is thin, or under heavy attack, and that it can finish",
-        beaten_by="Keep a third of its troops a cell: it spares players that are neither thin nor attacked.",
+        weakness="Keep a third of its troops a cell: it spares players that are neither thin nor attacked.",
         interval=50,
         free=FreeLand(send=12, after_second=True),
         first=Move(only=THIN | KILLABLE, limit=25, by=BY_DENSITY, kill=120, reserve=50),
@@ -173,7 +173,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="finisher-1",
         idea="attacks those that have lost more than half of their land; else, once rich, for the weakest",
-        beaten_by="Keep half of the most land that you had, and let others be its weakest neighbour.",
+        weakness="Keep half of the most land that you had, and let others be its weakest neighbour.",
         interval=60,
         free=FreeLand(send=12),
         first=Move(only=SHRUNK, limit=45, by=BY_DECLINE, kill=120, reserve=60),
@@ -182,7 +182,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="full_sender-1",
         idea="sends everything at the largest neighbour it can kill, and has nothing left at home",
-        beaten_by="Be too dear to kill, and attack while its troops are away: nothing defends its land then.",
+        weakness="Be too dear to kill, and attack while its troops are away: nothing defends its land then.",
         interval=100,
         free=FreeLand(send=30, tops_up=False),
         second=Move(only=KILLABLE, by=BY_MOST_LAND, reserve=0),
@@ -190,7 +190,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="avenger-1",
         idea="strikes back at who took most of its land until it forgives; once rich, at the weakest",
-        beaten_by="Let others take more: it hates the worst only, and forgives an eighth at every decision.",
+        weakness="Let others take more: it hates the worst only, and forgives an eighth at every decision.",
         interval=50,
         free=FreeLand(send=12),
         first=Move(only=HATED, limit=20, by=BY_GRUDGE, send=40, reserve=40),
@@ -200,7 +200,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="geographer-1",
         idea="straightens its borders: attacks the neighbour it borders most for its size",
-        beaten_by="Stay round, and touch it little: it does not look at troops.",
+        weakness="Stay round, and touch it little: it does not look at troops.",
         interval=80,
         free=FreeLand(send=12),
         second=Move(by=BY_BORDER, from_=90, send=30, reserve=60),
@@ -208,7 +208,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="bully-1",
         idea="picks on the smallest, however strong",
-        beaten_by="Be larger than its other neighbours: it does not see the large grow.",
+        weakness="Be larger than its other neighbours: it does not see the large grow.",
         interval=70,
         free=FreeLand(send=15),
         second=Move(by=BY_LEAST_LAND, from_=60, send=30, reserve=30),
@@ -216,7 +216,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="leader_hunter-1",
         idea="attacks the leader if attacked or poor; once rich, others that do not attack the leader",
-        beaten_by="Attack the leader: it never attacks those that do, unless it leads itself.",
+        weakness="Attack the leader: it never attacks those that do, unless it leads itself.",
         interval=60,
         free=FreeLand(send=12),
         first=Move(only=WEAK_LEADER, limit=70, send=30, reserve=60),
@@ -226,7 +226,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="drip-1",
         idea="sends a trickle every 10 ticks, at players from 50 a cell: a shield, and a tax each time",
-        beaten_by="Save up: every launch costs it a hundredth of its troops, and it makes up to ten for one.",
+        weakness="Save up: every launch costs it a hundredth of its troops, and it makes up to ten for one.",
         interval=10,
         free=FreeLand(send=4),
         second=Move(by=BY_DENSITY, send=4, reserve=50),
@@ -234,7 +234,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="settler-1",
         idea="opens slowly, then takes free land with two fifths at a time, and spends only what would rot",
-        beaten_by="Attack it: it never answers, and goes for the thinnest defence wherever that is.",
+        weakness="Attack it: it never answers, and goes for the thinnest defence wherever that is.",
         interval=100,
         opening=200,
         free=FreeLand(send=10, later=40, tops_up=False),
@@ -243,7 +243,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="besieger-1",
         idea="grinds down the weakest neighbour, turtles too: a bite whenever it has 120 a cell",
-        beaten_by="Grow faster in the opening, and let others be its weakest neighbour.",
+        weakness="Grow faster in the opening, and let others be its weakest neighbour.",
         interval=50,
         opening=200,
         free=FreeLand(send=10, later=30, surplus=100, tops_up=False),
@@ -252,7 +252,7 @@ STYLES: tuple[Style, ...] = (
     Style(
         name="opportunist-1",
         idea="opens fast, takes players that are thin and can be finished, and else spends what would rot",
-        beaten_by="Keep two thirds of its troops a cell, and let others be thinner: the rest goes to them.",
+        weakness="Keep two thirds of its troops a cell, and let others be thinner: the rest goes to them.",
         interval=100,
         opening=900,
         free=FreeLand(send=25, later=15, tops_up=False),
@@ -262,9 +262,9 @@ STYLES: tuple[Style, ...] = (
 )
 
 
-def _giver(name: str, model: str, gives: Gift, idea: str, beaten_by: str) -> Style:
+def _giver(name: str, model: str, gives: Gift, idea: str, weakness: str) -> Style:
     (style,) = (style for style in STYLES if style.name == model)
-    return replace(style, name=name, gives=gives, idea=idea, beaten_by=beaten_by)
+    return replace(style, name=name, gives=gives, idea=idea, weakness=weakness)
 
 
 GIVERS = MappingProxyType(

@@ -104,8 +104,8 @@ def _announce(parsed: argparse.Namespace, server: PageServer, more: dict[str, An
     """Say where the page is, for each of those who are served."""
     others = server.urls[1:]
     if parsed.json is not None:
-        told = {"url": server.url, "port": server.server_address[1], **more}
-        options.write_json(parsed.json, told | ({"urls": server.urls} if others else {}))
+        report = {"url": server.url, "port": server.server_address[1], **more}
+        options.write_json(parsed.json, report | ({"urls": server.urls} if others else {}))
     if parsed.json != STDOUT:
         print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
         for number, url in enumerate(others, start=2):

@@ -140,10 +140,10 @@ def run(parsed: argparse.Namespace) -> int:
     def make(wish: Wish | None) -> Table:
         try:
             asked = first if wish is None else _settled(_wished(parsed, wish, session.replays))
-            return _begun(asked, numbers, load, _card(asked) | _choices(parsed))
+            return _create_table(asked, numbers, load, _card(asked) | _choices(parsed))
         except UsageError as error:
-            told = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
-            raise error if wish is None else WishError(told) from None
+            message = str(error).removeprefix("argument ").replace("num_players", "players")  # as on the card
+            raise error if wish is None else WishError(message) from None
 
     session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
     make_server = partial(PlayServer, page(is_played=True), session)
@@ -153,9 +153,9 @@ def run(parsed: argparse.Namespace) -> int:
         serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
     if session.save_error is not None:
         raise session.save_error
-    told = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
+    reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
     # Not on stdout, which may have begun with the JSON of the address; --quiet does not hide it.
-    LOG.warning("\n".join(told) or "no replay: the game has not begun")
+    LOG.warning("\n".join(reports) or "no replay: the game has not begun")
     return 0
 
 
@@ -199,7 +199,7 @@ def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> a
     return argparse.Namespace(**(vars(parsed) | changed))
 
 
-def _begun(
+def _create_table(
     parsed: argparse.Namespace,
     numbers: Iterator[int],
     load: Callable[[str, str], Player],
@@ -344,7 +344,7 @@ def _panels(
         advise = advice_of(advisor, game, seat, seed)
         if is_acting(advisor):
             advise(game)  # which is refused now, not when the page first asks for it
-    sight = cache(partial(agent_view, game, seat))
+    look = cache(partial(agent_view, game, seat))
 
     def advice(game: VecGame) -> dict[str, Any]:
         return {
@@ -352,7 +352,7 @@ def _panels(
             "options": [option._asdict() for option in advise(game)],
         }
 
-    return {"advice": advice, "sight": lambda game: sight()(game)}
+    return {"advice": advice, "agent_view": lambda game: look()(game)}
 
 
 # ---- as a server -----------------------------------------------------------------------------------

@@ -61,8 +61,8 @@ def checked_rewards(rewards: Any) -> Weights:
             )
         if name in weights:
             raise ValueError(f"rewards has the part {name!r} twice")
-        told = f"the weight of {name!r} in rewards"
-        weights[str(name)] = finite_number(told, weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        what = f"the weight of {name!r} in rewards"
+        weights[str(name)] = finite_number(what, weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
     return tuple((name, weights[name]) for name in ALL_NAMES if name in weights)
 
 

@@ -50,7 +50,7 @@ WRITER = ".writer"
 """The file of a folder that the process which makes a data set there has locked; it says which."""
 WRITE_EVERY = 5.0
 """Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
-_Portion = tuple[str, range]
+_GameChunk = tuple[str, range]
 """The file of a shard that is to be made, and the numbers of its games."""
 MOST_GAMES_PER_SHARD = 10_000
 
@@ -130,11 +130,11 @@ def make(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     with one_writer(target / WRITER):
-        manifest = _begun(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
-        # Its call returns a function of portions, which keeps what all of them share.
+        manifest = _open_manifest(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
+        # Its call returns a function of chunks, which keeps what all of them share.
         work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
         shards = {shard.file: shard for shard in manifest.shards}
-        missing = [portion for portion in manifest.recipe.shards.items() if portion[0] not in shards]
+        missing = [chunk for chunk in manifest.recipe.shards.items() if chunk[0] not in shards]
         written = time.monotonic()
         try:
             for shard in chain.from_iterable(
@@ -155,7 +155,7 @@ def make(
 # ---- in the process that was asked -------------------------------------------------------------------
 
 
-def _begun(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
+def _open_manifest(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
     """Return ``manifest`` with the shards that are in ``folder`` already; written there if there was none."""
     if (folder / FILE).exists():
         found = read_manifest(folder)
@@ -202,10 +202,10 @@ def _shards_of(
     seats: tuple[Seat, ...],
     asked: RowOptions,
     first_seed: int,
-    portion: _Portion,
+    chunk: _GameChunk,
 ) -> list[Shard]:
-    """Play the games of a portion and write their decisions."""
-    name, games = portion
+    """Play the games of a chunk and write their decisions."""
+    name, games = chunk
     replays = play_games(config, seats, [first_seed + game for game in games])
     rows = [decisions_of(replay, game, asked) for game, replay in zip(games, replays, strict=True)]
     return [write_shard(folder / name, games[0], rows)]

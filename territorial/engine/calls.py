@@ -142,7 +142,7 @@ class Calls:
         num_threads: the most threads that share the games.
 
     Attributes:
-        lock: of who uses the batch. Reentrant: what a watcher calls may look at the batch.
+        lock: of who uses the batch. Reentrant: what an observer calls may look at the batch.
         thread_pool: the thread pool.
         works: scratch memory, for each thread.
         network_works: the same for networks, which are given some when the first one comes.
@@ -172,7 +172,7 @@ class Calls:
         self.lock = threading.RLock()
         self.thread_pool = ThreadPool(num_games, min(num_threads, num_games))
         self.works: list[Work] = [
-            make_work(config, logs_changes=shows_boards) for _ in self.thread_pool.posts
+            make_work(config, logs_changes=shows_boards) for _ in self.thread_pool.thread_states
         ]
         self.network_works = self._make_network_works()
         self.owners = np.zeros(0, np.uint8)
@@ -187,7 +187,7 @@ class Calls:
     def step(
         self,
         repeat: int,
-        watcher: GameObserver = NO_OBSERVER,
+        observer: GameObserver = NO_OBSERVER,
         listener: DecisionHook | None = None,
         together: SummedResults | None = None,
     ) -> None:
@@ -200,9 +200,9 @@ class Calls:
         arrays, players = self._arrays, self._players
         if self._is_behind and together is None:  # a call was interrupted twice
             self._catch_up()
-        is_watched = listener is not None or watcher is not NO_OBSERVER
-        if decisions > 1 and (is_watched or have_python_bots(arrays.state)):
-            self._step_by_decision(decisions, watcher, listener)
+        is_observed = listener is not None or observer is not NO_OBSERVER
+        if decisions > 1 and (is_observed or have_python_bots(arrays.state)):
+            self._step_by_decision(decisions, observer, listener)
             return
         if listener is not None or players.python_bots or self._needs_maps:
             self._prepare(listener)
@@ -218,8 +218,8 @@ class Calls:
         self.thread_pool.run(step_games, self._held)
         if together is not None:
             together.add()
-        if is_watched:
-            watcher.after_step()
+        if is_observed:
+            observer.after_step()
         if listener is not None:
             listener.after_decision()
 
@@ -234,7 +234,9 @@ class Calls:
         if self._needs_maps:
             self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 
-    def _step_by_decision(self, decisions: int, watcher: GameObserver, listener: DecisionHook | None) -> None:
+    def _step_by_decision(
+        self, decisions: int, observer: GameObserver, listener: DecisionHook | None
+    ) -> None:
         """Play what one compiled call of so many decisions would, with Python taking part between them.
 
         Where Python fails, what was played stays played: observations and results are those up to there.
@@ -246,7 +248,7 @@ class Calls:
             for i in range(decisions):
                 if i > 0:
                     arrays.actions.fill(0)
-                self.step(ONE_DECISION, watcher, listener, together)
+                self.step(ONE_DECISION, observer, listener, together)
                 if call.waits.all():
                     break
         finally:
@@ -327,7 +329,7 @@ class Calls:
             thread=thread,
             entries=self._entries,
             queues=self.thread_pool.queues,
-            post=self.thread_pool.posts[thread],
+            thread_state=self.thread_pool.thread_states[thread],
         )
 
     def _load(self, compiled: Any, *arguments: Any) -> Callable[..., None]:

@@ -168,7 +168,7 @@ class GameObserver:
 
 
 NO_OBSERVER = GameObserver()
-"""The watcher of a batch that has none."""
+"""The observer of a batch that has none."""
 
 
 class DecisionHook(Protocol):

@@ -148,7 +148,7 @@ def _check_seats(saved: SavedGame, python_bots: tuple[str, ...]) -> bool:
 
 LARGEST_TICK = 2**40
 """Largest tick at which a player of a position may step next."""
-AT_ZERO = ("pools", "taken", "active", "fresh", "place2", "illegal", "raised", "bounced")
+AT_ZERO = ("pools", "taken", "active", "fresh", "doubled_place", "illegal", "raised", "bounced")
 """Fields that hold nothing in a position."""
 
 

@@ -177,7 +177,7 @@ class Batch(NamedTuple):
     thread: int  # which one it is
     entries: npt.NDArray[np.int64]  # (2,) addresses of kernels in this process, 0 before one is needed
     queues: npt.NDArray[np.int64]  # (T, 16) of all threads, see territorial.jit.thread_pool
-    post: npt.NDArray[np.int64]  # (16,) its own
+    thread_state: npt.NDArray[np.int64]  # (16,) its own
 
 
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepResults:
@@ -233,7 +233,7 @@ def bind_batch(batch: Batch, memory: Any) -> None:
 def step_games(held: BoundArguments[Batch]) -> None:
     """Play the decisions of a call in all games, or in those that other threads leave."""
     batch = arguments_of(held)
-    while begins(batch.post):
+    while begins(batch.thread_state):
         if batch.arrays.call.asks[0]:
             call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (EVERY,))
             continue
@@ -421,7 +421,7 @@ def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> 
 def reset_games(held: BoundArguments[Batch]) -> None:
     """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
     batch = arguments_of(held)
-    while begins(batch.post):
+    while begins(batch.thread_state):
         k = take(batch.queues, batch.thread)
         while k >= 0:
             numbers = batch.arrays.call.seeds[k], batch.arrays.call.episodes[k], k
@@ -646,7 +646,7 @@ def keep_final(batch: Batch, game: Game, k: int) -> None:
     """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
     results, players = batch.arrays.results, batch.arrays.state.players
     for p in range(1, len(game.alive)):
-        results.final_place[k, p - 1] = game.place2[p] / 2
+        results.final_place[k, p - 1] = game.doubled_place[p] / 2
     for column in range(players.shape[1]):
         for p in range(players.shape[2]):
             results.final_players[k, column, p] = players[k, column, p]

@@ -1,6 +1,6 @@
 """VecGame: a batch of games in one set of arrays, stepped by one compiled call.
 
-It checks what it is given, keeps other threads out and notifies its watcher. What it does it leaves to its
+It checks what it is given, keeps other threads out and notifies its observer. What it does it leaves to its
 parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.
 """
 
@@ -73,7 +73,7 @@ from territorial.typing import Ints
 Autoreset = Literal["same_step", "next_step", "disabled"]
 EndWhen = Literal["game", "no_agents"]
 COPIED = (
-    *("config", "num_games", "num_threads", "layout", "has_begun"),
+    *("config", "num_games", "num_threads", "layout", "is_started"),
     *("_config_digest", "_options", "_players", "_may_be_off_grid", "_may_have_agents"),
 )
 """Attributes that a copy has, beside arrays and maps; others follow from these, or belong to a process."""
@@ -163,7 +163,7 @@ class VecGame(ShownInNotebooks):
         self._arrays.seed[0] = batch_seed
         self.max_cycles = max_cycles
         self._players.write_next(self.blocks, slice(None), codes, self._players.troops_of(seats))
-        self.has_begun = False
+        self.is_started = False
         """Whether there are games: not before the first ``reset``."""
         self._may_be_off_grid = True
         warmup.listen()
@@ -187,7 +187,7 @@ class VecGame(ShownInNotebooks):
         self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
-        self._watcher = NO_OBSERVER
+        self._observer = NO_OBSERVER
         self._loans = Loans(arrays.buffers, self.layout)
         self._calls = Calls(
             self.config,
@@ -217,37 +217,37 @@ class VecGame(ShownInNotebooks):
         if seed is not None:  # it says more than what was said of next games
             arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
             arrays.slots.has_next_seed[:] = False
-        elif given is None and self.has_begun:
+        elif given is None and self.is_started:
             episodes = view(self.blocks, "episode") + 1
         chosen = next_seeds(arrays, episodes) if given is None else given
         games = range(self.num_games)
-        if self.has_begun:
-            self._watcher.before_reset(games)
+        if self.is_started:
+            self._observer.before_reset(games)
         self._may_be_off_grid = False
         self._maps.provide(chosen.tolist(), current=())
         forget_launches(arrays.launched, slice(None))
         self._calls.reset_games(chosen, episodes)
-        self.has_begun = True
-        self._watcher.after_reset(games)
+        self.is_started = True
+        self._observer.after_reset(games)
         return self.observations
 
     @exclusive
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Reset game ``k``, with ``seed`` or with that of its next episode, while the others stand."""
-        k = self._begun(k)
+        k = self._require_started(k)
         episode, seeds = int(view(self.blocks, "episode")[k]) + 1, next_seeds(self._arrays)
         if seed is not None:
             seeds[k], episode = whole_number("seed", seed, 0, LARGEST_SEED), 0
-        self._watcher.before_reset([k])
+        self._observer.before_reset([k])
         self._maps.provide(seeds.tolist(), self._current_seeds())
         forget_launches(self._arrays.launched, k)
         self._calls.one_game(step.reset_game, seeds[k], episode, k)
-        self._watcher.after_reset([k])
+        self._observer.after_reset([k])
 
     @exclusive
     def stop_game(self, k: int) -> None:
         """Leave game ``k`` standing as it is, as if it were over, until it is reset; no places are given."""
-        view(self.blocks, "over")[self._begun(k)] = 1
+        view(self.blocks, "over")[self._require_started(k)] = 1
 
     @exclusive
     def step(
@@ -298,7 +298,7 @@ class VecGame(ShownInNotebooks):
             self._check_may_step(takes_actions=actions is not None)
         if actions is None:
             self.actions.fill(0)
-        self._calls.step(repeat, self._watcher)
+        self._calls.step(repeat, self._observer)
         self._may_be_off_grid = False
         results = self.results
         return self.observations, results.rewards, results.terminated, results.truncated, self._info.copy()
@@ -319,7 +319,7 @@ class VecGame(ShownInNotebooks):
         target = self._loans.lending.target
         target[:] = 0 if copies is None else copies.target
         try:
-            self._calls.step(repeat, self._watcher, listener)
+            self._calls.step(repeat, self._observer, listener)
         finally:
             target[:] = 0
         self._may_be_off_grid = False
@@ -352,7 +352,7 @@ class VecGame(ShownInNotebooks):
         are made in this order before the tick. They are refused off the decision grid, and a game that
         is over cannot go on; launches that are merely not legal are counted.
         """
-        k = self._begun(k)
+        k = self._require_started(k)
         now = int(view(self.blocks, "tick")[k])
         self._play_launches(k, checked_launches(launches, self.config.num_players, now), now + 1)
 
@@ -365,7 +365,7 @@ class VecGame(ShownInNotebooks):
         they must lie on the decision grid, and those that are not legal are counted. One call plays
         thousands of ticks at full speed.
         """
-        k = self._begun(k)
+        k = self._require_started(k)
         now = int(view(self.blocks, "tick")[k])
         until = whole_number("until", until, now, self.config.max_ticks)
         rows = checked_launch_table(launches, self.config.num_players, now, until)
@@ -376,7 +376,7 @@ class VecGame(ShownInNotebooks):
         check_may_play(self.blocks, k, rows, self.config.decision_every)
         self._calls.one_game(step.play_launches, rows, until, k)
         self._refresh(k)
-        self._watcher.after_play(k, rows)
+        self._observer.after_play(k, rows)
 
     @exclusive
     def set_seats(self, k: int, seats: Sequence[Seat], *, troops_of: Sequence[Seat] | None = None) -> None:
@@ -435,11 +435,11 @@ class VecGame(ShownInNotebooks):
         to troops, and allies have none against each other. All seats are alive, ledgers and counts begin at
         0, bots decide at the next decision point and remember nothing, and the game goes on from there.
         """
-        k = self._begun(k)
+        k = self._require_started(k)
         board = write_position(self.config, self.blocks, k, owner, tick, troops, pools, peak, next_step)
         self._calls.one_game(step.place_position, board, k)
         self._refresh(k)
-        self._watcher.after_placing(k)
+        self._observer.after_placing(k)
 
     # ---- looking ----------------------------------------------------------------------------------
 
@@ -503,7 +503,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def digest(self, k: int) -> bytes:
         """Return the 8 bytes that name the position of game ``k``, as the rules define them."""
-        return digest_of(self.config, self.blocks, self._begun(k))
+        return digest_of(self.config, self.blocks, self._require_started(k))
 
     @exclusive
     def fronts(self, k: int) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
@@ -512,7 +512,7 @@ class VecGame(ShownInNotebooks):
         Three new arrays (P+1, P+1), [player, target] by owner codes: int64 cells, int64 troops, bool. Between
         allies nothing is needed, and legal are donations.
         """
-        return fronts_of(self.config, self.blocks, self._begun(k))
+        return fronts_of(self.config, self.blocks, self._require_started(k))
 
     @property
     @exclusive
@@ -564,7 +564,7 @@ class VecGame(ShownInNotebooks):
     @exclusive
     def save(self, k: int) -> SavedGame:
         """Return a copy of game ``k``."""
-        k, arrays = self._begun(k), self._arrays
+        k, arrays = self._require_started(k), self._arrays
         boards = arrays.buffers.boards
         older = boards[k, 1:].copy() if len(boards) else boards.reshape(-1, 1, 1, 1)[1:].copy()
         return SavedGame(
@@ -597,7 +597,7 @@ class VecGame(ShownInNotebooks):
         self._refresh(k)
         if self.observes:
             restore_frames(self._arrays.buffers, k, saved.older_frames)
-        self._watcher.after_placing(k)
+        self._observer.after_placing(k)
 
     @exclusive
     def clone(self) -> VecGame:
@@ -637,29 +637,31 @@ class VecGame(ShownInNotebooks):
     # ---- recording --------------------------------------------------------------------------------
 
     @exclusive
-    def watch(self, watcher: GameObserver, recorded: npt.NDArray[np.bool_]) -> tuple[StepResults, LaunchLog]:
-        """Tell ``watcher`` of everything from now on, and log the launches of the games ``recorded``.
+    def attach(
+        self, observer: GameObserver, recorded: npt.NDArray[np.bool_]
+    ) -> tuple[StepResults, LaunchLog]:
+        """Tell ``observer`` of everything from now on, and log the launches of the games ``recorded``.
 
         ``recorded``: bool (E,). Returns the arrays that steps leave; see territorial.replay.Recorder, which
-        is what a user wants. Raises ValueError if there is a watcher already.
+        is what a user wants. Raises ValueError if there is an observer already.
         """
-        if self._watcher is not NO_OBSERVER:
+        if self._observer is not NO_OBSERVER:
             raise ValueError("this VecGame already has a recorder; close() that recorder first")
         self._calls.record(recorded)
-        self._watcher = watcher
+        self._observer = observer
         return self.results, self._calls.launch_log
 
     @exclusive
-    def unwatch(self) -> None:
+    def detach(self) -> None:
         """Notify no observer any more, and log nothing."""
-        self._watcher = NO_OBSERVER
+        self._observer = NO_OBSERVER
         self._calls.record(np.zeros(self.num_games, np.bool_))
 
     # ---- within -----------------------------------------------------------------------------------
 
     def need_reset(self) -> None:
         """Raise RuntimeError if no game has begun."""
-        if not self.has_begun:
+        if not self.is_started:
             raise RuntimeError("there are no games yet; call reset() first")
 
     def _check_may_step(self, *, takes_actions: bool) -> None:
@@ -668,7 +670,7 @@ class VecGame(ShownInNotebooks):
         if takes_actions:
             check_on_grid(self.blocks, self.config.decision_every)
 
-    def _begun(self, k: Any) -> int:
+    def _require_started(self, k: Any) -> int:
         """Return ``k``, a game that has begun."""
         self.need_reset()
         return checked_game(k, self.num_games)
@@ -681,7 +683,7 @@ class VecGame(ShownInNotebooks):
             self._calls.one_game(step.observe_game, k)
 
     def _ground(self, k: int) -> Ground:
-        k = self._begun(k)
+        k = self._require_started(k)
         return self._maps.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _current_seeds(self) -> list[int]:

@@ -11,7 +11,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.game.state import FIELDS, State, view
 from territorial.typing import Bools
 
-OWN = "reward_own"
+CUSTOM = "reward_custom"
 """The name under which infos tell what the user's function gave."""
 
 KEPT = ("seed", "clock", "players", "ledger", "pairs", "seating")
@@ -55,7 +55,7 @@ class RewardFunction(Protocol):
 
 def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str, ...]:
     """Return the names under which infos tell the parts of rewards, and what ``function`` gives."""
-    return part_names(weights) if function is None else (*part_names(weights), OWN)
+    return part_names(weights) if function is None else (*part_names(weights), CUSTOM)
 
 
 class CustomRewards:
@@ -72,9 +72,10 @@ class CustomRewards:
     def after_decision(self) -> None:
         """Ask the function, and add up."""
         game, previous, results = self._game, self._previous, self._game.results
-        told = game.info | {"rewards": results.rewards, "terminated": results.terminated}
-        plays = (previous.place2[:, 1:] == 0) & ~self._was_idle[:, None]  # who is eliminated, or its team
-        own = own_rewards(self._function, previous, game, told, plays)
+        info = game.info | {"rewards": results.rewards, "terminated": results.terminated}
+        # A place is known of who is eliminated, or its team.
+        plays = (previous.doubled_place[:, 1:] == 0) & ~self._was_idle[:, None]
+        own = own_rewards(self._function, previous, game, info, plays)
         given = [results.rewards + own, np.concatenate([results.reward_parts, own[:, None]], axis=1)]
         self._sums = list(map(np.add, self._sums, given)) if self._sums else given
 

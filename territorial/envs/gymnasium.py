@@ -102,9 +102,9 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
 
     def _info_of(self, info: Info) -> Info:
-        told = {name: info[name][0, 0] for name in self.vec.info_names}
+        entries = {name: info[name][0, 0] for name in self.vec.info_names}
         numbers = {
-            name: value if isinstance(value, np.ndarray) else value.item() for name, value in told.items()
+            name: value if isinstance(value, np.ndarray) else value.item() for name, value in entries.items()
         }
         return numbers | {
             name: {column: array[0] for column, array in launches.items()}
@@ -204,13 +204,13 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             self.vec.close()
 
     def _info_of(self, info: Info) -> Info:
-        told = {
+        entries = {
             name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
         }
         for name, launches in _launches_in(info).items():
             repeated = {column: array.repeat(self.vec.num_agents, 0) for column, array in launches.items()}
-            told[name] = _marked(repeated, self.num_envs)
-        return _marked(told, self.num_envs)
+            entries[name] = _marked(repeated, self.num_envs)
+        return _marked(entries, self.num_envs)
 
 
 def _marked(info: Info, num_envs: int) -> Info:

@@ -24,7 +24,7 @@ TEAM_NAMES = (*COUNTS, "team_of", "place", "tick")
 """Those of games with teams: ``team_of`` is the team 1..N of the seat."""
 
 _COUNTED = np.array([PLAYERS[name] for name in (*COUNTS, "team")])
-_PLACE = PLAYERS["place2"]
+_PLACE = PLAYERS["doubled_place"]
 
 
 def info_names(config: GameConfig) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def played_by(
     terminated, truncated = np.empty((2, num_games, num_agents), np.bool_)
     hand_out(rewards, parts, seats, given, given_parts)
     ends = results.terminated, results.truncated, results.is_over, results.is_cut
-    tell_ends(*ends, seats, is_kept, terminated, truncated)
+    report_ends(*ends, seats, is_kept, terminated, truncated)
     return given, given_parts, terminated, truncated, results.is_over.copy(), results.was_reset.copy()
 
 
@@ -126,7 +126,7 @@ def hand_out(rewards: Any, parts: Any, seats: Any, out: Any, out_parts: Any) -> 
 
 
 @kernel
-def tell_ends(
+def report_ends(
     terminated: Any,
     truncated: Any,
     is_over: Any,

@@ -250,7 +250,7 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         Returns observations, rewards, terminations, truncations and infos, each a new dict with an entry
         for every agent that was in ``agents`` before.
         """
-        if self.game.has_begun and not self.agents and not actions:
+        if self.game.is_started and not self.agents and not actions:
             return {}, {}, {}, {}, {}  # for wrappers that show the dead to the end, and one step beyond
         self._write_actions(actions)
         played = self.vec.play()
@@ -302,15 +302,15 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         shared, own = self.vec.see(games, seats)
         seen: dict[str, Any] = dict(own)
         numbers = self.vec.numbers(seats[None])
-        told: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
-        told |= zip(self.vec.reward_names, parts[:, self._rows].tolist(), strict=True)
+        info: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
+        info |= zip(self.vec.reward_names, parts[:, self._rows].tolist(), strict=True)
         if launches is not None:
-            told |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
-        place = {"obs": seen, "info": told}.get(self.options.action_mask)
+            info |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
+        place = {"obs": seen, "info": info}.get(self.options.action_mask)
         if place is not None:
             masks = self._masks().astype(self.options.mask_dtype, copy=False)
             place["action_mask"] = list(map(self.vec.format.for_sampling, masks))
-        infos = _rows(len(self.agents), {}, told)
+        infos = _rows(len(self.agents), {}, info)
         key = None if shared else only_key(seen)
         if key is not None:
             return _dict(self.agents, seen[key]), _dict(self.agents, infos)

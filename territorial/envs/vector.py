@@ -186,8 +186,8 @@ class TerritorialVec(WritableArrays):
         self.reward_names = reward_names(self.config.rewards, self.options.reward_fn)
         """The names of the parts of rewards, in the order of ``StepOutcome.parts``."""
         self.number_names = info_names(self.config)
-        masks_told = ("action_mask",) if self.options.action_mask == "info" else ()
-        self.info_names = (*self.number_names, *self.reward_names, *masks_told)
+        reported_masks = ("action_mask",) if self.options.action_mask == "info" else ()
+        self.info_names = (*self.number_names, *self.reward_names, *reported_masks)
         """The keys of infos with an entry for every agent."""
         self._of = np.arange(self.num_envs).repeat(self.num_agents)
         """int64 (E * A,): the game of each agent."""

@@ -1,4 +1,4 @@
-"""Evaluating policies: every pair of a policy and a setting, on all cores, without any trainer."""
+"""Evaluating policies: every pair of a policy and a scenario, on all cores, without any trainer."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, identity_of
 from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.schedule import Schedule, Setting
+from territorial.evaluation.schedule import Scenario, Schedule
 from territorial.evaluation.statistics import mean_of
 from territorial.files.atomic import write_file
 from territorial.typing import Floats
@@ -35,7 +35,7 @@ With teams, score, place and win are those of its teams."""
 
 
 class Matrix(NamedTuple):
-    """One metric of N policies (rows) in M settings (columns); NaN where nothing was played."""
+    """One metric of N policies (rows) in M scenarios (columns); NaN where nothing was played."""
 
     value: Floats
     low: Floats
@@ -45,19 +45,19 @@ class Matrix(NamedTuple):
 
 
 class Evaluation:
-    """The games that have been played, of the policies and settings by their names; see :func:`evaluate`.
+    """The games that have been played, of the policies and scenarios by their names; see :func:`evaluate`.
 
     Args:
         policies: names of the policies, the rows of its tables.
-        settings: names of the settings, the columns of its tables.
-        records: one record per game of a policy in a setting.
+        scenarios: names of the scenarios, the columns of its tables.
+        records: one record per game of a policy in a scenario.
 
     """
 
     def __init__(
-        self, policies: Sequence[str], settings: Sequence[str], records: Iterable[GameRecord]
+        self, policies: Sequence[str], scenarios: Sequence[str], records: Iterable[GameRecord]
     ) -> None:
-        self.policies, self.settings = tuple(policies), tuple(settings)
+        self.policies, self.scenarios = tuple(policies), tuple(scenarios)
         self.records = tuple(sorted(records, key=lambda one: one.key))
         self.is_complete = True
         """False if the evaluation was interrupted: not all games have been played."""
@@ -65,24 +65,24 @@ class Evaluation:
     def matrix(self, metric: str = "score") -> Matrix:
         """Return a metric of every pair, means over games with intervals (Student's t); see ``METRICS``."""
         one_of("metric", metric, METRICS)
-        shape = len(self.policies), len(self.settings)
+        shape = len(self.policies), len(self.scenarios)
         found: dict[tuple[str, str], list[float]] = {}
         for one in self.records:
-            found.setdefault((one.policy, one.setting), []).append(METRICS[metric](one))
+            found.setdefault((one.policy, one.scenario), []).append(METRICS[metric](one))
         cells = np.full((3, *shape), np.nan)
         games = np.zeros(shape, np.int64)
         for i, policy in enumerate(self.policies):
-            for j, setting in enumerate(self.settings):
-                numbers = found.get((policy, setting), [])
+            for j, scenario in enumerate(self.scenarios):
+                numbers = found.get((policy, scenario), [])
                 games[i, j] = len(numbers)
                 cells[:, i, j] = mean_of(np.array(numbers))
         return Matrix(cells[0], cells[1], cells[2], games)
 
     def table(self, metric: str = "score") -> str:
         """Return a metric as text, one line a policy."""
-        matrix, width = self.matrix(metric), max(16, *(len(name) + 2 for name in self.settings))
+        matrix, width = self.matrix(metric), max(16, *(len(name) + 2 for name in self.scenarios))
         left = max(len(name) for name in (*self.policies, metric)) + 2
-        lines = [f"{metric:{left}}" + "".join(f"{name:>{width}}" for name in self.settings)]
+        lines = [f"{metric:{left}}" + "".join(f"{name:>{width}}" for name in self.scenarios)]
         for i, policy in enumerate(self.policies):
             cells = [f"{v:.3f} ± {h - v:.3f}" for v, h in zip(matrix.value[i], matrix.high[i], strict=True)]
             lines.append(f"{policy:{left}}" + "".join(f"{cell:>{width}}" for cell in cells))
@@ -96,7 +96,7 @@ class Evaluation:
 
 def evaluate(
     policies: Mapping[str, Player] | Sequence[Player],
-    configs: Mapping[str, Setting],
+    configs: Mapping[str, Scenario],
     episodes: int,
     *,
     pairs: Iterable[tuple[str, str]] | None = None,
@@ -106,9 +106,9 @@ def evaluate(
     play: Play | None = None,
     progress: bool = True,
 ) -> Evaluation:
-    """Return how policies do in settings, ``episodes`` games a pair.
+    """Return how policies do in scenarios, ``episodes`` games a pair.
 
-    Game k of every policy in a setting has the seed ``seed`` + k and the same seats, so that policies can be
+    Game k of every policy in a scenario has the seed ``seed`` + k and the same seats, so that policies can be
     compared game by game. No trainer is built: a process plays a batch of games of one pair after the other.
     It has only their networks in memory, whose weights are mapped from the files of their store.
 
@@ -116,12 +116,12 @@ def evaluate(
         policies: policies by their names, which are not those of bots. A policy is a bot (name,
             ``module:Class``, ``style:FILE``, ``net:FILE`` or object), or a network such as
             ``territorial.nets.players.SnapshotPolicy``. A list of policies that have a ``name`` does as well.
-        configs: settings by name.
-        episodes: games per pair of a policy and a setting; at least 1.
-        pairs: which pairs to play, (policy, setting) each; default None: all.
+        configs: scenarios by name.
+        episodes: games per pair of a policy and a scenario; at least 1.
+        pairs: which pairs to play, (policy, scenario) each; default None: all.
         seed: seed of the first game; default 0.
         out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
-            played; it must be of the same policies, settings and seed, and may have others. Default None: no
+            played; it must be of the same policies, scenarios and seed, and may have others. Default None: no
             file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
             usable core.
@@ -140,9 +140,9 @@ def evaluate(
     Example:
         >>> import territorial
         >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
-        >>> setting = territorial.Setting(config=config, seats=["agent", "novice", "novice", "novice"])
+        >>> scenario = territorial.Scenario(config=config, seats=["agent", "novice", "novice", "novice"])
         >>> results = territorial.evaluate(
-        ...     ["banker", "random"], {"small": setting}, 2, processes=1, progress=False
+        ...     ["banker", "random"], {"small": scenario}, 2, processes=1, progress=False
         ... )
         >>> len(results.records)
         4
@@ -150,20 +150,20 @@ def evaluate(
     """
     entrants = Entrants()
     wanted = _pairs(_entered(entrants, policies), configs, pairs)
-    settings = {
+    scenarios = {
         name: replace(
-            setting,
+            scenario,
             seats=[
                 _seat_name(entrants, f"configs[{name!r}]: seats[{i}]", seat)
-                for i, seat in enumerate(setting.seats or ())
+                for i, seat in enumerate(scenario.seats or ())
             ],
         )
-        for name, setting in configs.items()
+        for name, scenario in configs.items()
     }
     seed = whole_number("seed", seed, 0, LARGEST_SEED)
     schedule = Schedule(
         players=entrants.sent,
-        settings=settings,
+        scenarios=scenarios,
         pairs=wanted,
         games=whole_number("episodes", episodes, 1, LARGEST_SEED - seed),
         seed=seed,
@@ -204,20 +204,20 @@ def _entered(entrants: Entrants, given: Mapping[str, Player] | Sequence[Player])
 
 def _pairs(
     policies: Sequence[str],
-    settings: Mapping[str, Setting],
+    scenarios: Mapping[str, Scenario],
     given: Iterable[tuple[str, str]] | None,
 ) -> list[tuple[str, str]]:
-    """Return the pairs setting by setting, so that a process need not change its batch often."""
-    if not settings:
+    """Return the pairs scenario by scenario, so that a process need not change its batch often."""
+    if not scenarios:
         raise ValueError("there are no configs; configs must have at least one entry")
-    if wrong := [name for name, setting in settings.items() if not isinstance(setting, Setting)]:
-        raise TypeError(f"configs[{wrong[0]!r}] is {settings[wrong[0]]!r}; it must be a Setting")
-    all_pairs = [(policy, setting) for setting in settings for policy in policies]
+    if wrong := [name for name, scenario in scenarios.items() if not isinstance(scenario, Scenario)]:
+        raise TypeError(f"configs[{wrong[0]!r}] is {scenarios[wrong[0]]!r}; it must be a Scenario")
+    all_pairs = [(policy, scenario) for scenario in scenarios for policy in policies]
     wanted = list(dict.fromkeys(all_pairs if given is None else given))
-    for policy, setting in wanted:
+    for policy, scenario in wanted:
         one_of("the policy of a pair", policy, policies)
-        one_of("the setting of a pair", setting, settings)
-    order = {name: i for i, name in enumerate(settings)}
+        one_of("the scenario of a pair", scenario, scenarios)
+    order = {name: i for i, name in enumerate(scenarios)}
     return sorted(wanted, key=lambda pair: order[pair[1]])
 
 

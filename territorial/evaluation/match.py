@@ -120,7 +120,7 @@ class Ranking:
             for line in self.standings
         ]
         return {
-            "contest": contest | contest.pop("settings")[MATCH] | {"games": self.contest.games},
+            "contest": contest | contest.pop("scenarios")[MATCH] | {"games": self.contest.games},
             "shape": arrays.shape(),
             **({"mixed_teams": arrays.mixed_teams()} if self.contest.config.has_allies else {}),
             "standings": standings,

@@ -40,7 +40,7 @@ def known_places(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
 
     With teams NaN is of all seats whose team has a living member.
     """
-    places = state.place2[k, 1:] / 2
+    places = state.doubled_place[k, 1:] / 2
     return np.where(places > 0, places, np.nan)
 
 

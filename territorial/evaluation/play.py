@@ -22,7 +22,7 @@ from territorial.evaluation.players import Act, ActingPolicy, Player, is_acting,
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
-from territorial.evaluation.schedule import Contest, Schedule, ScheduledGame, Setting
+from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.jit import warmup
@@ -63,15 +63,15 @@ def played(
         check_file(out)
     with nullcontext() if out is None else one_writer(Path(f"{os.fspath(out)}.lock")):
         results = GameResults(schedule, out)
-        portions = schedule.portions(results.games, getattr(play, "workers", 1))
+        chunks = schedule.chunks(results.games, getattr(play, "workers", 1))
         try:
-            if portions:
-                for config in dict.fromkeys(schedule.settings[name].config for _, name in schedule.pairs):
+            if chunks:
+                for config in dict.fromkeys(schedule.scenarios[name].config for _, name in schedule.pairs):
                     VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
                     # Processes find compiled what is compiled here and now.
                     with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
                         compile_steps(config)
-                games = chain.from_iterable(play(games_of(schedule), portions))
+                games = chain.from_iterable(play(games_of(schedule), chunks))
                 _keep(results, games, progress)
         except KeyboardInterrupt:
             pass
@@ -82,57 +82,57 @@ def played(
 
 
 def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    told = Progress(results.schedule.size) if progress else None
+    line = Progress(results.schedule.size) if progress else None
     try:
         for done, record in enumerate(results.add(games), start=len(results.records) + 1):
-            if told is not None:
-                told.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
+            if line is not None:
+                line.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
     finally:
-        if told is not None:
-            told.close()
+        if line is not None:
+            line.close()
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
-    """Return what makes, in any process, a player of portions of the schedule."""
-    return partial(GamePlayer, schedule.players, schedule.settings, schedule.apart)
+    """Return what makes, in any process, a player of chunks of the schedule."""
+    return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 
 class GamePlayer:
-    """Plays portions of games one after the other, with one batch in memory.
+    """Plays chunks of games one after the other, with one batch in memory.
 
     Args:
         players: by name; all other names are those of bots.
-        settings: by name, what the games are played in.
+        scenarios: by name, what the games are played in.
         apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
-            it, in stacks for all players. False: they see all games of a portion together, which is faster.
+            it, in stacks for all players. False: they see all games of a chunk together, which is faster.
 
     """
 
     def __init__(
-        self, players: Mapping[str, Player], settings: Mapping[str, Contest | Setting], apart: bool
+        self, players: Mapping[str, Player], scenarios: Mapping[str, Contest | Scenario], apart: bool
     ) -> None:
-        self._settings, self._apart = settings, apart
+        self._scenarios, self._apart = scenarios, apart
         self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
         made = {name: named_bot(one) for name, one in players.items() if isinstance(one, str)}
         self._seats: dict[str, Any] = {**players, **made, **dict.fromkeys(self._policies, AGENT)}
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 
-    def __call__(self, portion: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
-        """Play the games of a portion, and yield the record of each as it ends."""
-        setting, seeds = self._settings[portion[0].setting], [scheduled.seed for scheduled in portion]
-        names = {name for scheduled in portion for name in scheduled.seats}
+    def __call__(self, chunk: Sequence[ScheduledGame]) -> Iterator[GameRecord]:
+        """Play the games of a chunk, and yield the record of each as it ends."""
+        scenario, seeds = self._scenarios[chunk[0].scenario], [scheduled.seed for scheduled in chunk]
+        names = {name for scheduled in chunk for name in scheduled.seats}
         policies = {name: policy for name, policy in self._policies.items() if name in names}
-        game = self._batch(setting.config, len(portion), policies)
-        for k, scheduled in enumerate(portion):
+        game = self._batch(scenario.config, len(chunk), policies)
+        for k, scheduled in enumerate(chunk):
             game.set_seats(k, [self._seats.get(name, name) for name in scheduled.seats])
         game.reset(seeds=seeds)
-        watch = _GameWatch(game, portion)
+        watch = _GameWatch(game, chunk)
         try:
-            acts = self._started(game, np.array([scheduled.seats for scheduled in portion]), seeds, policies)
+            acts = self._started(game, np.array([scheduled.seats for scheduled in chunk]), seeds, policies)
             for number in count(1):
                 watch.look(game.step(_actions(game, acts) if acts else None)[1])
-                watch.leave(is_late=setting.max_cycles is not None and number >= setting.max_cycles)
+                watch.leave(is_late=scenario.max_cycles is not None and number >= scenario.max_cycles)
                 yield from map(watch.record, watch.ended())
                 if game.state.over.all():
                     return
@@ -180,19 +180,19 @@ def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:
 class _GameWatch:
     """Looks at games while they are played."""
 
-    def __init__(self, game: VecGame, portion: Sequence[ScheduledGame]) -> None:
-        self._game, self._portion = game, portion
+    def __init__(self, game: VecGame, chunk: Sequence[ScheduledGame]) -> None:
+        self._game, self._chunk = game, chunk
         state = game.state
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
         self._least = state.num_land * FILLED_PERCENT
         self._filled = np.full(game.num_games, -1, np.int64)
         self._own = np.zeros((game.num_games, game.config.num_players), np.bool_)
-        for k, scheduled in enumerate(portion):
+        for k, scheduled in enumerate(chunk):
             self._own[k, np.array(scheduled.own, np.int64) - 1] = True
         self._returns: Floats = np.zeros(self._own.shape)
         self._is_going_on = np.ones(game.num_games, np.bool_)
         self._ticks: list[int] = []
-        self._looks: list[list[tuple[int, ...]]] = [[] for _ in portion]
+        self._looks: list[list[tuple[int, ...]]] = [[] for _ in chunk]
         self._look_at_land()
 
     def look(self, rewards: Any) -> None:
@@ -212,7 +212,7 @@ class _GameWatch:
         """Leave the games in which nothing more is to be learned of the policy, or which take too long."""
         # The engine's end_when="no_agents" cannot: the policy may be a bot of the engine, and agents may be
         # other policies.
-        is_out = ~((self._game.state.place2[:, 1:] == 0) & self._own).any(1)
+        is_out = ~((self._game.state.doubled_place[:, 1:] == 0) & self._own).any(1)
         for k in np.flatnonzero((self._over == 0) & ((is_out & self._own.any(1)) | is_late)):
             self._game.stop_game(int(k))
 
@@ -224,7 +224,7 @@ class _GameWatch:
 
     def record(self, k: int) -> GameRecord:
         """Return the record of game ``k``, which is over."""
-        state, scheduled = self._game.state, self._portion[k]
+        state, scheduled = self._game.state, self._chunk[k]
         length, land, teams = int(state.tick[k]), tuple(state.land[k, 1:].tolist()), state.team[k]
         largest, num_land = int(np.bincount(teams[1:], land).max()), int(state.num_land[k])
         has_enough = 100 * largest >= self._game.config.win_percent * num_land

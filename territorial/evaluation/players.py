@@ -20,7 +20,7 @@ from territorial.observation.layout import ObsLayout
 from territorial.typing import Ints
 
 SNAPSHOT = "snapshot:"
-"""What the names of snapshots begin with on the command line, as in a league table: ``snapshot:main-12``."""
+"""What the names of snapshots begin with on the command line, as in leagues: ``snapshot:main-12``."""
 
 Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
@@ -93,11 +93,11 @@ class Entrants:
     @property
     def code(self) -> dict[str, str]:
         """By the names of those that are not the library's, what tells their code or weights from others."""
-        told = {
+        codes = {
             name: code_of(player) if isinstance(player, CustomBot) else identity_of(player)
             for name, player in self.players.items()
         }
-        return {name: code for name, code in told.items() if code != name}
+        return {name: code for name, code in codes.items() if code != name}
 
     @property
     def sent(self) -> dict[str, Player]:

@@ -1,4 +1,4 @@
-"""Where games are played: in this process, or by processes of this machine that take portions of them."""
+"""Where games are played: in this process, or by processes of this machine that take chunks of them."""
 
 import ast
 import inspect
@@ -28,11 +28,11 @@ from territorial.config.validation import whole_number
 from territorial.files.cores import usable_cores
 from territorial.files.locks import finished_before_forks
 
-Portion = TypeVar("Portion")
+GameChunk = TypeVar("GameChunk")
 Record = TypeVar("Record")
 
-Make = Callable[[], Callable[[Portion], Iterable[Record]]]
-"""Returns a function that plays a portion and returns its records; it can be pickled."""
+Make = Callable[[], Callable[[GameChunk], Iterable[Record]]]
+"""Returns a function that plays a chunk and returns its records; it can be pickled."""
 
 LIBRARIES = (Path(__file__).parents[1], *map(Path, map(sysconfig.get_path, ("stdlib", "purelib"))))
 """Where the code is that no user wrote."""
@@ -42,7 +42,7 @@ MOST_PROCESSES = 1024
 Play = Callable[[Make[Any, Any], Sequence[Any]], Iterator[Iterable[Any]]]
 """Says where games are played: ``Processes``, OnRay of ``rllib_adapters.league``, or a function.
 
-It is called with what makes a player of portions, and yields the records of all portions as they come.
+It is called with what makes a player of chunks, and yields the records of all chunks as they come.
 """
 
 
@@ -51,7 +51,7 @@ class PlayingError(RuntimeError):
 
 
 class Processes:
-    """Plays portions in processes of this machine, or in this process if there would be only one.
+    """Plays chunks in processes of this machine, or in this process if there would be only one.
 
     Args:
         count: number of processes; 1 to 1024, default None: one per usable core.
@@ -64,23 +64,23 @@ class Processes:
         )
 
     def __call__(
-        self, make: Make[Portion, Record], portions: Sequence[Portion]
+        self, make: Make[GameChunk, Record], chunks: Sequence[GameChunk]
     ) -> Iterator[Iterable[Record]]:
-        """Yield the records of all portions as they come; PlayingError if a process fails."""
-        count = min(self.workers, len(portions))
+        """Yield the records of all chunks as they come; PlayingError if a process fails."""
+        count = min(self.workers, len(chunks))
         if count < 2:
-            yield from map(make(), portions)
+            yield from map(make(), chunks)
             return
         pickled, with_main = _pickled(make)
         context = NewProcesses(with_main=with_main)
-        waiting = map(context.dumps, portions)
+        waiting = map(context.dumps, chunks)
         try:
             with ProcessPoolExecutor(count, context, _begin, (pickled,)) as pool:
                 try:
-                    busy = {pool.submit(_play, portion) for portion in islice(waiting, count)}
+                    busy = {pool.submit(_play, chunk) for chunk in islice(waiting, count)}
                     while busy:  # as many as there are processes, and no more, wait in them
                         done, busy = wait(busy, return_when=FIRST_COMPLETED)
-                        busy |= {pool.submit(_play, portion) for portion in islice(waiting, len(done))}
+                        busy |= {pool.submit(_play, chunk) for chunk in islice(waiting, len(done))}
                         for future in done:
                             yield from records_of(pickle.loads(future.result()))
                 finally:
@@ -222,23 +222,23 @@ def _global_with(thing: Any) -> str | None:
 
 
 Attempt = tuple[list[Any], str | None]
-"""The records of a portion, and what went wrong, None if nothing did."""
+"""The records of a chunk, and what went wrong, None if nothing did."""
 
 
 class Worker:
-    """Plays portions in a process of its own; ``make`` is called for the first of them."""
+    """Plays chunks in a process of its own; ``make`` is called for the first of them."""
 
     def __init__(self, make: Make[Any, Any]) -> None:
         self._make = make
         self._work: Callable[[Any], Iterable[Any]] | None = None
 
-    def play(self, portion: Any) -> Attempt:
-        """Return the records of a portion, up to where something went wrong."""
+    def play(self, chunk: Any) -> Attempt:
+        """Return the records of a chunk, up to where something went wrong."""
         records: list[Any] = []
         try:
             if self._work is None:
                 self._work = self._make()
-            for record in self._work(portion):
+            for record in self._work(chunk):
                 records.append(record)  # noqa: PERF402  # what there is when it fails is kept
         except Exception as error:
             return records, cause(error)
@@ -268,7 +268,7 @@ _worker: Worker
 def _begin(make: bytes) -> None:
     """Get ready in a new process: Ctrl-C is for the parent, and this process ends with it.
 
-    ``make`` is unpickled for the first portion, so that its errors are reported like those of players.
+    ``make`` is unpickled for the first chunk, so that its errors are reported like those of players.
     """
     global _worker  # a pool has no other place for what a process keeps
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -283,6 +283,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _play(portion: bytes) -> bytes:
-    attempt: bytes = cloudpickle.dumps(_worker.play(pickle.loads(portion)))
+def _play(chunk: bytes) -> bytes:
+    attempt: bytes = cloudpickle.dumps(_worker.play(pickle.loads(chunk)))
     return attempt

@@ -61,8 +61,8 @@ class GameRecord:
     """The team 1..N of each seat; empty without teams."""
     policy: str = ""
     """The policy that an evaluation tried; empty in a match."""
-    setting: str = MATCH
-    """The setting in which it did."""
+    scenario: str = MATCH
+    """The scenario in which it did."""
     own: tuple[int, ...] = ()
     """The seats 1..P of this policy."""
     returns: tuple[float, ...] = ()
@@ -71,7 +71,7 @@ class GameRecord:
     @property
     def key(self) -> Key:
         """What tells the game from the others of its file."""
-        return self.policy, self.setting, self.game
+        return self.policy, self.scenario, self.game
 
     @property
     def last_place(self) -> int:
@@ -124,12 +124,12 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
     if not rows:
         raise ValueError("land has no entries; it must have at least one")
     own = _row("own", values["own"], None, whole_number, 1, players)
-    for name in ("policy", "setting"):
+    for name in ("policy", "scenario"):
         if not isinstance(values[name], str):
             raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
     return {
         "policy": values["policy"],
-        "setting": values["setting"],
+        "scenario": values["scenario"],
         "game": whole_number("game", values["game"], 0),
         "length": whole_number("length", values["length"], 0, MOST_TICKS),
         "filled": whole_number("filled", values["filled"], -1, MOST_TICKS),
@@ -168,7 +168,7 @@ KIND = b'{"format": "territorial games, version '
 """How a file begins, of any version."""
 LINE_BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 """Of a line, at least; long games may need more."""
-COMPARED = ("rules", "seed", "code", "settings")
+COMPARED = ("rules", "seed", "code", "scenarios")
 """What the first line of a file and a schedule must agree on, as far as both have it."""
 SHOWN = 5
 """Differences from other games that are named."""
@@ -190,9 +190,9 @@ class GameResults:
         self.schedule = schedule
         self._path = None if path is None else Path(path)
         self.games: dict[Key, GameRecord] = {}
-        """All that have been played, by policy, setting and number."""
+        """All that have been played, by policy, scenario and number."""
         self._header = json.loads(json.dumps({"format": FORMAT, **schedule.to_dict()}))
-        longest = bounds_of(max(setting.config.max_ticks for setting in schedule.settings.values()))
+        longest = bounds_of(max(scenario.config.max_ticks for scenario in schedule.scenarios.values()))
         self._bounds = Bounds(*map(max, LINE_BOUNDS, longest))
         if self._path is not None:
             self._open(self._path)
@@ -224,7 +224,7 @@ class GameResults:
                         raise ResultsError(f"{str(path)!r} is not a file of games")
             if size < path.stat().st_size:
                 os.truncate(path, size)
-        if last is None or any(last[name] != self._header[name] for name in ("code", "settings")):
+        if last is None or any(last[name] != self._header[name] for name in ("code", "scenarios")):
             append(path, text)
 
     def _take_over(self, path: Path) -> tuple[dict[str, Any] | None, int]:
@@ -253,10 +253,10 @@ class GameResults:
         record = GameRecord.from_dict(values)
         if record.seed != self.schedule.seed + record.game:
             raise ValueError(f"seed is {record.seed}, which is not the seed of game {record.game}")
-        is_known = record.setting in self.schedule.settings
+        is_known = record.scenario in self.schedule.scenarios
         scheduled = self.schedule.scheduled_game(*record.key)._asdict() if is_known else {}
         if any(getattr(record, name) != value for name, value in scheduled.items()):
-            raise ValueError(f"the seats of game {record.game} are not those of its setting")
+            raise ValueError(f"the seats of game {record.game} are not those of its scenario")
         return record
 
     def _checked_header(self, found: dict[str, Any]) -> dict[str, Any]:

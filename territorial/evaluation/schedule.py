@@ -26,9 +26,9 @@ BY_TEAM = ("fixed_teams", "balanced_teams")
 """Draws in which a player has all seats of a team."""
 MOST_GAMES = 10_000_000
 MATCH = "match"
-"""The setting of the games of a match, in which no policy is tried."""
+"""The scenario of the games of a match, in which no policy is tried."""
 Key = tuple[str, str, int]
-"""What tells a game from the others of its file: policy, setting, number."""
+"""What tells a game from the others of its file: policy, scenario, number."""
 
 
 class ScheduledGame(NamedTuple):
@@ -44,7 +44,7 @@ class ScheduledGame(NamedTuple):
     """The team 1..N of each seat; empty without teams."""
     policy: str = ""
     """The policy that is tried; empty in a match."""
-    setting: str = MATCH
+    scenario: str = MATCH
     own: tuple[int, ...] = ()
     """The seats 1..P of the policy that is tried."""
 
@@ -91,7 +91,7 @@ class Contest:
     def schedule(self, players: Mapping[str, Player]) -> Schedule:
         """Return the games, to be played by ``players``, which has those that are no bots of the library."""
         return Schedule(
-            players=players, settings={MATCH: self}, games=self.games, seed=self.seed, code=self.code
+            players=players, scenarios={MATCH: self}, games=self.games, seed=self.seed, code=self.code
         )
 
     def at(self, number: int) -> tuple[str, ...]:
@@ -129,11 +129,11 @@ DEALS = 0x5EA75
 """Keeps what is drawn for the seats apart from other uses of the same seed."""
 
 
-# ---- the settings of an evaluation --------------------------------------------------------------------
+# ---- the scenarios of an evaluation --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class Scenario:
     """What policies are tried in: a game, and who else plays it.
 
     Args:
@@ -156,8 +156,8 @@ class Setting:
     Example:
         >>> import territorial
         >>> config = territorial.GameConfig(height=32, width=32, num_players=4)
-        >>> setting = territorial.Setting(config=config, seats=["agent", "banker", "novice", "novice"])
-        >>> setting.rotate
+        >>> scenario = territorial.Scenario(config=config, seats=["agent", "banker", "novice", "novice"])
+        >>> scenario.rotate
         True
 
     """
@@ -209,7 +209,7 @@ class Setting:
         return np.array(self.config.team_of())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tells this setting from others, as values that JSON has."""
+        """Return what tells this scenario from others, as values that JSON has."""
         return {
             "config": self.config.hexdigest,
             "seats": [name_of(seat) for seat in self.seats or ()],
@@ -227,18 +227,18 @@ class Schedule:
 
     Args:
         players: those who are no bots of the library, by the names that seats have.
-        settings: by name; the seats of all of them are names.
-        pairs: which policy is tried in which setting; default: none, in the setting of a match.
+        scenarios: by name; the seats of all of them are names.
+        pairs: which policy is tried in which scenario; default: none, in the scenario of a match.
         games: how many games there are of each pair.
         seed: seed of the first game.
         code: digests of what players are made of, by names; games of others are not of this schedule.
         apart: True: policies see one game at a time, so that it comes out the same whatever is played beside
-            it. False: they see all games of a portion, which is always the same ones.
+            it. False: they see all games of a chunk, which is always the same ones.
 
     """
 
     players: Mapping[str, Player]
-    settings: Mapping[str, Contest | Setting]
+    scenarios: Mapping[str, Contest | Scenario]
     pairs: Sequence[tuple[str, str]] = (("", MATCH),)
     games: int
     seed: int
@@ -253,19 +253,19 @@ class Schedule:
     def __contains__(self, key: Key) -> bool:
         return key[2] < self.games and key[:2] in self.pairs
 
-    def scheduled_game(self, policy: str, setting: str, number: int) -> ScheduledGame:
-        """Return game ``number`` of a policy in a setting."""
-        chosen, seed = self.settings[setting], self.seed + number
+    def scheduled_game(self, policy: str, scenario: str, number: int) -> ScheduledGame:
+        """Return game ``number`` of a policy in a scenario."""
+        chosen, seed = self.scenarios[scenario], self.seed + number
         seats = tuple(map(str, chosen.at(number)))
         own = tuple(seat for seat, name in enumerate(seats, start=1) if name == AGENT)
         played = tuple(policy if name == AGENT else name for name in seats)
-        return ScheduledGame(number, seed, played, teams_by_seat(chosen.config, seed), policy, setting, own)
+        return ScheduledGame(number, seed, played, teams_by_seat(chosen.config, seed), policy, scenario, own)
 
-    def portions(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[ScheduledGame, ...]]:
-        """Return the games that are not ``done``, in portions that are played side by side.
+    def chunks(self, done: Collection[Key] = (), processes: int = 1) -> list[tuple[ScheduledGame, ...]]:
+        """Return the games that are not ``done``, in chunks that are played side by side.
 
         All processes have as many to play, in as few rounds as SIDE_BY_SIDE allows. Where games depend on
-        those beside them, a portion of which one is missing is played again as a whole.
+        those beside them, a chunk of which one is missing is played again as a whole.
         """
         found = []
         for pair in self.pairs:
@@ -289,5 +289,5 @@ class Schedule:
             "library": __version__,
             "seed": self.seed,
             "code": dict(self.code),
-            "settings": {name: setting.to_dict() for name, setting in self.settings.items()},
+            "scenarios": {name: scenario.to_dict() for name, scenario in self.scenarios.items()},
         }

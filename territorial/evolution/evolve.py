@@ -98,7 +98,7 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
     path = folder / FILE
     check_unused(folder, [STYLE], FILE)
     if not path.exists():
-        return Evolution.begun(settings)
+        return Evolution.create(settings)
     try:
         values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
         check_fields("it", values, ("format", "rules", "settings", "candidates", "history"))

@@ -139,11 +139,11 @@ class Arena:
             self._used = 0
         self._used += 1
         game, size = self._game, self._game.num_games
-        found = [_portion(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
+        found = [_play_chunk(game, matchups[first : first + size]) for first in range(0, len(matchups), size)]
         return np.concatenate(found)
 
 
-def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
+def _play_chunk(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
     """Play as many games side by side as there are ``matchups``, of a batch of as many or more."""
     for k, matchup in enumerate(matchups):
         game.set_seats(k, matchup.seats)
@@ -153,7 +153,7 @@ def _portion(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
         game.stop_game(spare)
     while not game.state.over.all():
         game.step(repeat=DECISIONS)
-    places = game.state.place2[:, 1:] / 2
+    places = game.state.doubled_place[:, 1:] / 2
     return np.array([places[k, matchup.own] for k, matchup in enumerate(matchups)])
 
 
@@ -247,7 +247,7 @@ class Evolution:
     history: list[Generation] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, settings: EvolutionSettings) -> Evolution:
+    def create(cls, settings: EvolutionSettings) -> Evolution:
         """Return a population of the library's bots, at most a half, and of styles drawn at random."""
         rng = np.random.default_rng([settings.seed, 0])
         names = [f"{settings.name}:0.{i}" for i in range(settings.population)]

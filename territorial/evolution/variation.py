@@ -74,7 +74,7 @@ def plain(style: Style, name: str) -> Style:
     """Return a bot of the library as a style that can vary: pairs of numbers become their middles."""
     parts = {part: _without_pairs(getattr(style, part)) for part in ("free", *MOVES)}
     whole: Style = _without_pairs(style)
-    return replace(whole, **parts, name=name, idea="", beaten_by="", jitter=0, start=ALL)
+    return replace(whole, **parts, name=name, idea="", weakness="", jitter=0, start=ALL)
 
 
 def crossed(one: Style, other: Style, name: str, rng: np.random.Generator) -> Style:

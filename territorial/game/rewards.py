@@ -127,7 +127,7 @@ def placement(game: Game, params: Params, work: Work, out: Any) -> None:
     """At the last step of the player, or of its team, the value of the place; zero in sum over all teams."""
     for p in range(1, len(out)):
         is_last = work.before[in_before(params), p] != 0 and is_finished(game, params, p)
-        out[p] = placement_reward(game.place2[p], params.num_teams) if is_last else 0.0
+        out[p] = placement_reward(game.doubled_place[p], params.num_teams) if is_last else 0.0
 
 
 @njit
@@ -217,6 +217,6 @@ def is_finished(game: Game, params: Params, p: int) -> bool:
 
 
 @njit
-def placement_reward(place2: int, num_teams: int) -> float:
+def placement_reward(doubled_place: int, num_teams: int) -> float:
     """Return the value of a place, given as twice the place."""
-    return 1.0 - (place2 - 2) / (num_teams - 1)
+    return 1.0 - (doubled_place - 2) / (num_teams - 1)

@@ -423,7 +423,7 @@ def bury_the_dead(game: Game, params: Params, work: Work, dying: int) -> None:
     for p in range(1, len(game.alive)):
         if game.alive[p] < 0:
             if not has_allies(params):
-                game.place2[p] = place_doubled(survivors, dying)
+                game.doubled_place[p] = place_doubled(survivors, dying)
             game.death_tick[p] = game.clock[TICK]
             lose_everything(game, work, p)
     for p in range(1, len(game.alive)):
@@ -503,7 +503,7 @@ def place_the_living(game: Game) -> None:
     """Living players are placed by land, then by troops; equals share the mean of their places."""
     for p in range(1, len(game.alive)):
         if game.alive[p] != 0:
-            game.place2[p] = rank_doubled(game.alive, game.land, game.troops, p)
+            game.doubled_place[p] = rank_doubled(game.alive, game.land, game.troops, p)
 
 
 # ---- pools ----------------------------------------------------------------------------------------

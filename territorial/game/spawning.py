@@ -112,7 +112,7 @@ def start_numbers(game: Game, params: Params) -> None:
         game.alive[p] = is_seat
         game.troops[p] = is_seat * params.starting_troops
         game.land[p] = game.peak[p] = is_seat * SPAWN_CELLS
-        game.next_step[p] = game.place2[p] = 0
+        game.next_step[p] = game.doubled_place[p] = 0
         game.illegal[p] = game.raised[p] = game.bounced[p] = 0
         game.death_tick[p] = -1
         game.due[p] = NEVER

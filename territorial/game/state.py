@@ -115,7 +115,7 @@ class Game(NamedTuple):
     next_step: Annotated[Players, "tick", "earliest tick of the next attack step"]
     due: Annotated[Players, "tick", "next_step, or a tick never reached without pools (derived)"]
     death_tick: Annotated[Players, "tick", "tick of death, -1 while alive"]
-    place2: Annotated[Players, "half places", "twice the placement, 0 while it is not known"]
+    doubled_place: Annotated[Players, "half places", "twice the placement, 0 while it is not known"]
     illegal: Annotated[Players, "count", "launches that were not legal and did nothing"]
     raised: Annotated[Players, "count", "launches below the need, raised to it"]
     bounced: Annotated[Players, "count", "pools refunded at the first step after they were opened"]

@@ -37,7 +37,7 @@ def may_attack(game: Game, params: Params, p: int, q: int) -> bool:
 @njit
 def is_in(game: Game, params: Params, p: int) -> bool:
     """Return whether the place of ``p`` is open, before the end: the team has a living member."""
-    return game.place2[p] == 0 if has_allies(params) else game.alive[p] != 0
+    return game.doubled_place[p] == 0 if has_allies(params) else game.alive[p] != 0
 
 
 # ---- who is in which team -------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def place_teams_out(game: Game, params: Params, work: Work) -> None:
         out += work.teams[OUT, team]
     for p in range(1, len(game.team)):
         if work.teams[OUT, game.team[p]] != 0:
-            game.place2[p] = place_doubled(left, out)
+            game.doubled_place[p] = place_doubled(left, out)
 
 
 @njit
@@ -111,7 +111,7 @@ def place_teams_left(game: Game, work: Work) -> None:
     """Teams with a living member get their places; ``sum_teams`` was called."""
     for p in range(1, len(game.team)):
         if work.teams[LIVING, game.team[p]] > 0:
-            game.place2[p] = rank_of_team_doubled(work.teams, game.team[p])
+            game.doubled_place[p] = rank_of_team_doubled(work.teams, game.team[p])
 
 
 @njit

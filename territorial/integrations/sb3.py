@@ -61,9 +61,9 @@ class MaskableVecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if info["final_obs"] is not None:
             last = self.vec.per_agent(info["final_obs"])
-            told = {name: info["final_info"][name].ravel() for name in ("place", "land", "illegal", "tick")}
+            final = {name: info["final_info"][name].ravel() for name in ("place", "land", "illegal", "tick")}
             for row, i in enumerate(np.flatnonzero(dones)):
-                infos[i] = {name: array[row].item() for name, array in told.items()}
+                infos[i] = {name: array[row].item() for name, array in final.items()}
                 infos[i]["terminal_observation"] = _row(last, row)
                 infos[i]["TimeLimit.truncated"] = bool(cuts.ravel()[i])
         return self.vec.per_agent(shown), rewards.ravel(), dones, infos

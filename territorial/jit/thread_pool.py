@@ -4,16 +4,16 @@
 thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so
 a thread whose queue is empty takes games from the queues of others.
 
-**Posts.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16 games. So a
-thread that is done spins for about as long, without the GIL, before it goes to sleep. A thread that was
-called and comes when all work is done is not waited for. Each thread has a *post*, with its state:
+**Thread states.** To wake a thread that sleeps takes some 40 to 80 microseconds, as long as a step of 16
+games. So a thread that is done spins for about as long, without the GIL, before it goes to sleep. A thread
+that was called and comes when all work is done is not waited for. Each thread has a state:
 
     ASLEEP      the thread waits for a job: a call has to give it one
     WATCHING    the thread spins, or will without being given a job
     CALLED      the thread has not begun yet
     WORKING     the thread is running
 
-The caller makes the post CALLED, and takes the call back (WATCHING) from a thread that comes too late; all
+The caller makes the state CALLED, and takes the call back (WATCHING) from a thread that comes too late; all
 other changes are the thread's own.
 
 **Interrupts.** A KeyboardInterrupt can be raised in the caller wherever it calls something, also in the
@@ -49,12 +49,12 @@ NEXT, END, FIRST = range(3)
 """A queue: the next number, and which numbers were in it, [first, end)."""
 
 STATE, TURNS = range(2)
-"""A post: its state, and how many times the thread looks at it before it goes to sleep."""
+"""What is kept of a thread: its state, and how many times it looks at that before it goes to sleep."""
 
 ASLEEP, WATCHING, CALLED, WORKING = range(4)
 
 WIDTH = 16
-"""Numbers of a queue and of a post: no two share a line of the cache, which has up to 128 bytes."""
+"""Numbers of a queue and of a thread: no two share a line of the cache, which has up to 128 bytes."""
 
 SPIN_SECONDS = 100e-6
 """Seconds for which a thread looks for the next call."""
@@ -138,7 +138,7 @@ def _pause(builder: Any) -> None:
         builder.call(hint, [ir.Constant(ir.IntType(32), 1)])  # YIELD
 
 
-# ---- queues and posts ------------------------------------------------------------------------------
+# ---- queues and thread states ----------------------------------------------------------------------
 
 
 def queues_of(first: int, end: int, num_threads: int = 1) -> npt.NDArray[np.int64]:
@@ -172,23 +172,23 @@ def take(queues: Any, thread: int) -> int:
 
 
 @njit
-def begins(post: Any) -> bool:
+def begins(thread_state: Any) -> bool:
     """Return whether to work (again): the thread was called, or is called before it goes to sleep."""
-    if post[STATE] == WORKING:
-        exchange(post, WATCHING)
+    if thread_state[STATE] == WORKING:
+        exchange(thread_state, WATCHING)
     while True:
-        watch(post, post[TURNS])
-        if replace(post, CALLED, WORKING):
+        watch(thread_state, thread_state[TURNS])
+        if replace(thread_state, CALLED, WORKING):
             return True
-        if replace(post, WATCHING, ASLEEP) or load(post) == ASLEEP:
+        if replace(thread_state, WATCHING, ASLEEP) or load(thread_state) == ASLEEP:
             return False
 
 
 @njit
-def watch(post: Any, turns: int) -> None:
+def watch(thread_state: Any, turns: int) -> None:
     """Look so many times whether the thread is called."""
     for _ in range(turns):
-        if load(post) == CALLED:
+        if load(thread_state) == CALLED:
             break
         pause()
 
@@ -198,42 +198,42 @@ class ThreadPool:
 
     Attributes:
         queues: int64 (T, 16), a queue for every thread, with its games.
-        posts: int64 (T, 16), a post for every thread.
+        thread_states: int64 (T, 16), the state of every thread.
         is_interrupted: a call has begun and is not done: ``shutdown`` before the games are touched.
 
     """
 
     def __init__(self, num_games: int, num_threads: int) -> None:
         self.queues = queues_of(0, num_games, num_threads)
-        self.posts: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
-        if 1 < num_threads <= usable_cores():  # else who watches a post keeps others from their work
-            self.posts[1:, TURNS] = turns_in_linger()
+        self.thread_states: npt.NDArray[np.int64] = aligned_zeros((num_threads, WIDTH), np.int64)
+        if 1 < num_threads <= usable_cores():  # else who watches a state keeps others from their work
+            self.thread_states[1:, TURNS] = turns_in_linger()
         self.is_interrupted = False
         self._threads: Threads | None = None
         self._errors: list[BaseException] = []
 
     def run(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
-        """Call a kernel with each of ``arguments``, one for a thread, that takes when its post ``begins``.
+        """Call a kernel with each of ``arguments``, one for a thread, that takes when it ``begins``.
 
         A thread that watches continues with what it has. So kernel and arguments must be good for the same as
         those of the last time, unless there was a ``shutdown`` between.
         """
-        queues, posts = self.queues, self.posts
+        queues, thread_states = self.queues, self.thread_states
         if len(arguments) == 1:  # no time to lose: a step of one game takes microseconds
-            queues[0, NEXT], posts[0, STATE] = queues[0, FIRST], CALLED
+            queues[0, NEXT], thread_states[0, STATE] = queues[0, FIRST], CALLED
             call(arguments[0])
             return
         if self.is_interrupted:
             self.shutdown()
         self.is_interrupted = True
         refill(queues)
-        asleep = np.empty(len(posts), np.int64)
+        asleep = np.empty(len(thread_states), np.int64)
         try:
             threads = self._started()
-            for i in asleep[: call_all(posts, asleep)].tolist():
-                threads.jobs[i - 1].put(partial(self._attend, call, arguments[i], posts[i]))
+            for i in asleep[: call_all(thread_states, asleep)].tolist():
+                threads.jobs[i - 1].put(partial(self._attend, call, arguments[i], thread_states[i]))
             call(arguments[0])
-            while are_working(posts, posts[1, TURNS]):
+            while are_working(thread_states, thread_states[1, TURNS]):
                 time.sleep(1e-5)
             if self._errors:
                 raise self._errors[0]
@@ -249,28 +249,30 @@ class ThreadPool:
         """
         self.is_interrupted = True
         self.queues[:, NEXT] = self.queues[:, END]  # there is nothing left to take
-        are_working(self.posts, 0)  # no thread that has not begun will
+        are_working(self.thread_states, 0)  # no thread that has not begun will
         if self._threads is not None:
             self._threads.stop()
         self._threads = None
-        self.posts[:, STATE] = ASLEEP
+        self.thread_states[:, STATE] = ASLEEP
         self._errors = []
         self.is_interrupted = False
 
     def _started(self) -> Threads:
-        """Return the threads, each of which waits for jobs or watches its post."""
+        """Return the threads, each of which waits for jobs or watches its state."""
         threads = self._threads
         if threads is None or threads.process != os.getpid():  # threads do not survive a fork
-            self.posts[:, STATE] = ASLEEP
-            self._threads = threads = Threads(len(self.posts) - 1)
+            self.thread_states[:, STATE] = ASLEEP
+            self._threads = threads = Threads(len(self.thread_states) - 1)
         return threads
 
-    def _attend(self, call: Callable[[Any], None], argument: Any, post: npt.NDArray[np.int64]) -> None:
+    def _attend(
+        self, call: Callable[[Any], None], argument: Any, thread_state: npt.NDArray[np.int64]
+    ) -> None:
         try:
             call(argument)
         except BaseException as error:  # a kernel raises nothing, but it may not compile
             self._errors.append(error)
-            post[STATE] = ASLEEP
+            thread_state[STATE] = ASLEEP
 
 
 class Threads:
@@ -321,24 +323,24 @@ def _serve(jobs: SimpleQueue[Any], owner: Any, ready: list[None], gone: list[Non
 
 
 @kernel
-def call_all(posts: Any, asleep: Any) -> int:
+def call_all(thread_states: Any, asleep: Any) -> int:
     """Call all threads; write the numbers of those to wake (not the first), and return how many they are."""
     number = 0
-    exchange(posts[0], CALLED)
-    for i in range(1, len(posts)):
-        if exchange(posts[i], CALLED) == ASLEEP:
+    exchange(thread_states[0], CALLED)
+    for i in range(1, len(thread_states)):
+        if exchange(thread_states[i], CALLED) == ASLEEP:
             asleep[number] = i
             number += 1
     return number
 
 
 @kernel
-def are_working(posts: Any, turns: int) -> bool:
+def are_working(thread_states: Any, turns: int) -> bool:
     """Take the call back from who has not begun; return whether some still work after so many ``turns``."""
-    for i in range(1, len(posts)):
-        replace(posts[i], CALLED, WATCHING)
-    for i in range(1, len(posts)):
-        while load(posts[i]) == WORKING:
+    for i in range(1, len(thread_states)):
+        replace(thread_states[i], CALLED, WATCHING)
+    for i in range(1, len(thread_states)):
+        while load(thread_states[i]) == WORKING:
             if turns <= 0:
                 return True
             turns -= 1
@@ -351,17 +353,17 @@ def turns_in_linger() -> int:
     """Return how many turns of waiting take SPIN_SECONDS seconds; processors pause for 1 to 50 ns."""
     if not JIT_ENABLED:
         return 0
-    number, post = 1000, np.zeros(WIDTH, np.int64)
-    wait(post, number)  # compiled
+    number, thread_state = 1000, np.zeros(WIDTH, np.int64)
+    wait(thread_state, number)  # compiled
     seconds = []
     for _ in range(5):
         started = time.perf_counter()
-        wait(post, number)
+        wait(thread_state, number)
         seconds.append(time.perf_counter() - started)
     return max(1, int(number * SPIN_SECONDS / min(seconds)))
 
 
 @kernel
-def wait(post: Any, turns: int) -> None:
-    """Watch a slot for which no call is made."""
-    watch(post, turns)
+def wait(thread_state: Any, turns: int) -> None:
+    """Watch a state for which no call is made."""
+    watch(thread_state, turns)

@@ -5,7 +5,7 @@ from territorial.evaluation.payoff import Payoff, PayoffMatrix
 from territorial.league.config import Gate, LeagueConfig, Learner
 from territorial.league.league import FreezeResult, GateStatus, League
 from territorial.league.matchmaking import Opponents
-from territorial.league.seating import Group, LeagueTable, Player
+from territorial.league.seating import Group, LineUpDistribution, Player
 from territorial.snapshots.manifest import (
     DamagedSnapshotError,
     Manifest,
@@ -24,8 +24,8 @@ __all__ = [
     "Group",
     "League",
     "LeagueConfig",
-    "LeagueTable",
     "Learner",
+    "LineUpDistribution",
     "Manifest",
     "MismatchError",
     "Opponents",

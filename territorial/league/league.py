@@ -30,7 +30,7 @@ from territorial.league.league_file import (
     text_of,
 )
 from territorial.league.matchmaking import Candidates, Opponents, drawn_few
-from territorial.league.seating import Group, LeagueTable, Player
+from territorial.league.seating import Group, LineUpDistribution, Player
 
 T = TypeVar("T")
 
@@ -165,7 +165,7 @@ class League:
         above[[name == me for name in names]] = 0.5
         return names, Candidates(above, ratings, is_main, self.rating(me).mu)
 
-    def table(self, learner: str | None = None) -> LeagueTable:
+    def table(self, learner: str | None = None) -> LineUpDistribution:
         """Return who plays the games of a learner from now on, as a table to draw from.
 
         None: of all learners together, where games are "shared", or of the only one there is.
@@ -175,7 +175,7 @@ class League:
                 f"games is 'own'; name the learner whose game it is, one of {', '.join(self._learners)}"
             )
         whose = self._learners.values() if learner is None else [self._known(learner)]
-        return LeagueTable([group for one in whose for group in self._groups(one)])
+        return LineUpDistribution([group for one in whose for group in self._groups(one)])
 
     def draw(self, learner: str | None = None) -> tuple[Player, ...]:
         """Return who plays each seat of the next game, by :meth:`table` and the league's random numbers."""

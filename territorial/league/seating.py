@@ -130,7 +130,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class LeagueTable:
+class LineUpDistribution:
     """The seats of a game, in groups, and how the players of each are drawn.
 
     Args:
@@ -138,7 +138,7 @@ class LeagueTable:
         shuffle: True: seats are assigned again at every draw. The seats are then random, with the same
             number of seats for every group; default False.
 
-    A table is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Networks are written
+    It is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Networks are written
     by their paths and digests, and read again from there. Other custom bots are written by their names, and
     reading takes the bots themselves. Errors name what is wrong, its value and what it must be.
 
@@ -184,7 +184,7 @@ class LeagueTable:
         """Raise ValueError unless the table is for games of so many players."""
         if num_players != self.num_players:
             raise ValueError(
-                f"num_players is {num_players}; the league table has {self.num_players} seats: "
+                f"num_players is {num_players}; the line-up distribution has {self.num_players} seats: "
                 f"{' + '.join(str(group.seats) for group in self.groups)}"
             )
 
@@ -197,13 +197,13 @@ class LeagueTable:
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LineUpDistribution:
         """Return the table of ``to_dict``. ValueError for unknown and missing fields.
 
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
         that are not among them are read from the files that the table names.
         """
-        check_fields("a league table", values, {"groups", "shuffle"})
+        check_fields("a line-up distribution", values, {"groups", "shuffle"})
         known, groups = {f"bot:{text}": bot for text, bot in bots_by_text(bots, "bots").items()}, []
         for i, group in enumerate(checked_list("groups", values["groups"])):
             if isinstance(group, Mapping) and isinstance(players := group.get("players"), Mapping):
@@ -216,7 +216,7 @@ class LeagueTable:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, bots: Sequence[CustomBot | str] = ()) -> LeagueTable:
+    def from_json(cls, text: str, bots: Sequence[CustomBot | str] = ()) -> LineUpDistribution:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)

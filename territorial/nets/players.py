@@ -93,7 +93,7 @@ class SnapshotPolicy:
         """
         policies = self._open(config, layout)
 
-        def tell(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
+        def probabilities(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
             rows = rows_of(game.observations, games, seats)
             with _one_thread():
                 found = policies.probabilities([self.name] * len(games), rows).numpy()
@@ -103,7 +103,7 @@ class SnapshotPolicy:
                 )
             return found
 
-        return tell
+        return probabilities
 
     def stop(self) -> None:
         """Release the weights; the network without weights stays for the next snapshot."""

@@ -351,8 +351,8 @@ def observe_players(game: Game, params: Params, work: Work, out: Any) -> None:
 @njit
 def place_now(game: Game, params: Params, work: Work, p: int) -> float:
     """Return the place of ``p``, or the one that it would have now; with teams ``sum_teams`` was called."""
-    if game.place2[p] != 0:
-        return game.place2[p] / 2
+    if game.doubled_place[p] != 0:
+        return game.doubled_place[p] / 2
     if has_allies(params):
         return rank_of_team_doubled(work.teams, game.team[p]) / 2
     return rank_doubled(game.alive, game.land, game.troops, p) / 2

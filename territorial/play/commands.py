@@ -28,7 +28,7 @@ LARGEST_COMMAND = 1024
 """Bytes of a command, at most."""
 FASTEST = 1000
 """The largest pace, in ticks a second."""
-PANELS = ("advice", "sight")
+PANELS = ("advice", "agent_view")
 """What can be shown beside the game: what an advisor would do, and what an agent sees."""
 STEP = "step"
 """The pace of a game that waits for each decision of the player."""

@@ -39,15 +39,15 @@ class ScratchGame:
     def __init__(self, game: VecGame, seats: Sequence[Seat], *, is_observed: bool = False) -> None:
         self._game = VecGame(game.config, 1, seats=seats, autoreset="disabled", observe=is_observed)
         self._game.reset(seeds=[int(game.state.seed[0])])
-        self._begun = self._game.save(0)
-        self._sitting = State(*self._begun.blocks)
+        self._start = self._game.save(0)
+        self._sitting = State(*self._start.blocks)
         self._sitting.seating[SEATING["wake"]] = 0
 
     def of(self, game: VecGame) -> VecGame:
         """Return a game in the position of game 0 of ``game``; the next call puts the same one elsewhere."""
         position = State(*game.save(0).blocks)
         blocks = position._replace(seating=self._sitting.seating, memory=self._sitting.memory)
-        self._game.restore(0, self._begun._replace(blocks=blocks))
+        self._game.restore(0, self._start._replace(blocks=blocks))
         return self._game
 
 
@@ -110,9 +110,9 @@ def _policy_advises(choose: Choose, seat: int, game: VecGame) -> list[Option]:
     return [Option(owner, 1.0, 0 if owner == HOLDS else FRACTIONS[action[HOW_MUCH]])]
 
 
-def _distribution_advises(tell: Callable[..., Any], seat: int, game: VecGame) -> list[Option]:
-    told = np.asarray(tell(game, np.array([0]), np.array([seat])))[0]
-    targets, fractions = np.split(told, [-NUM_FRACTIONS])
+def _distribution_advises(distribution: Callable[..., Any], seat: int, game: VecGame) -> list[Option]:
+    probabilities = np.asarray(distribution(game, np.array([0]), np.array([seat])))[0]
+    targets, fractions = np.split(probabilities, [-NUM_FRACTIONS])
     owners = owner_of_target(np.arange(len(targets)), seat, game.config.num_players)
     likeliest = FRACTIONS[fractions.argmax()]
     return _likeliest_first(owners, targets, [0 if owner == HOLDS else likeliest for owner in owners])

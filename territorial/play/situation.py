@@ -71,7 +71,7 @@ def situation_of(game: VecGame, seat: int) -> Situation:
         tick=tick,
         is_alive=bool(state.alive[0, seat]),
         is_over=is_over,
-        place=int(state.place2[0, seat]) / 2 or None,
+        place=int(state.doubled_place[0, seat]) / 2 or None,
         land=int(state.land[0, seat]),
         troops=troops,
         amounts=[int(amount_sent(wanted_of(troops, one), 0, troops, game.config)) for one in FRACTIONS],

@@ -46,7 +46,7 @@ class Screen:
         self._arguments: dict[str, Any] = {"num_players": num_players, "names": names, "teams": teams}
         self._pause = 1 / fps
         self._due = 0.0
-        self._has_begun = False
+        self._is_started = False
         self._place: _Window | _Terminal | None = None
 
     def draw(
@@ -60,8 +60,8 @@ class Screen:
         gifts: Ints | None = None,
     ) -> None:
         """Show a picture; the arguments are those of ``Renderer.draw``."""
-        if not self._has_begun:
-            self._place, self._has_begun = _find_place(self._arguments), True
+        if not self._is_started:
+            self._place, self._is_started = _find_place(self._arguments), True
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = time.monotonic() + self._pause
         if self._place is not None:
@@ -71,10 +71,10 @@ class Screen:
         """End the show; another picture would begin a new one."""
         if self._place is not None:
             self._place.close()
-        self._place, self._has_begun = None, False
+        self._place, self._is_started = None, False
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_place": None, "_has_begun": False}  # a copy has a window of its own
+        return self.__dict__ | {"_place": None, "_is_started": False}  # a copy has a window of its own
 
 
 def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | None:
@@ -203,7 +203,7 @@ class BatchRenderer:
         if self.render_mode is None:
             choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
             raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
-        if not game.has_begun:
+        if not game.is_started:
             raise RuntimeError("there are no games yet; call reset() first")
         names, teams = shown_names(game.seats_of(k)), teams_in(game, k)
         if k not in self._of_game or self._of_game[k][0] != (names, teams):

@@ -131,7 +131,7 @@ def replay_html(replay: Replay) -> str:
 
 def game_html(game: VecGame) -> str | None:
     """Return a picture of game 0 of ``game`` as it stands; None if no game has begun."""
-    if not game.has_begun:
+    if not game.is_started:
         return None
     picture = base64.b64encode(png_file(render_game(game))).decode()
     which = "the game" if game.num_games == 1 else f"game 0 of {game.num_games:,}"

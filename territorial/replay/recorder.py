@@ -120,14 +120,14 @@ class Recorder(GameObserver):
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None
-        self._results, self._tape = game.watch(self, recorded)
+        self._results, self._tape = game.attach(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
         names = ("tick", "episode", "seed", "seats")
         self._ticks, self._episodes, self._seeds, self._codes = (view(game.blocks, name) for name in names)
         self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
-        if game.has_begun:
+        if game.is_started:
             self.after_reset(self._reels)
 
     def replay(self, k: int = 0) -> Replay:
@@ -155,7 +155,7 @@ class Recorder(GameObserver):
             self.before_reset(self._reels)
         finally:
             self._reels = {}
-            self._game.unwatch()
+            self._game.detach()
 
     def __enter__(self) -> Recorder:
         return self

@@ -129,7 +129,7 @@ def test_a_bot_can_be_asked_what_it_does_and_how_to_beat_it(name):
     assert bot.name == name
     assert bot.interval >= 1
     assert len(bot.idea) > 20
-    assert bot.beaten_by.endswith(".")
+    assert bot.weakness.endswith(".")
 
 
 def test_an_unknown_bot_is_refused_with_the_names_there_are():
@@ -178,7 +178,7 @@ def test_the_settings_of_a_published_bot_never_change(name):
     assert hashlib.blake2b(text.encode(), digest_size=6).hexdigest() == PUBLISHED[name]
 
 
-def told(name, seed, seats=8):
+def report(name, seed, seats=8):
     """Return the settings of ``seats`` seats of a bot in a game of this seed, (seats, columns)."""
     config = GameConfig(height=48, width=48, num_players=seats, map="open")
     game = VecGame(config, 1, seats=[name] * seats, observe=False)
@@ -190,9 +190,9 @@ def told(name, seed, seats=8):
 def test_settings_are_drawn_for_every_seat_from_the_seed_and_lie_in_their_ranges(name):
     style = bots.make(name).style
     low, high = np.array(style.settings()).T
-    drawn = np.concatenate([told(name, seed) for seed in range(6)])
+    drawn = np.concatenate([report(name, seed) for seed in range(6)])
     assert ((low <= drawn) & (drawn <= high)).all()
-    assert np.array_equal(told(name, 3), told(name, 3))
+    assert np.array_equal(report(name, 3), report(name, 3))
     wide = high - low >= 4
     assert (drawn.min(axis=0) < drawn.max(axis=0))[wide].all()
     if style.jitter:

@@ -82,7 +82,7 @@ def test_without_teams_a_giver_is_the_bot_that_it_is_made_of(name):
     (model,) = (
         one
         for one in map(bots.make, bots.NAMES)
-        if dataclasses.replace(giver, name=one.name, gives=None, idea=one.idea, beaten_by=one.beaten_by)
+        if dataclasses.replace(giver, name=one.name, gives=None, idea=one.idea, weakness=one.weakness)
         == one.style
     )
     config = GameConfig(height=32, width=32, num_players=4, max_ticks=1_500)

@@ -13,7 +13,7 @@ from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, Learned
 from territorial.datasets import Dataset, make
 from territorial.engine.seats import check_custom
 from territorial.evaluation.players import Entrants
-from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
 from tests.bots.networks import random_file
 
 CONFIG = GameConfig(height=16, width=16, num_players=4, max_ticks=300)
@@ -36,7 +36,7 @@ def test_every_one_is_there_under_its_name(name):
     about, bot = LEARNED[name], library_bot(name)
     assert bot.name == name
     assert about.idea
-    assert about.beaten_by
+    assert about.weakness
     assert library_bot(LEARNED_ALIASES[name.rpartition("-")[0]]) is bot
     kind = Style if about.file.endswith(".json") else Network
     assert isinstance(bot, kind)
@@ -85,7 +85,7 @@ def test_leagues_have_them_and_are_read_without_help(name):
     assert League.from_bytes(league.to_bytes()).pool("bots") == league.pool("bots")
     league.record(["trainable:main", full, full, "bot:banker"], [1, 2, 3, 4])
     assert league.payoff.games("trainable:main", [full]).sum() > 0
-    (player,) = LeagueTable([Group(4, {f"bot:{name}": 1.0})]).groups[0].players
+    (player,) = LineUpDistribution([Group(4, {f"bot:{name}": 1.0})]).groups[0].players
     assert (str(player), player.written) == (full, full)
 
 

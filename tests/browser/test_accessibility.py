@@ -79,7 +79,7 @@ def test_playing_has_no_grave_finding(play, axe, device):
         soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
     settle(tab)
     found += grave_findings(tab, axe, "middle")
-    for panel in ("advice", "sight"):
+    for panel in ("advice", "agent_view"):
         settle(tab, f"page.game.toggle('{panel}')")
         soon(tab, f"!element('{panel}').hidden")
         found += grave_findings(tab, axe, panel)

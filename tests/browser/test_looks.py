@@ -42,14 +42,14 @@ def test_a_forecast_comes_true_where_all_others_hold(play, owner, begin):
         "element('share').dispatchEvent(new Event('input'))"
     )
     text = soon(tab, "element('forecast').textContent")  # none until it is known
-    told, state = tab.evaluate("page.game.now.panels.forecast"), game.session._game.state
-    end, taken = int(state.tick[0]) + told["ticks"], int(state.taken[0, 1, owner])
+    found, state = tab.evaluate("page.game.now.panels.forecast"), game.session._game.state
+    end, taken = int(state.tick[0]) + found["ticks"], int(state.taken[0, 1, owner])
     pass_tick(tab, lambda: press(tab, "#send"))
     while tab.evaluate("page.game.now.tick") < end:
         pass_tick(tab, lambda: tab.keyboard.press("h"))
-    assert [told["cells"], told["troops"]] == [state.taken[0, 1, owner] - taken, state.troops[0, 1]]
+    assert [found["cells"], found["troops"]] == [state.taken[0, 1, owner] - taken, state.troops[0, 1]]
     assert text.startswith(
-        f"takes {told['cells']} cells in {told['ticks']} ticks{' and ends that player' if owner else ''}\n"
+        f"takes {found['cells']} cells in {found['ticks']} ticks{' and ends that player' if owner else ''}\n"
     )
     soon(tab, f"{owner} === 0 || element('feed').lastChild?.textContent.includes('You have conquered P2 ')")
 

@@ -396,8 +396,8 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 def test_a_film_of_another_version_is_not_guessed_at(show):
     header = film_header(SMALL, SMALL_SEATS, "") | {"version": 5}
     tab = show(b"".join(write_film(header, small_game()[0][:2])))
-    told = "Nothing can be shown: this page shows films of version 4, and this is territorial-film 5."
-    assert text_of(tab, "#status") == told
+    report = "Nothing can be shown: this page shows films of version 4, and this is territorial-film 5."
+    assert text_of(tab, "#status") == report
 
 
 def test_a_server_without_a_film_is_said_to_have_none(open_page):

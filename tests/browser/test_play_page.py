@@ -68,8 +68,8 @@ def hold_until_legal(tab, owner=FREE):
 @pytest.mark.quick
 def test_a_click_on_free_land_becomes_a_launch_and_takes_cells(play, replay_of):
     tab, game = play()
-    told = [text_of(tab, f"#me {part}") for part in ("b", ".facts", ".when")]
-    assert told == ["P1 Ada", "12 cells, 512 troops", "tick 0, your turn"]
+    report = [text_of(tab, f"#me {part}") for part in ("b", ".facts", ".when")]
+    assert report == ["P1 Ada", "12 cells, 512 troops", "tick 0, your turn"]
     x, y = spot_of(tab, FREE)
     tab.mouse.move(x, y)
     soon(tab, "element('tip').textContent.startsWith('free land: click to send 128 troops')")
@@ -388,10 +388,10 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
 
     assert play_out(tab, lambda: tab.keyboard.press("h"), attack) >= {2, FREE}
     soon(tab, "element('ending').open")
-    told = now(game.session)
-    assert text_of(tab, "#ending h2") == f"The end: place {told['place']:g} of 2"
-    assert text_of(tab, "#ending code") == told["replay"]
-    ticks = told["tick"]
+    report = now(game.session)
+    assert text_of(tab, "#ending h2") == f"The end: place {report['place']:g} of 2"
+    assert text_of(tab, "#ending code") == report["replay"]
+    ticks = report["tick"]
     tab.evaluate("page.speed = 0")  # so that it never plays to the end
     tab.keyboard.press("Shift+Tab")  # from "close" to "watch again"
     tab.keyboard.press("Enter")
@@ -528,9 +528,9 @@ def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
     tab.keyboard.press("p")
     soon(tab, "!element('advice').hidden")
     for _ in range(12):
-        told = now(game.session)["panels"]["advice"]
+        report = now(game.session)["panels"]["advice"]
         settle(tab)
-        bars, options = bars_of(tab), told["options"]
+        bars, options = bars_of(tab), report["options"]
         assert len(bars) == min(6, len(options))
         assert bars[0][0].startswith("hold" if options[0]["owner"] == -1 else "")
         assert float(bars[0][2][:-1]) == pytest.approx(100 * options[0]["part"], abs=0.01)
@@ -549,34 +549,36 @@ def test_the_view_of_an_agent_is_shown_by_a_key(play):
     for _ in range(3):
         pass_tick(tab, lambda: tab.keyboard.press("n") if is_legal(tab) else tab.keyboard.press("h"))
     tab.keyboard.press("o")
-    soon(tab, "!element('sight').hidden && document.querySelectorAll('#sight canvas').length === 6")
+    soon(tab, "!element('agent_view').hidden && document.querySelectorAll('#agent_view canvas').length === 6")
     settle(tab)
-    told = now(game.session)["panels"]["sight"]
+    report = now(game.session)["panels"]["agent_view"]
     rows = tab.evaluate(
-        "[...document.querySelectorAll('#sight .pairs tbody tr')].map((row) => "
+        "[...document.querySelectorAll('#agent_view .pairs tbody tr')].map((row) => "
         "[...row.cells].map((cell) => cell.textContent))"
     )
-    assert rows[0] == ["front, cells", *(f"{front:,}" for front in told["fronts"])]
-    assert [row[0] for row in rows[2:]] == [name for name, _ in told["pairs"]]
-    assert [float(text) for text in rows[5][1:]] == pytest.approx(told["pairs"][3][1], abs=0.0051)
-    assert text_of(tab, "#sight .mask").startswith(f"{told['num_legal']} of 51 actions are legal: hold")
+    assert rows[0] == ["front, cells", *(f"{front:,}" for front in report["fronts"])]
+    assert [row[0] for row in rows[2:]] == [name for name, _ in report["pairs"]]
+    assert [float(text) for text in rows[5][1:]] == pytest.approx(report["pairs"][3][1], abs=0.0051)
+    assert text_of(tab, "#agent_view .mask").startswith(
+        f"{report['num_legal']} of 51 actions are legal: hold"
+    )
     level = tab.evaluate(
-        "[...document.querySelector('#sight canvas').getContext('2d').getImageData(0, 0, 5, 5).data]"
+        "[...document.querySelector('#agent_view canvas').getContext('2d').getImageData(0, 0, 5, 5).data]"
         ".filter((_, i) => i % 4 === 0)"
     )
-    assert bytes(level) == base64.b64decode(told["planes"]["data"][0])
+    assert bytes(level) == base64.b64decode(report["planes"]["data"][0])
     assert max(level) > 0
     tab.keyboard.press("o")
-    soon(tab, "element('sight').hidden")
+    soon(tab, "element('agent_view').hidden")
 
 
 def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(play):
     tab, game = play(advisor=Network(TRAINED / "network.safetensors"), window=PHONE)  # a long name
-    for button, panel in (("advise", "advice"), ("see", "sight")):
+    for button, panel in (("advise", "advice"), ("see", "agent_view")):
         tab.touchscreen.tap(*middle_of_element(tab, f"#{button}"))
         soon(tab, f"!element('{panel}').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     tab.reload()
     ready(tab)
-    soon(tab, "!element('advice').hidden && !element('sight').hidden")
-    assert set(now(game.session)["panels"]) == {"advice", "sight", "forecast"}
+    soon(tab, "!element('advice').hidden && !element('agent_view').hidden")
+    assert set(now(game.session)["panels"]) == {"advice", "agent_view", "forecast"}

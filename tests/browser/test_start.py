@@ -164,8 +164,8 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
 
 
 def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_path):
-    with command(tmp_path, "--people", "3", "--num-players", "3", "--pace", "step", "--json", "told.json"):
-        urls = json.loads((tmp_path / "told.json").read_text())["urls"]
+    with command(tmp_path, "--people", "3", "--num-players", "3", "--pace", "step", "--json", "report.json"):
+        urls = json.loads((tmp_path / "report.json").read_text())["urls"]
         host, guest = open_page(urls[0]), open_page(urls[1], **PHONE)
         for tab, name in ((host, "Ada"), (guest, "Bob")):
             soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
@@ -177,7 +177,7 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
 
         for tab, begun in ((host, "P1 Adafalse"), (guest, "P2 Bobtrue")):
             soon(tab, f"document.querySelector('#me b').textContent + element('pace').disabled === '{begun}'")
-        for act, tab, told in (
+        for act, tab, report in (
             (lambda: host.keyboard.press("n"), host, "Waiting for Bob."),
             (lambda: pass_tick(guest, lambda: by_touch(guest, "#send")), host, ""),
             (lambda: by_touch(guest, "#pause"), host, "Bob asks for a pause. Press pause to agree."),
@@ -188,7 +188,7 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
             (lambda: host.evaluate("page.game.setPace(1000)"), host, ""),
         ):
             act()
-            soon(tab, f"element('others').textContent === '{told}'")
+            soon(tab, f"element('others').textContent === '{report}'")
         for tab in (host, guest):
             soon(tab, "page.film.isComplete && element('ending').open")
         replay = Replay.load(text_of(host, "#ending code"))

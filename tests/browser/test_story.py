@@ -1,4 +1,4 @@
-"""What happened when: marks, chapters, links to a moment, what is to come hidden, and games that are live."""
+"""What happened when: marks, highlights, links to a moment, what is to come hidden, and live games."""
 
 from itertools import pairwise
 
@@ -57,12 +57,13 @@ def test_deaths_and_changes_of_leader_are_marked(full):
     soon(full, f"page.tick === {tick}")
 
 
-def test_chapters_are_the_largest_swing_and_the_closest_fight(full):
+def test_highlights_are_the_largest_swing_and_the_closest_fight(full):
     frames, _ = full_game()
-    chapters = full.evaluate("page.events.chapters(1e9)")
-    assert all(a["tick"] <= b["tick"] for a, b in pairwise(chapters))
+    highlights = full.evaluate("page.events.highlights(1e9)")
+    assert all(a["tick"] <= b["tick"] for a, b in pairwise(highlights))
     texts = {
-        text.partition(":")[0]: (tick, text) for tick, text in (chapter.values() for chapter in chapters)
+        text.partition(":")[0]: (tick, text)
+        for tick, text in (highlight.values() for highlight in highlights)
     }
     gains = [  # of 100 ticks, ten frames; the last frame may come sooner
         (int(gain.max()), before.tick, int(gain.argmax()) + 1)
@@ -75,9 +76,9 @@ def test_chapters_are_the_largest_swing_and_the_closest_fight(full):
     share = 1000 * most // int((frames[0].owner != 255).sum()) / 10
     assert texts["largest swing"] == (tick, f"largest swing: {name(seat)} gains {share:.1f}%")
     assert texts["closest fight"] == closest_fight(frames)
-    assert chapters[-1] == {"tick": frames[-1].tick, "text": "the end"}
+    assert highlights[-1] == {"tick": frames[-1].tick, "text": "the end"}
     full.evaluate(
-        f"element('chapters').value = '{tick}', element('chapters').dispatchEvent(new Event('change'))"
+        f"element('highlights').value = '{tick}', element('highlights').dispatchEvent(new Event('change'))"
     )
     soon(full, f"page.tick === {tick}")
 
@@ -127,7 +128,7 @@ def test_what_is_to_come_can_be_hidden(full):
     assert full.evaluate("element('hide').getAttribute('aria-pressed')") == "true"
     assert full.evaluate("Number(element('seek').max)") == 10_000  # as long as the game might have been
     assert all(mark["tick"] <= 1500 for mark in full.evaluate("page.timeline.marks"))
-    options = full.evaluate("[...element('chapters').options].slice(1).map(({ value }) => Number(value))")
+    options = full.evaluate("[...element('highlights').options].slice(1).map(({ value }) => Number(value))")
     assert options
     assert max(options) <= 1500
     # Right of the present the charts are empty; the order of the bands is that of now.

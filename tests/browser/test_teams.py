@@ -70,7 +70,7 @@ def test_the_standings_are_grouped(tab):
 def test_a_team_that_is_out_says_when_and_the_end_names_the_team(tab):
     game, frames, _ = played()
     settle(tab, f"page.seek({frames[-1].tick})")
-    (winner,) = {TEAMS[seat - 1] for seat in range(1, 7) if game.state.place2[0, seat] == 2}
+    (winner,) = {TEAMS[seat - 1] for seat in range(1, 7) if game.state.doubled_place[0, seat] == 2}
     assert text_of(tab, "#status").startswith(f"The end: team {winner} is first with ")
     lines = tab.evaluate("[...document.querySelectorAll('.row.team')].map((row) => row.innerText)")
     out = [team for team in (1, 2, 3) if not frames[-1].alive[2 * team - 2 : 2 * team].any()]
@@ -94,9 +94,9 @@ def test_a_donation_is_an_arrow_and_a_line_of_text(tab):
     settle(tab, "page.showNames(false)")
     assert overlay_of(tab) != with_gift
     for seat, other, what in ((giver, receiver, "gives"), (receiver, giver, "is given by")):
-        told = tab.evaluate(f"factsOf(page.film, page.board, page.frame, {seat})")
-        assert f"{what}: P{other} {NAMES[other - 1]} {tab.evaluate(f'short({troops})')}" in told
-        assert told[0].startswith(f"team {TEAMS[seat - 1]}: ")
+        report = tab.evaluate(f"factsOf(page.film, page.board, page.frame, {seat})")
+        assert f"{what}: P{other} {NAMES[other - 1]} {tab.evaluate(f'short({troops})')}" in report
+        assert report[0].startswith(f"team {TEAMS[seat - 1]}: ")
 
 
 def test_a_donation_fades_and_is_gone(tab):
@@ -110,10 +110,10 @@ def test_a_donation_fades_and_is_gone(tab):
 def test_the_story_has_the_largest_gift_and_teams(tab):
     _, frames, _ = played()
     largest = max(gift[2] for frame in frames for gift in frame.gifts.tolist())
-    chapters = [chapter["text"] for chapter in tab.evaluate("page.events.chapters(Infinity)")]
-    (gift,) = [text for text in chapters if text.startswith("largest gift: ")]
+    highlights = [highlight["text"] for highlight in tab.evaluate("page.events.highlights(Infinity)")]
+    (gift,) = [text for text in highlights if text.startswith("largest gift: ")]
     assert gift.endswith(tab.evaluate(f"short({largest})"))
-    assert all(text.startswith("team ") for text in chapters if text.endswith("takes the lead"))
+    assert all(text.startswith("team ") for text in highlights if text.endswith("takes the lead"))
 
 
 def test_arrows_walk_through_seats_and_not_through_teams(tab):

@@ -77,20 +77,20 @@ def test_every_verb_is_here():
 @needs_dev_full
 @pytest.mark.parametrize("command", ARGUMENTS)
 def test_a_full_disk_behind_stdout_is_told(capsys, monkeypatch, at_work, command):
-    told = f"territorial {command}: error: stdout cannot be written: No space left on device"
-    assert ending(capsys, monkeypatch, "/dev/full", *command.split(), *ARGUMENTS[command]) == (1, told)
+    report = f"territorial {command}: error: stdout cannot be written: No space left on device"
+    assert ending(capsys, monkeypatch, "/dev/full", *command.split(), *ARGUMENTS[command]) == (1, report)
 
 
 @pytest.mark.parametrize("command", ARGUMENTS)
 def test_a_reader_that_has_left_is_told(capsys, monkeypatch, at_work, command):
-    told = f"territorial {command}: whoever read stdout has left"
-    assert ending(capsys, monkeypatch, None, *command.split(), *ARGUMENTS[command]) == (141, told)
+    report = f"territorial {command}: whoever read stdout has left"
+    assert ending(capsys, monkeypatch, None, *command.split(), *ARGUMENTS[command]) == (141, report)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"]])
 def test_help_that_nobody_reads_ends_in_the_same_way(capsys, monkeypatch, arguments):
-    code, told = ending(capsys, monkeypatch, None, *arguments)
-    assert (code, told.partition(": ")[2]) == (141, "whoever read stdout has left")
+    code, report = ending(capsys, monkeypatch, None, *arguments)
+    assert (code, report.partition(": ")[2]) == (141, "whoever read stdout has left")
 
 
 @pytest.mark.parametrize("verb", cli.VERBS)
@@ -126,8 +126,8 @@ def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, mo
         raise cli.options.UsageError("argument --records: the disk is full")
 
     monkeypatch.setattr(cli.info, "run", half_done)
-    told = "territorial info: error: argument --records: the disk is full"
-    assert ending(capsys, monkeypatch, None, "info") == (2, told)
+    report = "territorial info: error: argument --records: the disk is full"
+    assert ending(capsys, monkeypatch, None, "info") == (2, report)
 
 
 # ---- processes ---------------------------------------------------------------------------------------

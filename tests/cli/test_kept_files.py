@@ -15,7 +15,7 @@ from territorial.cli import bench, league, main, replay
 from territorial.config.land_mask import LandMask
 from territorial.datasets.manifest import shard_name
 from territorial.evaluation import pool
-from territorial.evaluation.schedule import Setting
+from territorial.evaluation.schedule import Scenario
 from territorial.evolution.evolve import STYLE
 from territorial.files import atomic
 from tests.cli.test_dataset import SMALL as ROWS
@@ -237,9 +237,9 @@ def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_on
 
 def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkeypatch, read_only):
     monkeypatch.setattr(pool.Processes, "__call__", lambda *_: pytest.fail("it was played"))
-    setting = Setting(config=SMALL, seats=["agent", *BOTS[1:]])
+    scenario = Scenario(config=SMALL, seats=["agent", *BOTS[1:]])
     with pytest.raises(OSError, match="Read-only file system"):
-        evaluate(["banker"], {"duel": setting}, 1, out=tmp_path / "a.jsonl", processes=1)
+        evaluate(["banker"], {"duel": scenario}, 1, out=tmp_path / "a.jsonl", processes=1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there is a folder in which not even root can write")
@@ -256,11 +256,11 @@ def test_folders_are_really_tried_out(tmp_path):
 def test_a_file_that_is_not_to_be_changed_is_named(capsys, tmp_path, nothing_begins):
     path = tmp_path / "a.json"
     path.write_text("{}")
-    told = f"argument --json: {str(path)!r}: "
+    report = f"argument --json: {str(path)!r}: "
     for place, mode in ((path, stat.S_IRUSR), (tmp_path, 0)):  # then a folder that nobody may look into
         place.chmod(mode)
         assert cli.main(["info", "--json", str(path)]) == 2
-        assert told in capsys.readouterr().err
+        assert report in capsys.readouterr().err
     tmp_path.chmod(stat.S_IRWXU)
 
 

@@ -62,7 +62,7 @@ def test_a_beginner_outlives_the_bots_of_easy_and_does_worse_from_level_to_level
         game.reset(seed=1)
         while not game.state.over.all():
             game.step()
-        places.append(game.state.place2[:, 1].mean())
+        places.append(game.state.doubled_place[:, 1].mean())
         lives.append(np.where(game.state.alive == 1, game.state.tick[:, None], game.state.death_tick))
     assert places == sorted(places)
     assert lives[0][:, 1].mean() > lives[0][:, 2:].mean()
@@ -199,9 +199,9 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "\nperson 2 at http://127.0.0.1:" in capsys.readouterr().out
     assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
     out, err = capsys.readouterr()
-    told = json.loads(out)
-    assert told["url"].startswith(f"http://127.0.0.1:{told['port']}/")
-    assert set(told) == {"url", "port"}
+    report = json.loads(out)
+    assert report["url"].startswith(f"http://127.0.0.1:{report['port']}/")
+    assert set(report) == {"url", "port"}
     assert "anyone" not in err
     assert (len(opened), list(tmp_path.iterdir())) == (1, [])
 

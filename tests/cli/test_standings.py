@@ -40,7 +40,7 @@ def game_of(seed=2):
 
 
 @pytest.fixture(scope="module")
-def told():
+def report():
     """A whole game: its end, its standings, and its film with a frame every 50 ticks."""
     game = game_of()
     header = film_header(CONFIG, SEATS, "a game")
@@ -48,8 +48,8 @@ def told():
     return game, standings_of(game, SEATS), read_film(film)[1]
 
 
-def test_a_film_has_the_deaths_of_the_command_line(told):
-    game, rows, frames = told
+def test_a_film_has_the_deaths_of_the_command_line(report):
+    game, rows, frames = report
     assert frames[-1]["died"] == [row.death_tick for row in sorted(rows, key=lambda row: row.seat)]
     ticks = game.state.death_tick[0, 1:]
     assert not set(ticks[ticks >= 0].tolist()) <= {frame["tick"] for frame in frames}, (
@@ -61,8 +61,8 @@ def test_a_film_has_the_deaths_of_the_command_line(told):
         assert frame["died"] == [int(tick) if out else None for tick, out in zip(ticks, dead, strict=True)]
 
 
-def test_tables_pictures_and_text_have_the_same_shares(told):
-    game, rows, _ = told
+def test_tables_pictures_and_text_have_the_same_shares(report):
+    game, rows, _ = report
     state = game.state
     shown = standings(state.land[0, 1:], state.troops[0, 1:], int(state.num_land[0]))
     assert {row.seat: row.share for row in rows} == {row.seat: row.share for row in shown}
@@ -117,8 +117,8 @@ def test_a_share_is_rounded_down_exactly():
     assert percent(7, 7) == "100.0%"
 
 
-def test_a_film_that_begins_in_the_middle_knows_who_died_before(told):
-    game, _, _ = told
+def test_a_film_that_begins_in_the_middle_knows_who_died_before(report):
+    game, _, _ = report
     ticks = game.state.death_tick[0, 1:]
     middle = int(np.median(ticks[ticks >= 0])) // 10 * 10 + 20
     again = game_of()
@@ -143,7 +143,7 @@ def test_the_places_and_the_lines_of_members_are_those_of_the_teams():
     teams = team_standings_of(game, rows)
     assert [row.team for row in rows] == [team.team for team in teams for _ in range(2)]
     for row in rows:
-        assert (row.place, row.team) == (game.state.place2[0, row.seat] / 2, TEAMS[row.seat - 1])
+        assert (row.place, row.team) == (game.state.doubled_place[0, row.seat] / 2, TEAMS[row.seat - 1])
     for team in teams:
         members = [row for row in rows if row.team == team.team]
         assert (team.place, team.land) == (members[0].place, sum(row.land for row in members))
@@ -196,9 +196,9 @@ def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run, done, resu
     assert set(re.findall(r"team (\d)", said)) == {"1", "2"}
     assert Replay.load("t.replay").teams == (1, 1, 1, 2, 2, 2)
     assert result_of("replay", "t.replay", "--verify")["verified"]
-    told = result_of("replay", "t.replay", "--standings")
-    assert sorted(team["team"] for team in told["teams"]) == [1, 2]
-    assert {row["team"] for row in told["standings"]} == {1, 2}
+    report = result_of("replay", "t.replay", "--standings")
+    assert sorted(team["team"] for team in report["teams"]) == [1, 2]
+    assert {row["team"] for row in report["standings"]} == {1, 2}
     assert run("replay", "t.replay", "--at", "200", "--picture", "t.png")[0] == 0
     assert run("watch", "t.replay", "--page", "w.html")[0] == 0
     done("watch", "--teams", "1,2,1,2,1,2", *ARGUMENTS, "--page", "l.html")

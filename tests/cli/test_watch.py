@@ -158,8 +158,8 @@ def test_it_serves_a_game_until_it_is_interrupted(done, monkeypatch, replay, wha
     page, film = found
     assert film_of(page) == b""
     check_film(film, 5)
-    told = json.loads(out)
-    assert urlsplit(told["url"]).netloc == f"127.0.0.1:{told['port']}"
+    report = json.loads(out)
+    assert urlsplit(report["url"]).netloc == f"127.0.0.1:{report['port']}"
     assert err.endswith("territorial watch: stopped\n")
 
 
@@ -173,8 +173,8 @@ def test_an_interrupt_stops_the_command_in_the_middle_of_a_game():
         text=True,
     )
     try:
-        told = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
-        connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=SECONDS)
+        report = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
+        connection = http.client.HTTPConnection("127.0.0.1", report["port"], timeout=SECONDS)
         connection.request("GET", "/film")
         answer = connection.getresponse()
         assert answer.read(100)

@@ -48,7 +48,7 @@ def test_rows_are_the_decisions_of_the_games_in_their_order(tmp_path: Path) -> N
 
 def test_shards_do_not_depend_on_the_order_in_which_they_are_made(tmp_path: Path) -> None:
     made(tmp_path / "one")
-    made(tmp_path / "two", play=lambda work, portions: map(work(), reversed(portions)))
+    made(tmp_path / "two", play=lambda work, chunks: map(work(), reversed(chunks)))
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
@@ -57,9 +57,9 @@ def test_only_what_is_missing_is_made(tmp_path: Path) -> None:
     before = files_of(tmp_path)
     asked: list[Any] = []
 
-    def counting(work: Any, portions: Any) -> Any:
-        asked.extend(games.start for _, games in portions)
-        return map(work(), portions)
+    def counting(work: Any, chunks: Any) -> Any:
+        asked.extend(games.start for _, games in chunks)
+        return map(work(), chunks)
 
     (tmp_path / "shard-000001.safetensors").unlink()
     made(tmp_path, play=counting)
@@ -200,7 +200,7 @@ def test_altered_files_are_found(tmp_path: Path) -> None:
 
 
 def test_two_do_not_make_a_data_set_in_one_folder_at_once(tmp_path: Path) -> None:
-    def play(work: Any, portions: Any) -> Any:
+    def play(work: Any, chunks: Any) -> Any:
         before = files_of(tmp_path)
         with pytest.raises(BlockingIOError, match=r"another process writes there \(process \d+ on "):
             made(tmp_path, games=7, play=lambda *_: pytest.fail("nobody else may play"))

@@ -71,7 +71,7 @@ def played(short: ShortGame, *, is_about_rewards: bool) -> list[str]:
         if game.state.tick[0] % short.every == 0 or game.state.over[0]:
             lines.append(moment(game))
     lines.append(in_line("land", game.state.land[0, 1:]))
-    lines.append(in_line("places", game.state.place2[0, 1:] / 2))
+    lines.append(in_line("places", game.state.doubled_place[0, 1:] / 2))
     return [*lines, in_line("rewards", rewards.round(3))] if is_about_rewards else lines
 
 

@@ -49,7 +49,7 @@ def ledger(game):
     lines = ["seat " + " ".join(f"{key:>12}" for key in LEDGER_KEYS) + "  place"]
     for p in range(1, game.config.num_players + 1):
         amounts = " ".join(f"{getattr(game.state, key)[0, p]:>12}" for key in LEDGER_KEYS)
-        lines.append(f"{p:>4} {amounts}  {game.state.place2[0, p] / 2:>5}")
+        lines.append(f"{p:>4} {amounts}  {game.state.doubled_place[0, p] / 2:>5}")
     return lines
 
 

@@ -103,7 +103,7 @@ def interrupted_at(number):
 @pytest.mark.parametrize("call", ["first step", "step", "reset", "close"])
 def test_wherever_a_call_is_interrupted_the_next_games_are_those_of_a_fresh_batch(call, turns):
     expected, game = played(batch(1)), batch(3)
-    game._calls.thread_pool.posts[1:, TURNS] = turns
+    game._calls.thread_pool.thread_states[1:, TURNS] = turns
     calls = {
         "first step": lambda: game.step(hold=True),
         "step": lambda: game.step(hold=True),
@@ -163,7 +163,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
             watch()
             if generator.random() < 0.2:
                 game.close()  # threads are started while the signal comes
-            game._calls.thread_pool.posts[1:, TURNS] = generator.choice((0, 2000))
+            game._calls.thread_pool.thread_states[1:, TURNS] = generator.choice((0, 2000))
             try:
                 signal.setitimer(signal.ITIMER_REAL, generator.uniform(1e-6, 1e-3))
                 advance(game, 1000)

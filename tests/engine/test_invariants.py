@@ -46,7 +46,9 @@ def test_every_promise_is_kept_in_a_game_of_random_rules(seed):
             break
         game.step(random_actions(game, rng))
         check_games(game)
-    of_team = dict(zip(game.state.team[0, 1:].tolist(), game.state.place2[0, 1:].tolist(), strict=True))
+    of_team = dict(
+        zip(game.state.team[0, 1:].tolist(), game.state.doubled_place[0, 1:].tolist(), strict=True)
+    )
     assert not game.state.over[0] or sum(of_team.values()) == len(of_team) * (len(of_team) + 1)
 
 
@@ -70,5 +72,5 @@ def test_every_promise_is_kept_at_full_size():
         for _ in range(20):
             game.step()
         check_games(game)
-    assert (game.state.place2[:, 1:].sum(axis=1) == 32 * 33).all()
+    assert (game.state.doubled_place[:, 1:].sum(axis=1) == 32 * 33).all()
     assert (game.state.illegal == 0).all()

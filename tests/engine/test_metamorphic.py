@@ -68,7 +68,7 @@ SEAT_FIELDS = (
     "peak",
     "next_step",
     "death_tick",
-    "place2",
+    "doubled_place",
     "illegal",
     "raised",
     "bounced",

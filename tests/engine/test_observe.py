@@ -71,8 +71,8 @@ def oracle_players(game, k, p):
 def oracle_rank(game, k, p):
     """The final place where it is known, else the place among the living by land and troops."""
     state = game.state
-    if state.place2[k, p]:
-        return state.place2[k, p] / 2
+    if state.doubled_place[k, p]:
+        return state.doubled_place[k, p] / 2
     living = [q for q in range(1, game.config.num_players + 1) if state.alive[k, q]]
     strength = {q: (state.land[k, q], state.troops[k, q]) for q in living}
     better = sum(strength[q] > strength[p] for q in living)

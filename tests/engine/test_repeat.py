@@ -182,8 +182,8 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
         for k, one in enumerate(alone):
             wanted = one.step(actions[k], repeat)
             for name, value in wanted.items():
-                is_told = name not in FINAL or wanted["is_over"]
-                if is_told:
+                is_reported = name not in FINAL or wanted["is_over"]
+                if is_reported:
                     np.testing.assert_array_equal(results[name][k], value, err_msg=name)
             for name in ANY:
                 seen[name] += int(np.any(wanted[name]))

@@ -31,7 +31,7 @@ def slow_parts(game, before, k=0):
             continue
         found["land"][p] = state.land[k, p] / land - before.land[p] / land
         if not alive[p] or state.over[k]:
-            place = state.place2[k, p] / 2
+            place = state.doubled_place[k, p] / 2
             found["placement"][p] = 1 - 2 * (place - 1) / (config.num_players - 1)
         last = int(state.tick[k]) if alive[p] else int(state.death_tick[k, p]) + 1
         found["survival"][p] = (last - before.tick) / config.max_ticks

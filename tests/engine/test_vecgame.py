@@ -159,7 +159,7 @@ def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
     assert (info["was_reset"][0], game.state.episode[0], game.state.tick[0]) == (True, 1, 0)
     assert info["final_length"][0] == shadow.state.tick[0]
     assert info["final_land"][0].tolist() == seat_values(shadow, "land")
-    assert (info["final_place"][0] * 2).tolist() == seat_values(shadow, "place2")
+    assert (info["final_place"][0] * 2).tolist() == seat_values(shadow, "doubled_place")
     assert same_observations(info["final_obs"], shadow_tables)
     assert info["final_obs"].delta_count[0] >= 0
     fresh = new_game(1, frames=3)
@@ -243,7 +243,7 @@ def test_a_position_begins_with_clean_books():
     game.set_position(0, start, tick=50, pools={(1, 0): 77})
     assert not game.blocks.ledger[0].any()
     expected = {"alive": [1] * 4, "troops": [512] * 4, "next_step": [50] * 4, "taken": [[0] * 5] * 4}
-    expected |= dict.fromkeys(("place2", "illegal", "raised", "bounced"), [0] * 4)
+    expected |= dict.fromkeys(("doubled_place", "illegal", "raised", "bounced"), [0] * 4)
     expected["peak"] = seat_values(game, "land")
     assert {name: seat_values(game, name) for name in expected} == expected
     assert game.state.pools[0].sum() == 77

@@ -151,8 +151,8 @@ def test_infos_tell_how_the_game_stands():
         seat = int(agent.removeprefix("player_")) + 1
         names = ("alive", "land", "troops", "illegal", "raised", "bounced")
         expected = {name: int(getattr(game, name)[0, seat]) for name in names}
-        told = {"place": game.place2[0, seat] / 2, "tick": 110, "reward_placement": 0.0}
-        assert infos[agent] == expected | told | {"reward_land": rewards[agent]}
+        report = {"place": game.doubled_place[0, seat] / 2, "tick": 110, "reward_placement": 0.0}
+        assert infos[agent] == expected | report | {"reward_land": rewards[agent]}
 
 
 def test_text_shows_board_and_standings():

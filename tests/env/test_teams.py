@@ -46,11 +46,11 @@ def test_an_own_reward_is_paid_until_the_team_is_out():
     env.reset(seed=2)
     rng, apart = np.random.default_rng(0), 0
     while not env.game.is_idle.all():
-        was_in = (env.game.state.place2[:, 1:] == 0) & ~env.game.is_idle[:, None]
+        was_in = (env.game.state.doubled_place[:, 1:] == 0) & ~env.game.is_idle[:, None]
         was_alive = env.game.state.alive[:, 1:] != 0
         masks = env.action_masks()
         info = env.step((masks * rng.random(masks.shape)).argmax(-1))[4]
-        assert np.array_equal(info["reward_own"] == 1, was_in)
+        assert np.array_equal(info["reward_custom"] == 1, was_in)
         apart += (was_in & ~was_alive).sum()
     assert apart > 0
 

@@ -30,8 +30,8 @@ def test_turns_play_the_game_of_parallel_env_to_its_end(agent_death, action_mask
             shown, reward, has_ended, is_cut, info = turns.last()
             assert (reward, has_ended, is_cut) == (rewards[agent], ends[agent], cuts[agent])
             where = shown if action_mask == "obs" else info
-            told = seen[agent] if action_mask == "obs" else infos[agent]
-            assert np.array_equal(where["action_mask"], told["action_mask"])
+            report = seen[agent] if action_mask == "obs" else infos[agent]
+            assert np.array_equal(where["action_mask"], report["action_mask"])
             assert info["place"] == infos[agent]["place"]
             legal = np.flatnonzero(where["action_mask"])
             if agent not in leaving:

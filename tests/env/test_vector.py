@@ -65,11 +65,11 @@ def test_every_row_is_the_game_of_parallel_env(number, obs, action_format):
         returned = terminated = np.zeros((2, vec.num_agents))
         while True:
             for i, agent in enumerate(expected):
-                arrays, told = expected[agent], seen
-                if isinstance(told, np.ndarray):
-                    arrays, told = {"observation": arrays}, {"observation": told}
+                arrays, report = expected[agent], seen
+                if isinstance(report, np.ndarray):
+                    arrays, report = {"observation": arrays}, {"observation": report}
                 for key, array in arrays.items():
-                    shown = told[key][k] if key in vec.shared_keys else told[key][k, i]
+                    shown = report[key][k] if key in vec.shared_keys else report[key][k, i]
                     assert np.array_equal(shown, array), key
                 mask = np.hstack(infos[agent].pop("action_mask"))
                 assert np.array_equal(info["action_mask"][k, i], mask)
@@ -175,8 +175,8 @@ def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
 
 def test_views_show_what_is_new_and_a_copy_has_its_own():
     vec = small_vec(zero_copy=True, obs="packed", teams=2, team_deal="random")
-    told = vec.reset(seed=3)[1]
-    assert np.array_equal(told["team_of"], vec.game.state.team[:, 1:])
+    report = vec.reset(seed=3)[1]
+    assert np.array_equal(report["team_of"], vec.game.state.team[:, 1:])
     copied, seen = vec.clone(), vec.observe()
     before = {name: seen[name].copy() for name in ("observation", "players", "action_mask")}
     for _ in steps(vec, 12):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, LandMask, Replay, Setting, evaluate, maps
+from territorial import GameConfig, LandMask, Replay, Scenario, evaluate, maps
 from territorial.bots import make as bot
 from territorial.cli.options import UsageError, write_json
 from territorial.datasets import make
@@ -254,7 +254,7 @@ def test_a_full_device_is_an_error_and_stays_a_device():
 
 CONFIG = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
 ROWS = Decisions(*[np.zeros(100, np.int32)] * len(Decisions._fields))
-SETTINGS = {"s": Setting(config=CONFIG, seats=["agent", "novice"])}
+SCENARIOS = {"s": Scenario(config=CONFIG, seats=["agent", "novice"])}
 
 MORE_WRITERS = {
     "plain.txt": lambda path: write_file(path, bytes(1000)),
@@ -262,7 +262,7 @@ MORE_WRITERS = {
     "store": lambda path: SnapshotStore(path).add("main", {"w": np.zeros(100)}, manifest()),
     "set": lambda path: make(path, CONFIG, ["banker"] * 2, games=1, processes=1),
     shard_name(0): lambda path: write_shard(path, 0, [ROWS]),
-    "trials.jsonl": lambda path: evaluate(["banker"], SETTINGS, 1, out=path, processes=1, progress=False),
+    "trials.jsonl": lambda path: evaluate(["banker"], SCENARIOS, 1, out=path, processes=1, progress=False),
 }
 
 
@@ -297,7 +297,7 @@ def test_a_file_that_cannot_be_locked_is_named(tmp_path, monkeypatch):
 
 
 FOUR_SEATS = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
-EVOLUTION = Evolution.begun(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
+EVOLUTION = Evolution.create(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
 ROW = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
 DRAWN = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
 PLOTS = SimpleNamespace(close=lambda _: None)

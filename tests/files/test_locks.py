@@ -63,11 +63,11 @@ def test_a_lock_on_windows_says_who_has_it_and_stays_small(on_windows, tmp_path)
 def test_who_has_a_lock_is_told_to_other_processes(tmp_path):
     with one_writer(tmp_path / "lock"), pytest.raises(InUseError) as caught:
         one_writer(tmp_path / "lock").__enter__()
-    told, again = (
+    reported, again = (
         (type(one), str(one), one.filename, one.holder)
         for one in (caught.value, pickle.loads(pickle.dumps(caught.value)))
     )
-    assert told == again
+    assert reported == again
 
 
 def test_a_contest_that_has_stopped_goes_to_other_processes_with_its_ranking():

@@ -102,9 +102,9 @@ def test_a_drawing_of_many_lines_is_looked_at_once():
 
 
 def test_an_error_lists_a_few_widths_and_not_all():
-    with pytest.raises(ValueError, match="rows of one width; row 0 has 1, row 1") as told:
+    with pytest.raises(ValueError, match="rows of one width; row 0 has 1, row 1") as report:
         LandMask.from_text("\n".join("." * width for width in range(1, 900)))
-    assert len(str(told.value)) < 200
+    assert len(str(report.value)) < 200
 
 
 @pytest.mark.parametrize(

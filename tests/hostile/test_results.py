@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting
+from territorial import GameConfig, Scenario
 from territorial.evaluation.evaluate import METRICS, Evaluation
 from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
 from territorial.evaluation.schedule import Contest, Schedule
 from territorial.evaluation.statistics import RecordArrays
-from territorial.league import LeagueTable
+from territorial.league import LineUpDistribution
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
 from tests.league.support import fixtures_of
@@ -23,7 +23,7 @@ PLAYERS = ("banker-1", "turtle-1", "novice-1")
 MATCH = Contest(config=CONFIG, players=PLAYERS, games=4, seed=3).schedule({})
 TRIALS = Schedule(
     players={},
-    settings={"small": Setting(config=CONFIG, seats=["agent", *PLAYERS[1:]])},
+    scenarios={"small": Scenario(config=CONFIG, seats=["agent", *PLAYERS[1:]])},
     pairs=[("banker-1", "small")],
     games=4,
     seed=3,
@@ -106,12 +106,12 @@ FORGED = [
     ("land", [5] * 4, "land[0] is 5; it must be a list"),
     ("more", 1, "a game has the field 'more'; it must have only the fields"),
     ("policy", None, "policy is None; it must be a string"),
-    ("setting", ["small"], "setting is ['small']; it must be a string"),
+    ("scenario", ["small"], "scenario is ['small']; it must be a string"),
     ("own", [0], "own[0] is 0; it must be a whole number from 1 to 3"),
     ("returns", [1.0], "returns has 1 entries; it must have"),
     ("returns", [1e308, 0, 0], "returns"),
     ("seed", 7, "seed is 7, which is not the seed of game 1"),
-    ("seats", ["hard-1"] * 3, "the seats of game 1 are not those of its setting"),
+    ("seats", ["hard-1"] * 3, "the seats of game 1 are not those of its scenario"),
     ("own", [1], None),
 ]
 
@@ -135,8 +135,8 @@ def test_what_is_no_game_is_refused(results, schedule, line):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("settings", ["x"], "its settings is ['x'], here it is {"),
-        ("settings", {"height": NAN}, "the number NaN"),
+        ("scenarios", ["x"], "its scenarios is ['x'], here it is {"),
+        ("scenarios", {"height": NAN}, "the number NaN"),
         ("code", [], "its code is [], here it is {"),
         ("seed", {"x": 1}, "its seed is {'x': 1}, here it is 3"),
         ("rules", None, "its rules is None, here it is "),
@@ -227,8 +227,8 @@ TABLE = (
 @pytest.mark.parametrize("change", [mutated, mutated_json])
 def test_damaged_tables_are_refused_or_drawn_from(change, amount):
     def load(text: bytes) -> None:
-        table = LeagueTable.from_json(text.decode("utf-8"))
+        table = LineUpDistribution.from_json(text.decode("utf-8"))
         table.draw(np.random.default_rng(0))
-        assert LeagueTable.from_json(table.to_json()) == table
+        assert LineUpDistribution.from_json(table.to_json()) == table
 
     assert_loads_or_refused(load, change, TABLE, amount)

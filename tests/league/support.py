@@ -108,12 +108,12 @@ def _when_both_are_there(function: Callable[..., Any], call: tuple) -> Any:
 def play_games(schedule, play=None):
     """Yield the record of every game of a schedule."""
     play = play or Processes(1)
-    return chain.from_iterable(play(games_of(schedule), schedule.portions(processes=play.workers)))
+    return chain.from_iterable(play(games_of(schedule), schedule.chunks(processes=play.workers)))
 
 
 def fixtures_of(schedule):
     """Return all games of a schedule."""
-    return list(chain.from_iterable(schedule.portions()))
+    return list(chain.from_iterable(schedule.chunks()))
 
 
 KILLED = """

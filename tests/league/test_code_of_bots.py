@@ -93,15 +93,15 @@ def test_bots_of_a_command_or_of_stdin_have_their_digests_in_every_process():
     """Those of sets of strings have no order that stays."""
     program = f"{CELL}\nfrom territorial.evaluation.code import code_of\nprint(code_of(Bot()))"
 
-    def told(*arguments, **options):
+    def report(*arguments, **options):
         done = subprocess.run(
             [sys.executable, *arguments], capture_output=True, text=True, check=True, **options
         )
         return done.stdout
 
-    first = told("-c", program)
-    assert first == told("-", input=program)
-    assert first != told("-c", program.replace("1024", "1023"))
+    first = report("-c", program)
+    assert first == report("-", input=program)
+    assert first != report("-c", program.replace("1024", "1023"))
 
 
 def test_a_bot_that_uses_itself_has_a_digest(defined):

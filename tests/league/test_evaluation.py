@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Setting, evaluate
+from territorial import GameConfig, Scenario, evaluate
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import PlayingError, Processes
@@ -16,9 +16,9 @@ from tests.league.support import Patient, Takes
 from tests.league.test_statistics import record
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=800)
-SETTINGS = {
-    "small": Setting(config=SMALL, seats=["agent", "novice", "novice", "agent"]),
-    "other": Setting(config=SMALL.replace(width=32), seats=["agent", "banker", "novice", "random"]),
+SCENARIOS = {
+    "small": Scenario(config=SMALL, seats=["agent", "novice", "novice", "agent"]),
+    "other": Scenario(config=SMALL.replace(width=32), seats=["agent", "banker", "novice", "random"]),
 }
 
 
@@ -28,13 +28,13 @@ def quietly(*args, **options):
 
 def test_every_pair_is_played_with_the_same_seeds_and_seats():
     takes = Takes()
-    found = quietly({"bank": "banker", "idle": Patient("idle"), "net": takes}, SETTINGS, 18, seed=5)
-    assert (found.policies, found.settings) == (("bank", "idle", "net"), ("small", "other"))
+    found = quietly({"bank": "banker", "idle": Patient("idle"), "net": takes}, SCENARIOS, 18, seed=5)
+    assert (found.policies, found.scenarios) == (("bank", "idle", "net"), ("small", "other"))
     assert (found.is_complete, len(found.records)) == (True, 3 * 2 * 18)
-    assert {(one.game, one.seed, one.setting, len(one.own)) for one in found.records} == {
-        (k, 5 + k, setting, count) for k in range(18) for setting, count in (("small", 2), ("other", 1))
+    assert {(one.game, one.seed, one.scenario, len(one.own)) for one in found.records} == {
+        (k, 5 + k, scenario, count) for k in range(18) for scenario, count in (("small", 2), ("other", 1))
     }
-    assert (takes.started, takes.stopped) == (4, 4)  # two portions in each of two settings
+    assert (takes.started, takes.stopped) == (4, 4)  # two chunks in each of two scenarios
     assert takes.asked > 100
     score = found.matrix("score").value
     assert (score[[0, 2]] > score[1]).all()
@@ -42,9 +42,9 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
 
 
 def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
-    found = quietly(["banker"], {"s": SETTINGS["other"]}, 1, seed=9)
+    found = quietly(["banker"], {"s": SCENARIOS["other"]}, 1, seed=9)
     (one,) = found.records
-    game = territorial.VecGame(SETTINGS["other"].config, 1, autoreset="disabled", observe=False)
+    game = territorial.VecGame(SCENARIOS["other"].config, 1, autoreset="disabled", observe=False)
     game.set_seats(0, ["banker", "banker", "novice", "random"])
     game.reset(seeds=[9])
     returned = 0
@@ -55,17 +55,17 @@ def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
     assert one.returns == pytest.approx(returned, abs=1e-6)
     assert found.matrix("land").value[0, 0] == game.state.land[0, 1] / game.state.num_land[0]
     assert found.matrix("return").value[0, 0] == one.returns[0]
-    if game.state.place2[0, 1]:
-        assert one.places[0] == game.state.place2[0, 1] / 2
+    if game.state.doubled_place[0, 1]:
+        assert one.places[0] == game.state.doubled_place[0, 1] / 2
 
 
 def test_seats_move_on_and_other_policies_may_be_opponents():
-    setting = Setting(config=SMALL, seats=["agent", "idle", "novice", "banker"])
+    scenario = Scenario(config=SMALL, seats=["agent", "idle", "novice", "banker"])
     wanted = [("agent", "idle", "novice", "banker"), *[("banker", "agent", "idle", "novice")] * 2]
-    assert [setting.at(k) for k in (0, 1, 5)] == wanted
-    fixed = Setting(config=SMALL, seats=setting.seats, rotate=False)
+    assert [scenario.at(k) for k in (0, 1, 5)] == wanted
+    fixed = Scenario(config=SMALL, seats=scenario.seats, rotate=False)
     assert fixed.at(3) == fixed.at(0)
-    found = quietly({"idle": Patient("idle"), "m": "metronome"}, {"s": setting}, 2, pairs=[("m", "s")])
+    found = quietly({"idle": Patient("idle"), "m": "metronome"}, {"s": scenario}, 2, pairs=[("m", "s")])
     assert found.policies == ("m",)
     assert [(one.own, one.seats) for one in found.records] == [
         ((1,), ("m", "idle", "novice", "banker")),
@@ -74,8 +74,8 @@ def test_seats_move_on_and_other_policies_may_be_opponents():
 
 
 def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
-    setting = Setting(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
-    found = quietly({"idle": Patient("idle")}, {"s": setting}, 4)
+    scenario = Scenario(config=SMALL, seats=["agent", "agent", "agent", "banker"], max_cycles=12)
+    found = quietly({"idle": Patient("idle")}, {"s": scenario}, 4)
     assert {(one.is_stopped, one.length, tuple(one.of_policy(one.places))) for one in found.records} == {
         (True, 12 * SMALL.decision_every, (3.0, 3.0, 3.0))
     }
@@ -83,7 +83,7 @@ def test_games_are_left_when_time_is_up_and_the_living_are_placed_by_land():
 
 def test_matrices_have_means_and_intervals_over_games():
     records = [
-        record(k, "abcde", (place, 2, 3, 4, 5), policy=policy, setting="s", own=(1,), returns=(0.0,) * 5)
+        record(k, "abcde", (place, 2, 3, 4, 5), policy=policy, scenario="s", own=(1,), returns=(0.0,) * 5)
         for policy, places in (("a", (1, 2, 3, 1, 3)), ("b", (5,)))
         for k, place in enumerate(places)
     ]
@@ -98,36 +98,36 @@ def test_matrices_have_means_and_intervals_over_games():
 
 
 def test_an_interrupted_evaluation_goes_on_where_it_was(tmp_path):
-    """Portions by copies of what plays, in another order, as in processes of their own."""
+    """Chunks by copies of what plays, in another order, as in processes of their own."""
     path, policies = tmp_path / "trials.jsonl", {"bank": "banker", "m": "metronome"}
-    whole, parts = quietly(policies, SETTINGS, 20), []
+    whole, parts = quietly(policies, SCENARIOS, 20), []
 
     class Interrupted(Processes):
-        def __call__(self, make, portions):
-            for portion in reversed(portions):
-                parts.append(portion)
-                yield pickle.loads(pickle.dumps(make))()(portion)
+        def __call__(self, make, chunks):
+            for chunk in reversed(chunks):
+                parts.append(chunk)
+                yield pickle.loads(pickle.dumps(make))()(chunk)
                 if len(parts) == 3:
                     raise KeyboardInterrupt
 
-    first = quietly(policies, SETTINGS, 20, out=path, play=Interrupted(2))
+    first = quietly(policies, SCENARIOS, 20, out=path, play=Interrupted(2))
     assert not first.is_complete
     assert 0 < len(first.records) < len(whole.records)
     with path.open("a") as file:
         file.write('{"policy": "ba')  # cut short while it was written
-    second = quietly(policies, SETTINGS, 20, out=path, play=Interrupted(2))
+    second = quietly(policies, SCENARIOS, 20, out=path, play=Interrupted(2))
     assert second.is_complete
     assert second.records == whole.records
     assert len(parts) == len(set(parts)) == 8
-    third = quietly(policies, SETTINGS, 20, out=path, play=lambda *_: pytest.fail("nothing is left to play"))
+    third = quietly(policies, SCENARIOS, 20, out=path, play=lambda *_: pytest.fail("nothing is left to play"))
     assert third.records == whole.records
 
 
-def test_what_was_played_before_a_policy_failed_is_kept_and_its_portion_finished(tmp_path):
-    path, one = tmp_path / "trials.jsonl", {"small": SETTINGS["small"]}
+def test_what_was_played_before_a_policy_failed_is_kept_and_its_chunk_finished(tmp_path):
+    path, one = tmp_path / "trials.jsonl", {"small": SCENARIOS["small"]}
 
-    def fails(make, portions):
-        yield list(make()(portions[0]))[:7]
+    def fails(make, chunks):
+        yield list(make()(chunks[0]))[:7]
         raise PlayingError("a player failed")
 
     with pytest.raises(StoppedError, match="a player failed") as stopped:
@@ -142,55 +142,60 @@ def test_what_was_played_before_a_policy_failed_is_kept_and_its_portion_finished
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"configs": {"small": SETTINGS["other"]}}, r"settings\['small'\]"),
+        ({"configs": {"small": SCENARIOS["other"]}}, r"scenarios\['small'\]"),
         ({"policies": {"p": "novice"}}, r"code\['p'\] is 'banker-1', here it is 'novice-1'"),
     ],
 )
 def test_files_of_something_else_are_refused(tmp_path, change, message):
     path = tmp_path / "trials.jsonl"
-    given = {"policies": {"p": "banker"}, "configs": {"small": SETTINGS["small"]}, "episodes": 1, "out": path}
+    given = {
+        "policies": {"p": "banker"},
+        "configs": {"small": SCENARIOS["small"]},
+        "episodes": 1,
+        "out": path,
+    }
     quietly(**given)
     with pytest.raises(ResultsError, match=message):
         quietly(**{**given, **change})
 
 
 REFUSED = [
-    (lambda: quietly({}, SETTINGS, 1), ValueError, "no policies"),
-    (lambda: quietly("banker", SETTINGS, 1), TypeError, "policies is 'banker'"),
-    (lambda: quietly(["nobody"], SETTINGS, 1), ValueError, "nobody"),
-    (lambda: quietly({"x": 3}, SETTINGS, 1), TypeError, r"policies\['x'\] is 3"),
-    (lambda: quietly({"banker": "novice"}, SETTINGS, 1), ValueError, "the name of a built-in bot"),
+    (lambda: quietly({}, SCENARIOS, 1), ValueError, "no policies"),
+    (lambda: quietly("banker", SCENARIOS, 1), TypeError, "policies is 'banker'"),
+    (lambda: quietly(["nobody"], SCENARIOS, 1), ValueError, "nobody"),
+    (lambda: quietly({"x": 3}, SCENARIOS, 1), TypeError, r"policies\['x'\] is 3"),
+    (lambda: quietly({"banker": "novice"}, SCENARIOS, 1), ValueError, "the name of a built-in bot"),
     (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
-    (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Setting"),
-    (lambda: quietly(["banker"], SETTINGS, 0), ValueError, "episodes is 0"),
+    (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Scenario"),
+    (lambda: quietly(["banker"], SCENARIOS, 0), ValueError, "episodes is 0"),
     (
-        lambda: quietly(["banker"], SETTINGS, 1, pairs=[("a", "small")]),
+        lambda: quietly(["banker"], SCENARIOS, 1, pairs=[("a", "small")]),
         ValueError,
         "the policy of a pair is 'a'",
     ),
     (
-        lambda: quietly(["banker"], SETTINGS, 1, pairs=[("banker", "b")]),
+        lambda: quietly(["banker"], SCENARIOS, 1, pairs=[("banker", "b")]),
         ValueError,
-        "the setting of a pair is 'b'",
+        "the scenario of a pair is 'b'",
     ),
-    (lambda: Setting(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
-    (lambda: Setting(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
+    (lambda: Scenario(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
+    (lambda: Scenario(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
     (
-        lambda: quietly(["banker"], {"s": Setting(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
+        lambda: quietly(["banker"], {"s": Scenario(config=SMALL, seats=["agent"] * 3 + ["who"])}, 1),
         ValueError,
         r"configs\['s'\]: seats\[3\]: there is no bot 'who'",
     ),
     (
-        lambda: quietly([Takes()], SETTINGS, 1),
+        lambda: quietly([Takes()], SCENARIOS, 1),
         TypeError,
         r"policies\[0\] is .*Takes.*; it must be .* a name, unless it is given one as in {'mine': policy}",
     ),
     (
-        lambda: quietly(["novice", Patient("idle"), Patient("idle")], SETTINGS, 1),
+        lambda: quietly(["novice", Patient("idle"), Patient("idle")], SCENARIOS, 1),
         ValueError,
         r"policies\[2\]: another player has the name 'idle'",
     ),
-    (lambda: quietly(Takes(), SETTINGS, 1), TypeError, "it must be a mapping from names to policies"),
+    (lambda: quietly(Takes(), SCENARIOS, 1), TypeError, "it must be a mapping from names to policies"),
 ]
 
 
@@ -201,7 +206,7 @@ def test_what_cannot_be_is_refused_by_name(call, error, message):
 
 
 def test_a_list_has_policies_that_have_a_name():
-    one = {"small": SETTINGS["small"]}
+    one = {"small": SCENARIOS["small"]}
     assert quietly([Patient("idle"), "novice"], one, 1).records == (
         quietly({"idle": Patient("idle"), "novice": "novice"}, one, 1).records
     )

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting, VecGame
+from territorial import GameConfig, Scenario, VecGame
 from territorial.evaluation.record import LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Schedule
 from tests.league.support import fixtures_of, play_games
@@ -19,12 +19,12 @@ def contest(games=6, **changes):
     return Contest(**({"config": CONFIG, "players": PLAYERS, "games": games, "seed": 3} | changes))
 
 
-def trials(games=20, **settings):
-    """Return the schedule of an evaluation, in a setting "s" and others."""
-    named = {"s": Setting(config=CONFIG, seats=["agent", *PLAYERS[1:]])} | settings
+def trials(games=20, **scenarios):
+    """Return the schedule of an evaluation, in a scenario "s" and others."""
+    named = {"s": Scenario(config=CONFIG, seats=["agent", *PLAYERS[1:]])} | scenarios
     pairs = [("banker", name) for name in named]
     code = {"banker": "banker-1"}
-    return Schedule(players={}, settings=named, pairs=pairs, games=games, seed=3, code=code, apart=False)
+    return Schedule(players={}, scenarios=named, pairs=pairs, games=games, seed=3, code=code, apart=False)
 
 
 def played(the_contest):
@@ -75,19 +75,19 @@ def test_a_contest_that_cannot_be_is_refused(changes, message):
 
 
 @pytest.mark.parametrize(
-    ("games", "processes", "portion"),
+    ("games", "processes", "chunk"),
     [(32, 8, 4), (8, 8, 1), (9, 8, 2), (1, 1, 1), (4000, 4, 16), (100, 4, 13), (17, 1, 9), (16, 1, 16)],
 )
-def test_all_processes_have_as_many_games_to_play(games, processes, portion):
-    assert max(map(len, contest(games).schedule({}).portions(processes=processes))) == portion
+def test_all_processes_have_as_many_games_to_play(games, processes, chunk):
+    assert max(map(len, contest(games).schedule({}).chunks(processes=processes))) == chunk
 
 
-def test_a_portion_of_an_evaluation_is_always_the_same_games():
-    whole = trials(20).portions()
-    assert [len(portion) for portion in whole] == [16, 4]
+def test_a_chunk_of_an_evaluation_is_always_the_same_games():
+    whole = trials(20).chunks()
+    assert [len(chunk) for chunk in whole] == [16, 4]
     done = {("banker", "s", number) for number in (*range(7), *range(16, 20))}
-    assert trials(20).portions(done, processes=9) == whole[:1]
-    assert trials(16).portions({("banker", "s", number) for number in range(20)}) == []
+    assert trials(20).chunks(done, processes=9) == whole[:1]
+    assert trials(16).chunks({("banker", "s", number) for number in range(20)}) == []
 
 
 # ---- what is noted of them --------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_record_is_what_the_game_was():
             game=number,
             seed=3 + number,
             seats=PLAYERS,
-            places=tuple((state.place2[0, 1:] / 2).tolist()),
+            places=tuple((state.doubled_place[0, 1:] / 2).tolist()),
             died=tuple(state.death_tick[0, 1:].tolist()),
             length=int(state.tick[0]),
             is_stopped=bool((state.alive[0].sum() > 1) & (100 * state.land[0, 1:].max() < 60 * 1600)),
@@ -224,7 +224,7 @@ def test_a_file_without_games_is_refused_unless_it_is_the_beginning_of_these(pat
 
 def test_policies_settings_and_games_can_be_added_to_a_file(path):
     everything = fill(path, trials(3), range(3))
-    more = trials(4, other=Setting(config=CONFIG, seats=["agent"] * 5))
+    more = trials(4, other=Scenario(config=CONFIG, seats=["agent"] * 5))
     assert GameResults(more, path).records == tuple(everything)
     lines = list(map(json.loads, path.read_text().splitlines()))
     assert ["format" in line for line in lines] == [True, False, False, False, True]
@@ -238,11 +238,11 @@ OTHERS = {
     "seed": (contest(seed=4), "its seed is 3, here it is 4$"),
     "config": (
         contest(config=CONFIG.replace(max_ticks=1300)),
-        r"its settings\['match'\]\['settings'\]\['max_ticks'\] is 1200, here it is 1300; ",
+        r"its scenarios\['match'\]\['settings'\]\['max_ticks'\] is 1200, here it is 1300; ",
     ),
     "seat": (
         contest(players=(*PLAYERS[:2], "easy-1", *PLAYERS[3:])),
-        r"its settings\['match'\]\['players'\]\[2\] is 'novice-1', here it is 'easy-1'$",
+        r"its scenarios\['match'\]\['players'\]\[2\] is 'novice-1', here it is 'easy-1'$",
     ),
     "draw": (
         contest(draw="balanced", players=PLAYERS[1:]),

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import territorial
-from territorial import GameConfig, Setting, bots, evaluate, match
+from territorial import GameConfig, Scenario, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import pool
 from territorial.evaluation.match import MAPS
@@ -47,7 +47,7 @@ def test_all_kinds_of_players_meet_in_one_match():
     assert ranking.records[0].seats == ("hard-1", "patient-1", "stops-1", "takes")
     last = ranking.records[0].land[1]
     assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
-    assert (policy.started, policy.stopped) == (3, 2), "once before all, and for every game of a portion"
+    assert (policy.started, policy.stopped) == (3, 2), "once before all, and for every game of a chunk"
     assert ranking.contest.code["takes"] == "takes 1"
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})
     assert (named.players, named.contest.code) == (("hard-1", "mine"), {"mine": "takes 1"})
@@ -65,11 +65,11 @@ class Stacks(Named):
         return super().start(config, layout, seed)
 
 
-def test_a_policy_sees_the_same_whoever_plays_in_its_portion():
+def test_a_policy_sees_the_same_whoever_plays_in_its_chunk():
     class OneByOne(Processes):
-        def __call__(self, make, portions):
-            assert {len(portion) for portion in portions} == {1}
-            return map(make(), portions)
+        def __call__(self, make, chunks):
+            assert {len(chunk) for chunk in chunks} == {1}
+            return map(make(), chunks)
 
     seen = []
     players = [Stacks("three", 3, seen), Stacks("one", 1, seen), *["novice", "banker", "turtle", "hard"]]
@@ -83,9 +83,9 @@ def test_by_default_a_match_is_that_of_the_command():
     """Who plays, on which maps: nothing is played for it."""
     found = []
 
-    def play(make, portions):
+    def play(make, chunks):
         found.append(make.args[1]["match"].config)
-        found.extend(portions)
+        found.extend(chunks)
         raise KeyboardInterrupt
 
     ranking = match(games=2, play=play, progress=False)
@@ -107,17 +107,17 @@ def test_the_same_games_come_back_wherever_they_are_played():
     players = ["banker", "tests.league.support:Patient", Named()]
     here = quietly(players, SMALL, 7)
     assert quietly(players, SMALL, 7, processes=2).records == here.records
-    settings = {"s": Setting(config=SMALL)}
+    scenarios = {"s": Scenario(config=SMALL)}
     found = [
-        evaluate({"a": Named(), "b": "banker"}, settings, 3, processes=count, progress=False)
+        evaluate({"a": Named(), "b": "banker"}, scenarios, 3, processes=count, progress=False)
         for count in (1, 2)
     ]
     assert found[0].records == found[1].records
 
-    def backwards(make, portions):
+    def backwards(make, chunks):
         work = make()
-        for portion in reversed(portions):
-            yield work(portion)
+        for chunk in reversed(chunks):
+            yield work(chunk)
 
     assert quietly(players, SMALL, 7, play=backwards).records == here.records
 

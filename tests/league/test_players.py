@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import GameConfig, Replay, Setting, VecGame, bots, cli, evaluate, match
+from territorial import GameConfig, Replay, Scenario, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
 from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
 from territorial.evaluation.record import ResultsError
-from territorial.league import Group, League, LeagueConfig, LeagueTable, Learner, Opponents
+from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
 from tests.bots.networks import random_file
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=300)
@@ -41,8 +41,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def table_of(bot) -> LeagueTable:
-    return LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
+def table_of(bot) -> LineUpDistribution:
+    return LineUpDistribution([Group(1, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 1})])
 
 
 def league_of(*players) -> League:
@@ -111,8 +111,8 @@ def test_the_code_of_a_bot_is_its_file_and_those_of_its_bases(folder, monkeypatc
             for name in ["bot_for_a_test:Bot"] * 2
         ]
         path.write_text(path.read_text() + "# changed\n")
-    for told in zip(*found, strict=True):
-        assert [told.index(one) for one in told] == [0, 0, 2, 2, 4, 4]
+    for report in zip(*found, strict=True):
+        assert [report.index(one) for one in report] == [0, 0, 2, 2, 4, 4]
     assert Entrants(["turtle"]).code == {}
 
 
@@ -165,9 +165,9 @@ def test_the_name_of_a_network_says_what_its_file_does_not():
     [
         lambda bot: VecGame(SMALL, 1, seats=["banker", bot, bot, bot]),
         lambda bot: match(["banker", bot], SMALL, 1, **QUIET),
-        lambda bot: evaluate([bot], {"small": Setting(config=SMALL)}, 1, **QUIET),
+        lambda bot: evaluate([bot], {"small": Scenario(config=SMALL)}, 1, **QUIET),
         lambda bot: evaluate(
-            ["novice"], {"small": Setting(config=SMALL, seats=["agent", bot, bot, bot])}, 1, **QUIET
+            ["novice"], {"small": Scenario(config=SMALL, seats=["agent", bot, bot, bot])}, 1, **QUIET
         ),
         lambda bot: make_dataset("rows", SMALL, ["banker"] * 4, games=1, rows_of=[bot]),
         lambda bot: Group(1, {f"bot:{bot}": 1}),
@@ -188,8 +188,8 @@ def test_files_and_copies_of_bots_play_as_what_they_are(folder):
         return [record.places for record in match(seats, SMALL, 2, **QUIET).records]
 
     def evaluation_of(*seats):
-        setting = Setting(config=SMALL, seats=["agent", *seats])
-        return [record.places for record in evaluate(["novice"], {"small": setting}, 2, **QUIET).records]
+        scenario = Scenario(config=SMALL, seats=["agent", *seats])
+        return [record.places for record in evaluate(["novice"], {"small": scenario}, 2, **QUIET).records]
 
     named, made = (STYLE, NET, COPY), (MINE, Network("one.safetensors"), "banker")
     for places_of in (match_of, evaluation_of):
@@ -200,30 +200,30 @@ def test_files_and_copies_of_bots_play_as_what_they_are(folder):
 
 
 def test_games_with_another_file_at_the_path_are_refused():
-    settings = {"small": Setting(config=SMALL, seats=["agent", NET, "novice", STYLE])}
+    scenarios = {"small": Scenario(config=SMALL, seats=["agent", NET, "novice", STYLE])}
 
     def played():
         match([STYLE, NET], SMALL, 1, out="match.jsonl", **QUIET)
-        return evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+        return evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)
 
     played()
     assert len(played().records) == 2
     OTHER.save("mine.json")
-    for call in (played, lambda: evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)):
+    for call in (played, lambda: evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)):
         with pytest.raises(ResultsError, match=r"code\['mine-1'\] is '"):
             call()
     MINE.save("mine.json")
     random_file(Path("one.safetensors"), 2)
     with pytest.raises(ResultsError, match=r"code\['net:one\.safetensors'\] is 'net:one"):
-        evaluate(["banker", NET], settings, 1, out="trials.jsonl", **QUIET)
+        evaluate(["banker", NET], scenarios, 1, out="trials.jsonl", **QUIET)
 
 
 def test_a_policy_and_a_seat_of_one_name_must_be_one_bot():
-    settings = {"small": Setting(config=SMALL, seats=["agent", STYLE, "novice", "novice"])}
-    assert evaluate([MINE], settings, 1, **QUIET).policies == ("mine-1",)
+    scenarios = {"small": Scenario(config=SMALL, seats=["agent", STYLE, "novice", "novice"])}
+    assert evaluate([MINE], scenarios, 1, **QUIET).policies == ("mine-1",)
     with pytest.raises(ValueError, match=r"configs\['small'\]: seats\[1\]: another .* name 'mine-1'"):
-        evaluate({"mine-1": "turtle"}, settings, 1, **QUIET)
-    wrong = {"small": Setting(config=SMALL, seats=["agent", 3, "novice", "novice"])}
+        evaluate({"mine-1": "turtle"}, scenarios, 1, **QUIET)
+    wrong = {"small": Scenario(config=SMALL, seats=["agent", 3, "novice", "novice"])}
     with pytest.raises(TypeError, match=r"configs\['small'\]: seats\[1\] is 3"):
         evaluate(["novice"], wrong, 1, **QUIET)
 
@@ -237,7 +237,7 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
     assert table == table_of(network)
     written = json.loads(table.to_json())["groups"][1]["players"]
     assert written == {f"bot:net:one.safetensors@{network.digest[:8]}": 2, "bot:novice": 1}
-    assert LeagueTable.from_json(table.to_json()) == table
+    assert LineUpDistribution.from_json(table.to_json()) == table
     drawn = table.draw(np.random.default_rng(0))
     assert {player.seat for player in drawn[1:]} <= {network, "novice"}
 
@@ -245,15 +245,15 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
 def test_a_table_has_styles_and_is_read_with_them():
     table = table_of(STYLE)
     assert table == table_of(MINE) == table_of(f"bot:{STYLE}")
-    assert LeagueTable.from_json(table.to_json(), bots=[STYLE]) == table
+    assert LineUpDistribution.from_json(table.to_json(), bots=[STYLE]) == table
     with pytest.raises(ValueError, match=r"bots\[0\] is 'style:gone\.json', whose file cannot be read"):
-        LeagueTable.from_json(table.to_json(), bots=["style:gone.json"])
+        LineUpDistribution.from_json(table.to_json(), bots=["style:gone.json"])
     twice = [Group(2, {MINE: 1}), Group(2, {dataclasses.replace(MINE): 1})]
-    assert LeagueTable(twice).names("bot") == ["mine-1"]
+    assert LineUpDistribution(twice).names("bot") == ["mine-1"]
     with pytest.raises(ValueError, match="two custom bots are called 'mine-1'"):
-        LeagueTable([twice[0], Group(2, {OTHER: 1})])
+        LineUpDistribution([twice[0], Group(2, {OTHER: 1})])
     with pytest.raises(ValueError, match="a style has the name 'banker-1', which belongs to another"):
-        LeagueTable([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
+        LineUpDistribution([Group(4, {dataclasses.replace(MINE, name="banker-1"): 1})])
 
 
 def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path():
@@ -261,13 +261,13 @@ def test_a_table_or_a_league_whose_network_is_gone_or_another_one_names_its_path
     table, league = table_of(network), league_of(network)
     league.save("league.npz")
     random_file(Path("one.safetensors"), 2)
-    for load in (lambda: LeagueTable.from_json(table.to_json()), lambda: League.load("league.npz")):
+    for load in (lambda: LineUpDistribution.from_json(table.to_json()), lambda: League.load("league.npz")):
         with pytest.raises(ValueError, match=r"one\.safetensors: its digest is .* which is not that of"):
             load()
     Path("one.safetensors").unlink()
-    assert LeagueTable.from_json(table.to_json(), bots=[network]) == table
+    assert LineUpDistribution.from_json(table.to_json(), bots=[network]) == table
     assert League.load("league.npz", [network]).table() == league.table()
-    for load in (lambda: LeagueTable.from_json(table.to_json()), lambda: League.load("league.npz")):
+    for load in (lambda: LineUpDistribution.from_json(table.to_json()), lambda: League.load("league.npz")):
         with pytest.raises(ValueError, match=r"'net:one\.safetensors@\w{8}', whose file cannot be read"):
             load()
 

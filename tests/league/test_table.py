@@ -1,4 +1,4 @@
-"""League tables: draws follow weights and seeds, plain data goes in and out, mistakes are named."""
+"""Distributions of line-ups: draws follow weights and seeds, they are plain data, mistakes are named."""
 
 import pickle
 from collections import Counter
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.engine.seats import seat_codes
-from territorial.league import Group, LeagueTable, Player
+from territorial.league import Group, LineUpDistribution, Player
 from tests.league.support import Patient
 
-LEAGUE = LeagueTable(
+LEAGUE = LineUpDistribution(
     [
         Group(2, {"trainable:main": 1}),
         Group(3, {"bot:banker": 3, "bot:turtle": 1}),
@@ -35,7 +35,7 @@ groups = st.builds(
     ),
     st.booleans(),
 )
-tables = st.builds(LeagueTable, st.lists(groups, min_size=2, max_size=6), st.booleans())
+tables = st.builds(LineUpDistribution, st.lists(groups, min_size=2, max_size=6), st.booleans())
 
 
 @settings(max_examples=30)
@@ -43,8 +43,12 @@ tables = st.builds(LeagueTable, st.lists(groups, min_size=2, max_size=6), st.boo
 def test_a_draw_fills_every_seat_from_its_group_and_depends_on_the_seed_alone(table, seed):
     drawn = table.draw(rng(seed))
     assert len(drawn) == table.num_players
-    assert table == LeagueTable.from_json(table.to_json()) == LeagueTable.from_dict(table.to_dict())
-    assert drawn == table.draw(rng(seed)) == LeagueTable.from_json(table.to_json()).draw(rng(seed))
+    assert (
+        table
+        == LineUpDistribution.from_json(table.to_json())
+        == LineUpDistribution.from_dict(table.to_dict())
+    )
+    assert drawn == table.draw(rng(seed)) == LineUpDistribution.from_json(table.to_json()).draw(rng(seed))
     if not table.shuffle:
         seats = iter(drawn)
         for group in table.groups:
@@ -53,7 +57,7 @@ def test_a_draw_fills_every_seat_from_its_group_and_depends_on_the_seed_alone(ta
 
 
 def test_draws_follow_the_weights():
-    table = LeagueTable([Group(250, {"bot:banker": 3, "bot:turtle": 1, "bot:novice": 0})])
+    table = LineUpDistribution([Group(250, {"bot:banker": 3, "bot:turtle": 1, "bot:novice": 0})])
     counts = Counter(player.name for seed in range(80) for player in table.draw(rng(seed)))
     assert set(counts) == {"banker", "turtle"}
     # 20,000 draws with a deviation of 61: four of them either side.
@@ -61,7 +65,7 @@ def test_draws_follow_the_weights():
 
 
 def test_a_group_that_is_drawn_together_has_one_player_by_weight():
-    table = LeagueTable([Group(6, {"snapshot:a": 3, "snapshot:b": 1}, together=True)])
+    table = LineUpDistribution([Group(6, {"snapshot:a": 3, "snapshot:b": 1}, together=True)])
     draws = [table.draw(rng(seed)) for seed in range(2_000)]
     assert all(len(set(draw)) == 1 for draw in draws)
     counts = Counter(draw[0].name for draw in draws)
@@ -69,7 +73,7 @@ def test_a_group_that_is_drawn_together_has_one_player_by_weight():
 
 
 def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
-    table = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"bot:banker": 1})], shuffle=True)
+    table = LineUpDistribution([Group(1, {"trainable:main": 1}), Group(3, {"bot:banker": 1})], shuffle=True)
     draws = [table.draw(rng(seed)) for seed in range(200)]
     assert all(Counter(player.kind for player in draw) == {"trainable": 1, "bot": 3} for draw in draws)
     places = Counter(draw.index(Player("trainable", "main")) for draw in draws)
@@ -81,7 +85,7 @@ def test_the_largest_number_that_can_be_drawn_gives_a_player_with_a_weight():
         def random(self, count: int) -> np.ndarray:
             return np.full(count, np.nextafter(1, 0))
 
-    table = LeagueTable([Group(2, {"bot:banker": 0.1, "bot:turtle": 0.7, "bot:novice": 0})])
+    table = LineUpDistribution([Group(2, {"bot:banker": 0.1, "bot:turtle": 0.7, "bot:novice": 0})])
     assert {player.name for player in table.draw(Last())} == {"turtle"}
 
 
@@ -131,31 +135,35 @@ def test_what_is_no_player_is_named(text, error, message):
         (lambda: Group(1, {"bot:banker": 1e308}), ValueError, "the weight of bot:banker is 1e"),
         (lambda: Group(1, ["bot:banker"]), TypeError, "it must be a weight by player"),
         (
-            lambda: LeagueTable([Group(1, {"bot:banker": 1})]),
+            lambda: LineUpDistribution([Group(1, {"bot:banker": 1})]),
             ValueError,
             "1 seats together; there must be 2 to 250",
         ),
-        (lambda: LeagueTable([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
-        (lambda: LeagueTable(["bot:banker"]), TypeError, r"groups\[0\] is 'bot:banker'; it must be of"),
-        (lambda: LeagueTable([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
+        (lambda: LineUpDistribution([Group(200, {"bot:banker": 1})] * 2), ValueError, "400 seats together"),
         (
-            lambda: LeagueTable.from_dict({}),
+            lambda: LineUpDistribution(["bot:banker"]),
+            TypeError,
+            r"groups\[0\] is 'bot:banker'; it must be of",
+        ),
+        (lambda: LineUpDistribution([Group(2, {"bot:banker": 1})], shuffle=1), TypeError, "shuffle is 1"),
+        (
+            lambda: LineUpDistribution.from_dict({}),
             ValueError,
-            "a league table has no 'groups'; it must have the fields groups, shuffle",
+            "a line-up distribution has no 'groups'; it must have the fields groups, shuffle",
         ),
         (
-            lambda: LeagueTable.from_dict({"groups": [{"seats": 2}], "shuffle": False}),
+            lambda: LineUpDistribution.from_dict({"groups": [{"seats": 2}], "shuffle": False}),
             ValueError,
             r"groups\[0\] has no 'players'; it must have the fields players, seats, together",
         ),
         (
-            lambda: LeagueTable.from_dict(
+            lambda: LineUpDistribution.from_dict(
                 {"groups": [{"seats": 2, "players": {"bot:x": 1}, "together": False}], "shuffle": False}
             ),
             ValueError,
             r"groups\[0\]: a player is 'bot:x'; bots are",
         ),
-        (lambda: LeagueTable.from_json("{"), ValueError, "Expecting"),
+        (lambda: LineUpDistribution.from_json("{"), ValueError, "Expecting"),
         (lambda: LEAGUE.check_players(32), ValueError, r"num_players is 32; .* 8 seats: 2 \+ 3 \+ 3"),
     ],
 )
@@ -167,11 +175,11 @@ def test_mistakes_are_named(make, error, message):
 
 def test_bots_in_python_sit_in_tables():
     bot = Patient()
-    table = LeagueTable([Group(2, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 0})])
+    table = LineUpDistribution([Group(2, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 0})])
     drawn = table.draw(rng())
     assert [(player.seat, str(player)) for player in drawn[2:]] == [(bot, "bot:patient-1")] * 3
     assert table.names("bot") == ["patient-1"]
-    assert LeagueTable(table.groups).draw(rng()) == drawn
+    assert LineUpDistribution(table.groups).draw(rng()) == drawn
     copied = pickle.loads(pickle.dumps(table))  # as to a runner
     assert len({player.seat for player in copied.draw(rng())[2:]}) == 1
 
@@ -189,4 +197,4 @@ def test_bots_in_python_sit_in_tables():
 )
 def test_names_of_bots_in_python_are_checked(bots, message):
     with pytest.raises(ValueError, match=message):
-        LeagueTable([Group(2, {bot: 1}) for bot in bots] + [Group(2, {"trainable:main": 1})])
+        LineUpDistribution([Group(2, {bot: 1}) for bot in bots] + [Group(2, {"trainable:main": 1})])

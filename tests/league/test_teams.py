@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from territorial import GameConfig, Setting, VecGame, evaluate, match
+from territorial import GameConfig, Scenario, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
 from territorial.evaluation.outcome import (
@@ -168,7 +168,10 @@ def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_l
     np.testing.assert_array_equal(places_now(game.state, 0), np.full(6, 3.5))
 
     state = standing(  # of five seats, the third of whom is out
-        place2=[0, 0, 0, 10, 0, 0], team=range(6), land=[0, 10, 30, 0, 10, 10], troops=[0, 7, 1, 0, 9, 7]
+        doubled_place=[0, 0, 0, 10, 0, 0],
+        team=range(6),
+        land=[0, 10, 30, 0, 10, 10],
+        troops=[0, 7, 1, 0, 9, 7],
     )
     assert places_now(state, 0).tolist() == [3.5, 1.0, 5.0, 2.0, 3.5]
     assert np.isnan(known_places(state, 0)).tolist() == [True, True, False, True, True]
@@ -264,37 +267,37 @@ def test_without_teams_and_with_teams_of_one_the_same_games_are_dealt():
 
 def test_teams_move_on_together():
     seats = ["agent", "agent", "banker", "banker", "novice", "novice"]
-    setting = Setting(config=SMALL, seats=seats)
-    assert [setting.at(k).index("agent") for k in range(4)] == [0, 2, 4, 0]
-    assert setting.at(1) == ("novice", "novice", "agent", "agent", "banker", "banker")
-    turn = Setting(config=SMALL.replace(team_deal="turn"), seats=["agent", "banker", "novice"] * 2)
+    scenario = Scenario(config=SMALL, seats=seats)
+    assert [scenario.at(k).index("agent") for k in range(4)] == [0, 2, 4, 0]
+    assert scenario.at(1) == ("novice", "novice", "agent", "agent", "banker", "banker")
+    turn = Scenario(config=SMALL.replace(team_deal="turn"), seats=["agent", "banker", "novice"] * 2)
     assert turn.at(1) == ("novice", "agent", "banker") * 2
-    drawn = Setting(config=SMALL.replace(team_deal="random"), seats=seats)
+    drawn = Scenario(config=SMALL.replace(team_deal="random"), seats=seats)
     assert drawn.at(1) == ("novice", "agent", "agent", "banker", "banker", "novice"), "as without teams"
-    ones = Setting(config=SMALL.replace(teams=6), seats=seats)
+    ones = Scenario(config=SMALL.replace(teams=6), seats=seats)
     assert ones.at(1) == drawn.at(1)
     unequal = SMALL.replace(teams=UNEQUAL)
     with pytest.raises(
         ValueError, match="rotate is True, and the teams have 3, 1, 2 seats; it must be False"
     ):
-        Setting(config=unequal, seats=seats)
-    assert Setting(config=unequal, seats=seats, rotate=False).at(5) == tuple(seats)
+        Scenario(config=unequal, seats=seats)
+    assert Scenario(config=unequal, seats=seats, rotate=False).at(5) == tuple(seats)
 
 
 def test_without_seats_the_policy_has_the_first_team():
-    seats = Setting(config=SMALL).seats
+    seats = Scenario(config=SMALL).seats
     assert [seat == "agent" for seat in seats] == [True, True, False, False, False, False]
-    assert Setting(config=SMALL.replace(teams=None)).seats.count("agent") == 1
+    assert Scenario(config=SMALL.replace(teams=None)).seats.count("agent") == 1
 
 
 def test_an_evaluation_is_of_teams(tmp_path):
     path, seats = tmp_path / "trials.jsonl", ["agent", "agent", "novice", "novice", "turtle", "turtle"]
-    setting = {"small": Setting(config=SMALL, seats=seats)}
-    found = evaluate(["banker"], setting, 6, out=path, **QUIET)
+    scenario = {"small": Scenario(config=SMALL, seats=seats)}
+    found = evaluate(["banker"], scenario, 6, out=path, **QUIET)
     for one in found.records:
         (place,) = set(one.of_policy(one.places))
         assert (one.last_place, METRICS["score"](one)) == (3, (3 - place) / 2)
-    again = evaluate(["banker"], setting, 6, out=path, **QUIET)
+    again = evaluate(["banker"], scenario, 6, out=path, **QUIET)
     assert again.records == found.records
     assert found.matrix("place").value[0, 0] == np.mean([one.place for one in found.records])
 
@@ -322,7 +325,7 @@ def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
         while not over.state.over[0]:
             cut.step()
             over.step()
-        wanted = over.state.place2[0, 1:] / 2
+        wanted = over.state.doubled_place[0, 1:] / 2
         for found in (places_now(cut.state, 0), places_now(over.state, 0), known_places(over.state, 0)):
             np.testing.assert_array_equal(found, wanted)
 
@@ -330,7 +333,7 @@ def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
 def test_the_places_of_teams_that_are_not_out_are_open_and_dead_members_share_them():
     state = standing(  # teams of two, the last of which is out; a member of the second is dead
         team=[0, 1, 1, 2, 2, 3, 3],
-        place2=[0, 0, 0, 0, 0, 6, 6],
+        doubled_place=[0, 0, 0, 0, 0, 6, 6],
         land=[0, 10, 20, 0, 40, 0, 0],
         troops=[0, 5, 5, 0, 1, 0, 0],
     )

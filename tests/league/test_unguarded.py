@@ -80,9 +80,9 @@ def test_all_that_starts_processes_needs_no_guard(tmp_path):
     calls = """
     from territorial.datasets import make
 
-    setting = territorial.Setting(config=CONFIG, seats=["agent", "banker", "novice", "novice"])
+    scenario = territorial.Scenario(config=CONFIG, seats=["agent", "banker", "novice", "novice"])
     policies = {"a": Takes(), "b": "__main__:Mine"}
-    found = territorial.evaluate(policies, {"small": setting}, 2, processes=2, progress=False)
+    found = territorial.evaluate(policies, {"small": scenario}, 2, processes=2, progress=False)
     print(len(found.records))
     made = make("rows", CONFIG, ["banker", Mine()] * 2, games=2, games_per_shard=1, processes=2)
     print(len(made.shards))

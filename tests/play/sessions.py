@@ -50,11 +50,11 @@ class Clock:
 
     def pass_in_vain(self, session: Session) -> None:
         """Let much time pass, and the session look at it twice; it must not play."""
-        told = now(session)
+        report = now(session)
         self.seconds += 1000
         for _ in range(2):
-            pace = None if told["pace"] == STEP else told["pace"]
-            assert json.loads(session.submit(PlayerCommand("pace", pace=pace)))["tick"] == told["tick"]
+            pace = None if report["pace"] == STEP else report["pace"]
+            assert json.loads(session.submit(PlayerCommand("pace", pace=pace)))["tick"] == report["tick"]
 
 
 class KeptSession(Session):
@@ -118,7 +118,7 @@ def panels_of(game: territorial.VecGame, seat: int, advisor: Any) -> dict[str, L
         options = [option._asdict() for option in advise(game)]
         return {"name": getattr(advisor, "name", advisor), "options": options}
 
-    return {"advice": advice, "sight": look}
+    return {"advice": advice, "agent_view": look}
 
 
 @contextmanager
@@ -149,8 +149,8 @@ def wait_for(is_so: Callable[[], Any]) -> Any:
 
 def now(session: Session, person: int = 0) -> dict[str, Any]:
     """Return the newest situation of a person, by default of the host."""
-    told: dict[str, Any] = json.loads(session.people[person].situations.read()[0])
-    return told
+    report: dict[str, Any] = json.loads(session.people[person].situations.read()[0])
+    return report
 
 
 def decide(session: Session, command: PlayerCommand) -> dict[str, Any]:

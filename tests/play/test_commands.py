@@ -32,7 +32,7 @@ def wish(**changes):
         ('{"do": "pace", "pace": "step"}', PlayerCommand("pace")),
         ('{"do": "resign"}', PlayerCommand("resign")),
         ('{"do": "show", "panel": "advice", "on": true}', PlayerCommand("show", is_on=True, panel="advice")),
-        ('{"do": "show", "panel": "sight", "on": false}', PlayerCommand("show", panel="sight")),
+        ('{"do": "show", "panel": "agent_view", "on": false}', PlayerCommand("show", panel="agent_view")),
         (wish(), PlayerCommand("new", wish=Wish("easy", 32, "lakes", "Ada", 2**64 - 1))),
         (wish(level=None, map=None, seed=None), PlayerCommand("new", wish=Wish(None, 32, None, "Ada", None))),
     ],
@@ -57,10 +57,13 @@ def test_what_a_command_says(text, command):
         ('{"do": "launch", "target": "4", "share": 0}', "target is '4'; it must be a whole number"),
         ('{"do": "launch", "target": 4.5, "share": 0}', "target is 4.5; it must be a whole number"),
         ('{"do": "pause", "on": 1}', "on is 1; it must be True or False"),
-        ('{"do": "show", "panel": "all", "on": true}', "panel is 'all'; it must be one of advice, sight"),
         (
-            '{"do": "show", "panel": ["sight"], "on": true}',
-            "panel is ['sight'] (did you mean",
+            '{"do": "show", "panel": "all", "on": true}',
+            "panel is 'all'; it must be one of advice, agent_view",
+        ),
+        (
+            '{"do": "show", "panel": ["agent_view"], "on": true}',
+            "panel is ['agent_view'] (did you mean",
         ),
         ('{"do": "pace", "pace": 0}', "pace is 0; it must be a whole number from 1 to 1000"),
         ('{"do": "pace", "pace": 1001}', "pace is 1001"),
@@ -123,10 +126,10 @@ def test_the_answer_to_a_command_that_has_begun_is_waited_for(save, monkeypatch)
     with session_of(save, panels={"advice": look}) as session:
         monkeypatch.setattr(session_module, "Future", LateFuture)
         try:
-            told = json.loads(session.submit(PlayerCommand("show", panel="advice", is_on=True)))
+            report = json.loads(session.submit(PlayerCommand("show", panel="advice", is_on=True)))
         finally:
             is_late.set()
-    assert told["panels"] == {"advice": "seen"}
+    assert report["panels"] == {"advice": "seen"}
 
 
 def test_a_command_that_was_done_as_the_session_ended_is_not_refused(save):

@@ -66,10 +66,10 @@ def test_the_player_reads_the_newest_situation_line_by_line(game):
     assert answer.getheader("Content-Type") == "application/x-ndjson"
     assert json.loads(answer.readline())["tick"] == 0
     assert post(game)[0] == 200
-    told = json.loads(answer.readline())
-    while told["tick"] < 10:
-        told = json.loads(answer.readline())
-    assert told["tick"] == 10
+    report = json.loads(answer.readline())
+    while report["tick"] < 10:
+        report = json.loads(answer.readline())
+    assert report["tick"] == 10
     game.session.stop()
     assert answer.read() == b""
     connection.close()
@@ -79,8 +79,8 @@ def test_a_command_is_of_the_person_whose_token_it_has_and_all_are_waited_for(tm
     save, seats = tmp_path / "game.replay", ("agent", "agent", "turtle", "banker")
     with served(save, PAGE, people=(1, 2, 0), seats=seats) as game, game.session.page_open(1):
         host, guest, spectator = (f"/{token}/" for token in game.server.tokens)
-        told = json.loads(post(game, b'{"do": "launch", "target": 0, "share": 3}', path=guest)[2])
-        assert (told["seat"], told["queued"]) == (2, {"target": FREE, "share": 3})
+        report = json.loads(post(game, b'{"do": "launch", "target": 0, "share": 3}', path=guest)[2])
+        assert (report["seat"], report["queued"]) == (2, {"target": FREE, "share": 3})
         assert (now(game.session)["queued"], now(game.session)["tick"]) == (None, 0)
         assert [post(game, path=path)[0] for path in (spectator, host)] == [409, 200]
         wait_for(lambda: now(game.session, 1)["tick"] == 10)
@@ -164,10 +164,10 @@ def test_what_is_no_command_is_refused_with_a_status(game, monkeypatch, body, he
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             post(game, body, **headers)
     else:
-        found, told, text = post(game, body, **headers)
+        found, report, text = post(game, body, **headers)
         assert found == status
         if status in (400, 409):
-            assert told["Content-Type"] == "application/json"
+            assert report["Content-Type"] == "application/json"
             assert json.loads(text)["error"]
     assert now(game.session)["tick"] == 0
 

@@ -50,11 +50,11 @@ def play_shares(session, count=12):
     """Launch with one share after the other where that is legal; return the launches, as in a replay."""
     made = []
     for number in range(count):
-        told, share = now(session), number % len(FRACTIONS)
-        legal = [opening["owner"] for opening in told["openings"] if not opening["reason"]]
+        report, share = now(session), number % len(FRACTIONS)
+        legal = [opening["owner"] for opening in report["openings"] if not opening["reason"]]
         if legal:
             decide(session, launch(legal[-1], share))
-            made.append((told["tick"], legal[-1], FRACTIONS[share]))
+            made.append((report["tick"], legal[-1], FRACTIONS[share]))
         else:
             decide(session, HOLD)
     return made
@@ -76,11 +76,11 @@ def test_every_launch_is_in_the_replay_with_its_fraction(save):
 def test_troops_are_those_that_the_rules_take(save):
     """What the page shows beside a share is what the balance and the pool then are."""
     with session_of(save) as session:
-        told = now(session)
-        (free,) = (opening for opening in told["openings"] if opening["owner"] == FREE)
-        amount = max(told["amounts"][6], free["least"])
-        assert (told["troops"], told["amounts"][6], amount) == (512, 128, 128)
-        assert told["amounts"][9] == 512 - 12 * 512 // 1024
+        report = now(session)
+        (free,) = (opening for opening in report["openings"] if opening["owner"] == FREE)
+        amount = max(report["amounts"][6], free["least"])
+        assert (report["troops"], report["amounts"][6], amount) == (512, 128, 128)
+        assert report["amounts"][9] == 512 - 12 * 512 // 1024
         game = territorial.VecGame(SMALL, 1, autoreset="disabled")
         game.reset(seeds=[3])
         game.tick(0, [(1, FREE, FRACTIONS[6])])
@@ -90,13 +90,13 @@ def test_troops_are_those_that_the_rules_take(save):
 
 def test_attacks_of_both_sides_are_told(save):
     with session_of(save, seats=DEADLY, config=LONG, seed=2) as session:
-        told = [decide(session, launch(FREE, 3))]
-        while not told[-1]["attackers"]:
-            assert told[-1]["is_alive"]
-            told.append(decide(session, HOLD))
-    assert told[0]["attacks"]
+        report = [decide(session, launch(FREE, 3))]
+        while not report[-1]["attackers"]:
+            assert report[-1]["is_alive"]
+            report.append(decide(session, HOLD))
+    assert report[0]["attacks"]
     replay = Replay.load(save)
-    for one in (told[0], told[-1]):
+    for one in (report[0], report[-1]):
         pools = replay.game(one["tick"]).state.pools[0]
         assert dict(one["attacks"]) == {target: n for target, n in enumerate(pools[1].tolist()) if n}
         assert dict(one["attackers"]) == {seat: n for seat, n in enumerate(pools[:, 1].tolist()) if n}
@@ -119,30 +119,30 @@ def test_what_is_not_legal_is_refused_with_the_reason_and_changes_nothing(save, 
 def test_a_need_that_is_too_large_is_told_in_troops(save):
     with session_of(save) as session:
         decide(session, launch(FREE, 9))  # all troops: the next front is too wide for what is left
-        told = now(session)
-        reasons = {opening["owner"]: opening["reason"] for opening in told["openings"]}
+        report = now(session)
+        reasons = {opening["owner"]: opening["reason"] for opening in report["openings"]}
         while not reasons.get(FREE):
-            told = decide(session, launch(FREE, 9))
-            reasons = {opening["owner"]: opening["reason"] for opening in told["openings"]}
+            report = decide(session, launch(FREE, 9))
+            reasons = {opening["owner"]: opening["reason"] for opening in report["openings"]}
         with pytest.raises(RefusedError) as refused:
             session.submit(launch(FREE, 0))
     assert str(refused.value) == reasons[FREE]
     assert reasons[FREE].startswith("needs ")
-    assert reasons[FREE].endswith(f"at most {told['troops'] // 4:,}")
+    assert reasons[FREE].endswith(f"at most {report['troops'] // 4:,}")
 
 
 def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save, clock):
     with session_of(save, pace=Clock.PACE) as session:
         session.submit(PlayerCommand("pause", is_on=True))
         session.submit(launch(FREE, 1))
-        told = json.loads(session.submit(launch(FREE, 2)))
-        assert told["queued"] == {"target": FREE, "share": 2}
-        first = told["tick"]
+        report = json.loads(session.submit(launch(FREE, 2)))
+        assert report["queued"] == {"target": FREE, "share": 2}
+        first = report["tick"]
         session.submit(PlayerCommand("pause"))
         clock.pass_decisions(session)
-        told = json.loads(session.submit(PlayerCommand("pause", is_on=True)))
-        assert told["queued"] is None
-        if not next(one for one in told["openings"] if one["owner"] == FREE)["reason"]:
+        report = json.loads(session.submit(PlayerCommand("pause", is_on=True)))
+        assert report["queued"] is None
+        if not next(one for one in report["openings"] if one["owner"] == FREE)["reason"]:
             session.submit(launch(FREE, 3))
         assert json.loads(session.submit(HOLD))["queued"] is None
         session.submit(PlayerCommand("pause"))
@@ -202,7 +202,7 @@ def paused_or_refused(session, person, command):
 
 
 @pytest.mark.parametrize(
-    ("done", "told"),
+    ("done", "report"),
     [
         ([(HOST, PAUSE)], False),
         ([(HOST, PAUSE), (GUEST, PAUSE)], True),
@@ -221,10 +221,10 @@ def paused_or_refused(session, person, command):
         ([(GUEST, READY), (GUEST, GO_ON)], "Ada, the host, begins the game"),
     ],
 )
-def test_what_two_people_can_do_and_when_their_game_is_paused(save, done, told):
+def test_what_two_people_can_do_and_when_their_game_is_paused(save, done, report):
     options = {"people": (1, 2), "seats": TWO_AGENTS, "card": {}, "is_paused": done[0] == (GUEST, READY)}
     with session_of(save, **options) as session, session.page_open(GUEST):
-        assert [paused_or_refused(session, *one) for one in done][-1] == told
+        assert [paused_or_refused(session, *one) for one in done][-1] == report
 
 
 # ---- the end ---------------------------------------------------------------------------------------
@@ -233,11 +233,11 @@ def test_what_two_people_can_do_and_when_their_game_is_paused(save, done, told):
 def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
     with session_of(save) as session:
         while not now(session)["is_over"]:
-            told = now(session)
-            if told["is_alive"]:
-                legal = [opening["owner"] for opening in told["openings"] if not opening["reason"]]
+            report = now(session)
+            if report["is_alive"]:
+                legal = [opening["owner"] for opening in report["openings"] if not opening["reason"]]
                 decide(session, launch(legal[0], 5) if legal else HOLD)
-        told = now(session)
+        report = now(session)
         for command in (HOLD, PlayerCommand("pause", is_on=True)):
             with pytest.raises(RefusedError, match="the game is over"):
                 session.submit(command)
@@ -249,7 +249,7 @@ def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
     assert replay.is_over
     assert [frame["tick"] for frame in frames] == list(range(0, replay.num_ticks + 1, 10))
     end = replay.seek(replay.num_ticks)
-    assert (told["place"], told["replay"]) == (end.state.place2[0, 1] / 2, str(save))
+    assert (report["place"], report["replay"]) == (end.state.doubled_place[0, 1] / 2, str(save))
 
 
 def test_bots_play_on_after_the_players_death(save, clock):
@@ -273,11 +273,11 @@ def test_bots_play_on_after_the_players_death(save, clock):
 def test_who_has_resigned_decides_no_more_and_bots_play_on(save, clock):
     with session_of(save) as session:
         decide(session, launch(FREE, 3))
-        told = json.loads(session.submit(PlayerCommand("resign")))
-        assert told["has_resigned"]
-        assert Replay.load(save).num_ticks == told["tick"] == 10
+        report = json.loads(session.submit(PlayerCommand("resign")))
+        assert report["has_resigned"]
+        assert Replay.load(save).num_ticks == report["tick"] == 10
         clock.seconds += 1
-        wait_for(lambda: now(session)["tick"] > told["tick"])
+        wait_for(lambda: now(session)["tick"] > report["tick"])
         with pytest.raises(RefusedError, match="you have resigned"):
             session.submit(HOLD)
     assert launches_of(Replay.load(save), 1) == [(0, FREE, FRACTIONS[3])]
@@ -358,8 +358,8 @@ def test_the_next_game_begins_once_one_is_out_and_its_page_is_open_and_both_are_
         session.submit(PlayerCommand("resign"))
         with pytest.raises(WishError, match="no room"):
             session.submit(none)
-        told = json.loads(session.submit(wished))
-        assert (told["title"], told["tick"], told["has_resigned"]) == ("next", 0, False)
+        report = json.loads(session.submit(wished))
+        assert (report["title"], report["tick"], report["has_resigned"]) == ("next", 0, False)
         session.submit(PlayerCommand("pace", pace=Clock.PACE))
         clock.pass_in_vain(session)  # the page that is open is that of the game before
         with session.page_open():
@@ -397,12 +397,12 @@ def test_open_panels_are_shown_and_others_are_not_asked(save):
         decide(session, HOLD)
         assert asked == []
         assert show(session, "advice") == {"advice": 10}
-        assert show(session, "sight") == {"advice": 10, "sight": 10}
-        assert decide(session, HOLD)["panels"] == {"advice": 20, "sight": 20}
-        assert asked == ["advice", "sight"] * 2  # once a tick each, however often it is told
-        assert show(session, "advice", is_on=False) == {"sight": 20}
+        assert show(session, "agent_view") == {"advice": 10, "agent_view": 10}
+        assert decide(session, HOLD)["panels"] == {"advice": 20, "agent_view": 20}
+        assert asked == ["advice", "agent_view"] * 2  # once a tick each, however often it is told
+        assert show(session, "advice", is_on=False) == {"agent_view": 20}
         session.submit(PlayerCommand("resign"))
-        assert now(session)["panels"] == {"sight": None}  # there is nothing to decide
+        assert now(session)["panels"] == {"agent_view": None}  # there is nothing to decide
 
 
 @pytest.mark.parametrize("advisor", ["upstart-1", Network(TRAINED / "network.safetensors")])
@@ -424,9 +424,11 @@ def test_earnings_are_what_the_engine_pays():
     game = territorial.VecGame(LONG.replace(win_percent=100), 1, autoreset="disabled")
     game.reset(seeds=[3])
     for tick in range(3000):  # until the land that was taken is full
-        told, state = earnings_of(game, 1), game.state
+        report, state = earnings_of(game, 1), game.state
         paid, troops = int(state.interest[0, 1] + state.income[0, 1]), int(state.troops[0, 1])
         game.tick(0, [(1, FREE, 300)] if tick % 20 == 0 and tick < 400 else [])
-        due = sum(told[name] for name in ("interest", "income") if (tick + 1) % told[f"{name}_every"] == 0)
-        assert state.interest[0, 1] + state.income[0, 1] - paid == min(due, told["most"] - troops)
-    assert told["most"] == game.state.troops[0, 1] > 30_000
+        due = sum(
+            report[name] for name in ("interest", "income") if (tick + 1) % report[f"{name}_every"] == 0
+        )
+        assert state.interest[0, 1] + state.income[0, 1] - paid == min(due, report["most"] - troops)
+    assert report["most"] == game.state.troops[0, 1] > 30_000

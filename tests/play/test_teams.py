@@ -14,11 +14,11 @@ ALLY, ENEMY = 3, 2
 
 def test_allies_are_told_and_are_no_openings(save):
     with session_of(save, config=TEAMS) as session:
-        told = now(session)
-        assert told["allies"] == [{"owner": ALLY, "attackers": 0, "reason": ""}]
-        while told["is_alive"] and not told["is_over"]:
-            assert ALLY not in {opening["owner"] for opening in told["openings"]}
-            told = decide(session, HOLD)
+        report = now(session)
+        assert report["allies"] == [{"owner": ALLY, "attackers": 0, "reason": ""}]
+        while report["is_alive"] and not report["is_over"]:
+            assert ALLY not in {opening["owner"] for opening in report["openings"]}
+            report = decide(session, HOLD)
 
 
 def test_a_launch_at_an_ally_gives_what_the_page_shows(save):
@@ -37,15 +37,15 @@ def test_the_most_attacked_ally_is_the_first(save):
     seats, names = ("agent", "novice", "novice", "metronome", "metronome", "metronome"), tuple("abcdef")
     seen = 0
     with session_of(save, config=config, seats=seats, names=names) as session:
-        told = now(session)
-        while told["is_alive"] and not told["is_over"]:
-            attackers = [ally["attackers"] for ally in told["allies"]]
+        report = now(session)
+        while report["is_alive"] and not report["is_over"]:
+            attackers = [ally["attackers"] for ally in report["allies"]]
             assert attackers == sorted(attackers, reverse=True)
             seen += max(attackers, default=0) > 0
-            told = decide(session, HOLD)
+            report = decide(session, HOLD)
         pools = session._game.state.pools[0]
-        assert [ally["attackers"] for ally in told["allies"]] == [
-            pools[:, ally["owner"]].sum() for ally in told["allies"]
+        assert [ally["attackers"] for ally in report["allies"]] == [
+            pools[:, ally["owner"]].sum() for ally in report["allies"]
         ]
     assert seen
 
@@ -67,7 +67,7 @@ def test_enemies_are_as_before(save):
 def test_what_an_agent_sees_counts_donations(save):
     with session_of(save, config=TEAMS, advisor="turtle") as session:
         game = session._game
-        seen = session.table.panels[1]["sight"](game)
+        seen = session.table.panels[1]["agent_view"](game)
         is_legal = game.fronts(0)[2][1]
         assert ALLY in seen["legal"]
         assert seen["num_legal"] == 1 + len(FRACTIONS) * len(seen["legal"])

@@ -98,7 +98,7 @@ class Example:
             "board": board_of(state.owner[0, 1:-1, 1:-1].tolist()),
             "over": bool(state.over[0]),
             "tick": int(state.tick[0]),
-            "placements": (state.place2[0, 1:] / 2).tolist(),
+            "placements": (state.doubled_place[0, 1:] / 2).tolist(),
         }
 
     def check(self):

@@ -157,9 +157,9 @@ def test_a_board_has_them():
 
 
 @pytest.mark.parametrize(
-    ("teams", "told"),
+    ("teams", "report"),
     [((1, 2), "teams has 2 entries; it must have one for each of 3 seats"), ((0, 1, 1), "teams has 0; ")],
 )
-def test_wrong_teams_are_named(teams, told):
-    with pytest.raises(ValueError, match=told):
+def test_wrong_teams_are_named(teams, report):
+    with pytest.raises(ValueError, match=report):
         player_colors(3, teams)

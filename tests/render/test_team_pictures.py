@@ -92,10 +92,10 @@ def test_text_has_lines_of_teams_above_those_of_players():
     lines = [
         line for line in standings(frame.land, frame.troops, num_land(frame), teams=TEAMS) if line.has_land
     ]
-    told = [" ".join(teams.split()), " ".join([*one.split(), *two.split()])]
-    assert told[0] == " ".join(f"{line.name} {line.share} {line.troops}" for line in lines if not line.seat)
+    report = [" ".join(teams.split()), " ".join([*one.split(), *two.split()])]
+    assert report[0] == " ".join(f"{line.name} {line.share} {line.troops}" for line in lines if not line.seat)
     members = [f"{line.seat} {line.seat} {'abcdef'[line.seat - 1]}" for line in lines if line.seat]
-    assert [told[1].index(member) for member in members] == sorted(told[1].index(m) for m in members)
+    assert [report[1].index(member) for member in members] == sorted(report[1].index(m) for m in members)
 
 
 @pytest.mark.parametrize("mode", ["rgb_array", "ansi"])

@@ -21,7 +21,7 @@ from tests.replay.support import (
 )
 from tests.twin.rng import H
 
-COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "place2", "fronts", "death_tick")
+COUNTS = ("illegal", "raised", "bounced", "taken", "ledger", "doubled_place", "fronts", "death_tick")
 
 
 class Shelf:
@@ -352,7 +352,7 @@ def test_a_step_that_is_interrupted_costs_no_wrong_replay(monkeypatch, is_end_mi
     for step in range(1, 31):
         if step == (10 if is_end_missed else 5):
             with monkeypatch.context() as patch:
-                patch.setattr(game, "_watcher", NO_OBSERVER)
+                patch.setattr(game, "_observer", NO_OBSERVER)
                 game.step()
         else:
             game.step()

@@ -15,7 +15,7 @@ from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig
 from territorial.bots.network_file import NetworkFile, pieces
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets import PairPolicy
 from tests.rllib import mixture, support
 from tests.rllib.support import SmallModule
@@ -81,7 +81,7 @@ def table(*names):
     """Two who learn, three of the snapshots ``names`` and a bot."""
     snapshots = {f"snapshot:{name}": 1 for name in names}
     groups = [Group(2, {"trainable:main": 1}), Group(3, snapshots), Group(1, {"bot:banker": 1})]
-    return LeagueTable(groups)
+    return LineUpDistribution(groups)
 
 
 def entries(store, *names, **changes):
@@ -136,7 +136,7 @@ FORMS = {"main": "pairs", "scout": "packed", "rival": "packed"}
 MODULES = {"main": (PairModule, {"size": "small"}), "scout": FeatureModule, "rival": SmallModule}
 SNAPSHOTS = {"on-pairs": "main", "on-features": "scout", "on-boards": "rival"}
 FROZEN = dict.fromkeys((f"snapshot:{name}" for name in SNAPSHOTS), 1)
-FORMS_TABLE = LeagueTable([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
+FORMS_TABLE = LineUpDistribution([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
 FORMS_ENV = {"config": GAME, "league": FORMS_TABLE, "obs": FORMS, "frames": 1}
 
 

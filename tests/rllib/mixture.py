@@ -4,14 +4,14 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
 from rllib_adapters.modules.board import FeatureModule
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from tests.rllib.support import BigModule, SmallModule, env_config
 
 LEARNERS = ("main", "rival", "scout", "probe")
 SEATS = {"main": {0}, "rival": {1}, "scout": {2, 3}, "probe": {2, 3}}
 """Which seats of ``MIXTURE`` each may get."""
 
-MIXTURE = LeagueTable(
+MIXTURE = LineUpDistribution(
     [
         Group(1, {"trainable:main": 1}),
         Group(1, {"trainable:rival": 1}),

@@ -15,7 +15,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial import GameConfig
 from territorial.bots import PythonBot
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from tests.env.recorded_modes import GAMES, MOST_STEPS, PLAYERS, SMALL, choose_parts, legal_actions
 from tests.recordings import Recording, main
 
@@ -37,7 +37,7 @@ DRUMMER = Drummer()
 
 def table(*groups, shuffle=False):
     """Return a table of groups, each the number of its seats and the players that may have them."""
-    return LeagueTable(
+    return LineUpDistribution(
         [Group(seats, dict.fromkeys(players, 1)) for seats, *players in groups], shuffle=shuffle
     )
 

@@ -12,7 +12,7 @@ from rllib_adapters import configure
 from rllib_adapters.modules.board import BoardModule, settings_of
 from territorial import GameConfig
 from territorial.bots import PythonBot
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets.board_policy import ReferenceTrunk
 from tests.torch.support import MeanTrunk
 
@@ -23,7 +23,7 @@ def league(*names):
     """Two who learn, three of ``names`` and a bot."""
     others = dict.fromkeys(names, 1)  # bots in Python are given themselves
     groups = [Group(2, {"trainable:main": 1}), Group(3, others), Group(1, {"bot:metronome": 1})]
-    return LeagueTable(groups)
+    return LineUpDistribution(groups)
 
 
 LEAGUE = league("snapshot:first", "snapshot:second", "bot:banker")

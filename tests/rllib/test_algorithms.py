@@ -18,8 +18,8 @@ from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters import configure
-from rllib_adapters.own_algorithms import keep_batches_equal
-from territorial.league import Group, LeagueTable
+from rllib_adapters.algorithms import keep_batches_equal
+from territorial.league import Group, LineUpDistribution
 from tests.rllib.mixture import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
@@ -85,7 +85,7 @@ def test_all_who_learn_do_so_on_any_number_of_learners(ends, tmp_path, algorithm
 @pytest.mark.parametrize("algorithm", [PPOConfig, IMPALAConfig, APPOConfig])
 def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algorithm):
     """``rare`` plays one game in some, so that one of two learners may have nothing of it."""
-    table = LeagueTable(
+    table = LineUpDistribution(
         [
             Group(1, {"trainable:main": 1}),
             Group(1, {"trainable:rare": 0.4, "bot:metronome": 0.6}),

@@ -21,7 +21,7 @@ from territorial import GameConfig
 from territorial.observation.layout import ObsLayout
 from tests.rllib.support import CONFIG, SmallModule, env_config
 from tests.rllib.test_league import small_league
-from tests.rllib.test_restores import sample_and_tell
+from tests.rllib.test_restores import sample_and_report
 
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
@@ -104,11 +104,11 @@ def test_runners_fetch_weights_that_are_pushed_but_none_older_than_those_given(e
     pushed = ray.get(server.pull.remote())
     weights = ray.get(pushed["rl_module"])["main"]
     ray.get(server.push.remote({**pushed, "weights_seq_no": 10**5}))
-    np.testing.assert_equal(group.foreach_env_runner(sample_and_tell, local_env_runner=False), [weights])
+    np.testing.assert_equal(group.foreach_env_runner(sample_and_report, local_env_runner=False), [weights])
     ray.get(server.push.remote({**pushed, "weights_seq_no": 10**6}))
     given = algorithm.keeper.store.load("main-0")
     give_weights(algorithm, "main", given)
-    (acting,) = group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+    (acting,) = group.foreach_env_runner(sample_and_report, local_env_runner=False)
     np.testing.assert_equal(acting, {f"policy.{name}": part for name, part in given.items()})
 
 

@@ -12,7 +12,7 @@ from rllib_adapters.league.control import freeze, league_of
 from rllib_adapters.league.curriculum import env_of, set_env
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from territorial import GameConfig
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.support import SmallModule, env_config, fill, league, ppo, small_config
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -28,8 +28,8 @@ LARGER = {
     "config": GameConfig(height=40, width=32, num_players=9, max_ticks=300),
     "seats": ["agent"] * 3 + ["novice"] * 6,
 }
-FROZEN = LeagueTable([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
-OTHER = LeagueTable([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
+FROZEN = LineUpDistribution([Group(1, {"trainable:main": 1}), Group(3, {"snapshot:first": 1})])
+OTHER = LineUpDistribution([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
 
 
 def config_of(module=EncodeOnceModule, runner="batched"):

@@ -19,7 +19,7 @@ from rllib_adapters.modules.pairs import PairModule
 from territorial.bots import FreeLand, Network, PythonBot, Style
 from territorial.bots.network_file import assembled
 from territorial.engine.players import ROOM
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets import PairPolicy
 from tests.bots.networks import description, random_file, random_layers
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
@@ -166,7 +166,7 @@ STYLE = Style(name="style-of-mine", interval=20, free=FreeLand(send=6))
 
 def table_of(*players, shuffle=True):
     groups = [Group(1, {"trainable:main": 1}), Group(5, dict.fromkeys(players, 1))]
-    return LeagueTable(groups, shuffle)
+    return LineUpDistribution(groups, shuffle)
 
 
 def land_of(env):

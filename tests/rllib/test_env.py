@@ -10,7 +10,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
@@ -75,19 +75,19 @@ def test_spaces_are_small_when_they_travel():
         ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
         ({"seats": ["agent"] * 6}, "seats and league both define the players"),
         (
-            {"league": LeagueTable([Group(2, {"trainable:main": 1})])},
-            "the league table has 2 seats",
+            {"league": LineUpDistribution([Group(2, {"trainable:main": 1})])},
+            "the line-up distribution has 2 seats",
         ),
         (
-            {"league": LeagueTable([Group(6, {"bot:novice": 1})])},
+            {"league": LineUpDistribution([Group(6, {"bot:novice": 1})])},
             "no group .* has only learners",
         ),
         (
-            {"league": LeagueTable([Group(6, {"trainable:pool": 1})])},
+            {"league": LineUpDistribution([Group(6, {"trainable:pool": 1})])},
             "the league has trainable:pool; its name must .* not be 'pool'",
         ),
         (
-            {"league": LeagueTable([Group(6, {"trainable:a/b": 1})])},
+            {"league": LineUpDistribution([Group(6, {"trainable:a/b": 1})])},
             "the league has trainable:a/b; its name must have letters",
         ),
         ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
@@ -112,7 +112,7 @@ def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
             env.step(holding | {"player_1": np.asarray(bad)})
-    more = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
+    more = LineUpDistribution([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
     with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
         env.set_league(more)
     env.step(holding)
@@ -156,7 +156,7 @@ def played(batch):
 def play_episode(batch):
     """Play until the games are over; the next step begins the next ones."""
     for _ in range(STEPS):
-        assert not batch.step(ACTIONS).begun.size
+        assert not batch.step(ACTIONS).new_games.size
     assert batch.learners.any() == batch.frozen.any() == False  # noqa: E712 - arrays have their own
 
 
@@ -171,9 +171,9 @@ def test_a_new_league_draws_the_very_next_games_with_the_same_numbers(batch, mom
         view.set_league(OTHER)
     assert played(batch) == before == [players_of([LEAGUE], k)[0] for k in range(GAMES)]
     for tables in ([LEAGUE, OTHER], [LEAGUE, OTHER, OTHER]):
-        while not (step := batch.step(ACTIONS)).begun.size:
+        while not (step := batch.step(ACTIONS)).new_games.size:
             pass
-        assert step.begun.tolist() == list(range(GAMES))
+        assert step.new_games.tolist() == list(range(GAMES))
         assert played(batch) == [players_of(tables, k)[-1] for k in range(GAMES)]
 
 

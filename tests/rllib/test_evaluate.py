@@ -5,14 +5,14 @@ import os
 import pytest
 
 from rllib_adapters.league.evaluation import OnRay
-from territorial import GameConfig, Setting, evaluate
+from territorial import GameConfig, Scenario, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.pool import PlayingError
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=400)
-SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "banker", "novice", "random"])}
+SCENARIOS = {"s": Scenario(config=SMALL, seats=["agent", "banker", "novice", "random"])}
 
 
 class Fragile(PythonBot):
@@ -32,14 +32,14 @@ class Fragile(PythonBot):
 
 def test_a_cluster_plays_what_one_process_plays(tmp_path):
     policies = {"a": "banker", "b": "metronome", "c": "turtle"}
-    here = evaluate(policies, SETTINGS, 20, processes=1, progress=False)
-    there = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False, out=tmp_path / "trials.jsonl")
+    here = evaluate(policies, SCENARIOS, 20, processes=1, progress=False)
+    there = evaluate(policies, SCENARIOS, 20, play=OnRay(2), progress=False, out=tmp_path / "trials.jsonl")
     assert there.records == here.records
 
 
 def test_what_was_lost_with_an_actor_is_played_again(tmp_path):
     policies = {"fragile": Fragile(tmp_path / "was here")}
-    found = evaluate(policies, SETTINGS, 20, play=OnRay(2), progress=False)
+    found = evaluate(policies, SCENARIOS, 20, play=OnRay(2), progress=False)
     assert (tmp_path / "was here").exists()
     assert len(found.records) == 20
 
@@ -58,4 +58,4 @@ class Failing(PythonBot):
 @pytest.mark.verify
 def test_what_went_wrong_on_a_cluster_comes_out_of_it(tmp_path):
     with pytest.raises(PlayingError, match=r"^ArithmeticError: no more \(.*test_evaluate.py, line"):
-        evaluate([Failing()], SETTINGS, 4, play=OnRay(1), progress=False)
+        evaluate([Failing()], SCENARIOS, 4, play=OnRay(1), progress=False)

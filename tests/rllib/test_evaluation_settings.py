@@ -10,7 +10,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import configure, set_league
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.league.curriculum import set_env
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
 from tests.rllib.support import CONFIG, SmallModule, league, ppo
 
@@ -191,7 +191,7 @@ def checked(config):
 
 
 SEATS = ["agent", "agent", "banker", "novice", "banker", "novice"]
-FIELD = LeagueTable([Group(2, {"trainable:main": 1}), Group(4, {"bot:turtle": 1})])
+FIELD = LineUpDistribution([Group(2, {"trainable:main": 1}), Group(4, {"bot:turtle": 1})])
 
 
 @pytest.fixture

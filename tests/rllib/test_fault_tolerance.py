@@ -115,7 +115,7 @@ PATIENCE = 300
 """Seconds after which it hangs."""
 
 
-def told(runner):
+def report(runner):
     """Of a runner: its process, games and tables, the snapshots in the engine, and those in the pool."""
     return {
         "pid": os.getpid(),
@@ -129,9 +129,9 @@ def told(runner):
 
 
 def runner_of(algorithm):
-    """What is ``told`` of the only runner; None while there is none."""
+    """What is ``report`` of the only runner; None while there is none."""
     group = algorithm.env_runner_group
-    found = group.foreach_env_runner(told, local_env_runner=False) if group.healthy_worker_ids() else []
+    found = group.foreach_env_runner(report, local_env_runner=False) if group.healthy_worker_ids() else []
     return found[0] if found else None
 
 

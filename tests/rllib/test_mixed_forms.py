@@ -17,7 +17,7 @@ from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.frozen_pool import candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from territorial.nets.frozen import FrozenPolicies
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
 from tests.rllib.support import SmallModule, legal_action, ppo, runner_of, trained
@@ -62,7 +62,7 @@ def test_every_agent_sees_what_its_module_reads():
 
 
 def test_the_engine_observes_for_those_alone_who_look_at_boards():
-    pairs = {"league": LeagueTable([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
+    pairs = {"league": LineUpDistribution([Group(3, {"trainable:main": 1}), Group(3, FROZEN)])}
     for obs, frozen, observes in (("pairs", None, False), ("pairs", "both", True), ("packed", None, True)):
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
         assert (env.game.observes, env.frozen_form) == (observes, frozen or obs)
@@ -190,9 +190,13 @@ def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
         freeze(algorithm, store, f"{name}-1", module=name)
         assert store.manifest(f"{name}-1").observation == form
     later = [f"snapshot:{name}-1" for name in FORMS]  # all sit in every game, whatever the seed
-    set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:3], *(Group(1, {name: 1}) for name in later)]))
+    set_league(
+        algorithm, LineUpDistribution([*FORMS_TABLE.groups[:3], *(Group(1, {name: 1}) for name in later)])
+    )
     with pytest.raises(ValueError, match=r"obs has the entry .rival.; it must be .* for each of main, scout"):
-        set_league(algorithm, LeagueTable([*FORMS_TABLE.groups[:2], Group(4, dict.fromkeys(later, 1))]))
+        set_league(
+            algorithm, LineUpDistribution([*FORMS_TABLE.groups[:2], Group(4, dict.fromkeys(later, 1))])
+        )
     if runner == "batched":
         with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
             set_env(algorithm, obs={**FORMS, "rival": "pairs"})
@@ -203,7 +207,7 @@ def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
 
 def test_snapshots_of_another_form_than_the_learners_join_by_their_architecture(tmp_path):
     groups = [Group(3, {"trainable:main": 1}), Group(3, FROZEN)]
-    env = entries(league=LeagueTable(groups), obs="pairs")
+    env = entries(league=LineUpDistribution(groups), obs="pairs")
     config = ppo(
         env,
         module=MODULES["main"],

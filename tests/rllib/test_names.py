@@ -117,8 +117,8 @@ def test_a_docstring_describes_every_argument(name):
 def test_the_example_of_configure_runs():
     function = rllib_adapters.configure
     (example,) = doctest.DocTestFinder(recurse=False).find(function, "configure", globs={})
-    told = []
-    assert doctest.DocTestRunner().run(example, out=told.append).failed == 0, "".join(told)
+    report = []
+    assert doctest.DocTestRunner().run(example, out=report.append).failed == 0, "".join(report)
     assert example.examples
 
 

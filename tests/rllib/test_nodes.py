@@ -183,18 +183,18 @@ def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
 # ---- a machine is lost -----------------------------------------------------------------------------
 
 
-def told(runner):
+def report(runner):
     """Of a runner: its process, its machine, and the table its games are drawn from."""
     tables = {view.league.to_json() for view in runner.env.envs}
     return os.getpid(), ray.get_runtime_context().get_node_id(), tables
 
 
 def runners_of(algorithm):
-    """What is ``told`` of each, by its index."""
+    """What is ``report`` of each, by its index."""
     group = algorithm.env_runner_group
     indices = group.healthy_worker_ids()
     return {
-        index: group.foreach_env_runner(told, remote_worker_ids=[index], local_env_runner=False)[0]
+        index: group.foreach_env_runner(report, remote_worker_ids=[index], local_env_runner=False)[0]
         for index in indices
     }
 

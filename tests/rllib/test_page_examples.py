@@ -11,7 +11,7 @@ import territorial
 from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.league.control import weights_of
 from territorial import GameConfig
-from territorial.league import Group, LeagueTable, SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.leagues import in_engine
 
 TEXT = "\n".join(
@@ -30,7 +30,7 @@ def run_block(text, names):
 @pytest.mark.checkout
 def test_main_and_exploiter_take_turns_and_the_exploiter_meets_main_as_it_is(ends, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    parts = PPOConfig, freeze, set_league, GameConfig, Group, LeagueTable
+    parts = PPOConfig, freeze, set_league, GameConfig, Group, LineUpDistribution
     names = {"configure": configure, **{part.__name__: part for part in parts}}
     run_block("def take_turns", names)
     algorithm, store = ends(names["match"]), SnapshotStore("matches")

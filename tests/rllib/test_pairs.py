@@ -54,7 +54,7 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(options):
     options = {**options, "max_cycles": 80, "repeat": 2}
     mine, rng = TerritorialMultiAgentEnv(entries(**options)), np.random.default_rng(5)
     other = parallel_env(config=GAME, seats=SEATS, **options)
-    (seen, told), (theirs, _) = mine.reset(seed=5), other.reset(seed=5)
+    (seen, report), (theirs, _) = mine.reset(seed=5), other.reset(seed=5)
     while mine.agents:
         assert list(seen) == other.agents
         for agent, own in seen.items():
@@ -65,16 +65,18 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(options):
                 wanted["observations"] = wanted.pop("observation")
             np.testing.assert_equal(own, wanted)
         actions = {agent: legal_action(mask, rng) for agent, mask in other.action_masks().items()}
-        seen, rewards, ends, cuts, told = mine.step(actions)
+        seen, rewards, ends, cuts, report = mine.step(actions)
         theirs, their_rewards, their_ends, their_cuts, their_infos = other.step(actions)
         assert (rewards, {agent: ends[agent] for agent in rewards}) == (their_rewards, their_ends)
         assert all(their_cuts.values()) == cuts["__all__"]
-        assert all(told[agent]["place"] == their_infos[agent]["place"] for agent in filter(ends.get, rewards))
+        assert all(
+            report[agent]["place"] == their_infos[agent]["place"] for agent in filter(ends.get, rewards)
+        )
         if not other.agents:  # the last observations are those of all who were there
             break
         seen = {agent: seen[agent] for agent in mine.agents}
     assert mine.agents == []
-    assert max(info["tick"] for info in told.values()) > 100
+    assert max(info["tick"] for info in report.values()) > 100
 
 
 def test_options_of_the_environment_among_settings_and_other_formats_are_refused():

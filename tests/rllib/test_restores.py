@@ -13,7 +13,7 @@ from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import env_of, set_env
-from territorial.league import Group, LeagueTable, StoreInUseError
+from territorial.league import Group, LineUpDistribution, StoreInUseError
 from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, ppo, small_config
 from tests.rllib.test_league import league_config, small_league
 
@@ -118,12 +118,12 @@ def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weig
     opponents = algorithm.env_runner.module[POOL].opponents
     as_folder(algorithm, kept, 3)
     own = [Group(2, {"trainable:main": 1}), Group(3, {"snapshot:main-3": 1}), Group(1, {"bot:banker": 1})]
-    set_league(algorithm, LeagueTable(own))
+    set_league(algorithm, LineUpDistribution(own))
     algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
     assert opponents.names == ["main-3"]
     as_folder(algorithm, kept, 2)
     algorithm.train()  # freezes another main-3
-    set_league(algorithm, LeagueTable(own))
+    set_league(algorithm, LineUpDistribution(own))
     algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
     acting = opponents._open["main-3", opponents._device]
     stored = dict(algorithm.keeper.store.load("main-3"))
@@ -187,7 +187,7 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_pa
     found = [
         one
         for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group)
-        for one in group.foreach_env_runner(sample_and_tell, local_env_runner=False)
+        for one in group.foreach_env_runner(sample_and_report, local_env_runner=False)
     ]
     weights = weights_in(algorithm.learner_group)
     assert len(found) == 2
@@ -195,7 +195,7 @@ def test_runners_in_processes_of_their_own_get_the_restored_weights(ends, tmp_pa
         np.testing.assert_equal(acting, {name: weights[name] for name in acting})
 
 
-def sample_and_tell(runner):
+def sample_and_report(runner):
     """The weights of a runner after a sample, before which APPO's ask for newer ones."""
     runner.sample(num_timesteps=2)
     return {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()}

@@ -17,7 +17,7 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from rllib_adapters import TerritorialTeamsEnv, team_groups
 from rllib_adapters.envs.env_config import MAIN, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 
 GAME = {
     "height": 20,
@@ -40,7 +40,7 @@ def test_groups_are_the_agents_of_teams():
         "team_2": ["player_1"],
         "team_3": ["player_2"],
     }
-    table = LeagueTable(
+    table = LineUpDistribution(
         [
             Group(1, {"trainable:rival": 1}),
             Group(1, {"trainable:main": 1}),
@@ -56,7 +56,9 @@ def test_groups_are_the_agents_of_teams():
 
 
 def test_what_has_no_groups_says_why():
-    table = LeagueTable([Group(5, {"trainable:main": 1}), Group(1, {"trainable:main": 1, "bot:banker": 1})])
+    table = LineUpDistribution(
+        [Group(5, {"trainable:main": 1}), Group(1, {"trainable:main": 1, "bot:banker": 1})]
+    )
     for entries, message in (
         ({"config": {"num_players": 6}}, "teams is None; it must be set"),
         ({"config": GAME | {"team_deal": "random"}}, "team_deal is 'random'; it must be 'blocks' or 'turn'"),

@@ -18,7 +18,7 @@ import torch
 from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.learning.own_config import LearningOptions
+from rllib_adapters.learning.algorithm_config import LearningOptions
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training

@@ -12,7 +12,7 @@ from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import FeatureModule
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from tests.rllib.mixture import LEARNERS, MIXTURE, SEATS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
@@ -86,7 +86,9 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
     ):
         freeze(algorithm, store, "pool-1", module="pool")
     frozen = Group(2, {"snapshot:probe-1": 1})
-    set_league(algorithm, LeagueTable([*MIXTURE.groups[:2], frozen, frozen]))  # main and rival alone play on
+    set_league(
+        algorithm, LineUpDistribution([*MIXTURE.groups[:2], frozen, frozen])
+    )  # main and rival alone play on
     algorithm.train()  # the games under way end
     before = copy.deepcopy(algorithm.learner_group.get_weights())
     result = algorithm.train()
@@ -99,7 +101,7 @@ def test_every_learner_gets_its_own_rows_and_nobody_elses(ends, tmp_path, runnin
 
 
 def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
-    table = LeagueTable(
+    table = LineUpDistribution(
         [Group(2, {"trainable:main": 1, "trainable:later": 0}), Group(4, {"bot:novice": 1})], shuffle=True
     )
     env = TerritorialMultiAgentEnv(env_config(league=table))
@@ -109,7 +111,7 @@ def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
     ]
     observations, _ = env.reset(seed=1)
     assert {module_of(agent) for agent in observations} == {"main"}
-    later = LeagueTable([Group(2, {"trainable:later": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
+    later = LineUpDistribution([Group(2, {"trainable:later": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
     env.set_league(later)
     observations, _ = env.reset()
     assert [module_of(agent) for agent in observations] == ["later", "later"]
@@ -117,7 +119,7 @@ def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
         assert agent == f"later:player_{seen['seat'][0] - 1}"
     with pytest.raises(ValueError, match="may be a trainable:new; RLlib was built with a bot or trainable"):
         env.set_league(
-            LeagueTable([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
+            LineUpDistribution([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
         )
 
 

@@ -51,8 +51,8 @@ def test_so_they_are_of_games_with_teams():
     ally = torch.from_numpy(np.random.default_rng(1).integers(0, 2, (70, 12, 1)).astype(np.float32))
     rows = own, torch.cat([pairs, ally], dim=2), mask
     assert_close(by_kernel(policy, *rows), by_layers(policy, *rows))
-    told = by_kernel(policy, own, torch.cat([pairs, 1 - ally], dim=2), mask)[0]
-    assert not torch.equal(told, by_kernel(policy, *rows)[0]), "the column counts"
+    report = by_kernel(policy, own, torch.cat([pairs, 1 - ally], dim=2), mask)[0]
+    assert not torch.equal(report, by_kernel(policy, *rows)[0]), "the column counts"
 
 
 def test_so_they_are_whatever_the_mask_says_without_candidates_and_with_inputs_out_of_bounds():

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from territorial import Setting, VecGame, cli, evaluate
+from territorial import Scenario, VecGame, cli, evaluate
 from territorial.actions.encoding import owner_of_target
 from territorial.cli import options, play
 from territorial.cli.demo import begin
@@ -24,7 +24,9 @@ from tests.torch.support import SMALL, MeanTrunk, add_random
 
 TRUNKS = {"MeanTrunk": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
-SETTINGS = {"s": Setting(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)}
+SCENARIOS = {
+    "s": Scenario(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)
+}
 
 
 def add(store, name, what, seed):
@@ -41,17 +43,17 @@ def store(tmp_path):
 
 def test_snapshots_do_as_their_weights_say_in_one_process_as_in_two(store):
     policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
-    found = evaluate(policies, SETTINGS, 6, processes=1, progress=False)
+    found = evaluate(policies, SCENARIOS, 6, processes=1, progress=False)
     land = found.matrix("land").value[:, 0]
     assert land[1] > 2 * land[0]
-    again = evaluate(policies, {**SETTINGS, "t": SETTINGS["s"]}, 6, processes=2, progress=False)
-    assert [one for one in again.records if one.setting == "s"] == list(found.records)
+    again = evaluate(policies, {**SCENARIOS, "t": SCENARIOS["s"]}, 6, processes=2, progress=False)
+    assert [one for one in again.records if one.scenario == "s"] == list(found.records)
 
 
 def test_one_network_serves_all_and_nothing_stays_open(store):
     policies = {name: SnapshotPolicy(store, name, TRUNKS) for name in ("holder", "expander")}
     against = {
-        "s": Setting(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
+        "s": Scenario(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
     }
     evaluate(policies, against, 2, processes=1, progress=False)
     _, policies = players._tables[str(store.path)]
@@ -71,7 +73,7 @@ def test_policies_can_be_pickled_and_know_their_weights(store):
 def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(store, tmp_path):
     def run():
         policies = {"p": SnapshotPolicy(store, "holder", TRUNKS)}
-        return evaluate(policies, SETTINGS, 1, processes=1, out=tmp_path / "out", progress=False)
+        return evaluate(policies, SCENARIOS, 1, processes=1, out=tmp_path / "out", progress=False)
 
     assert np.isfinite(run().matrix().value).all()
     run()
@@ -108,9 +110,9 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     advise = advice_of(policy, game, SEAT, seed=1)
     while sum(option.part > 0.05 for option in advise(game)) < 3:
         game.step()
-    before, told, saved = game.digest(0), advise(game), game.save(0)
+    before, report, saved = game.digest(0), advise(game), game.save(0)
     assert game.digest(0) == before
-    assert sum(option.part for option in told) == pytest.approx(1)
+    assert sum(option.part for option in report) == pytest.approx(1)
     many = VecGame(CONFIG, count, frames=2, autoreset="disabled", seats=["banker"] * 5)
     many.reset(8)
     for k in range(count):
@@ -120,11 +122,11 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     act = policy.start(CONFIG, SEEN_LAYOUT, 0)
     what, how_much = act(many, np.arange(count), np.full(count, SEAT)).T
     owners = owner_of_target(what, SEAT, CONFIG.num_players)
-    assert set(owners.tolist()) <= {option.owner for option in told}
-    for option in told:
+    assert set(owners.tolist()) <= {option.owner for option in report}
+    for option in report:
         assert (owners == option.owner).mean() == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
     likeliest = FRACTIONS[np.bincount(how_much).argmax()]
-    assert {option.fraction for option in told if option.owner != HOLDS} == {likeliest}
+    assert {option.fraction for option in report if option.owner != HOLDS} == {likeliest}
 
 
 def test_the_page_is_told_the_probabilities_of_a_snapshot(advised):
@@ -132,10 +134,10 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(advised):
     seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed), partial(play._player, parsed))
     assert isinstance(advisor, StochasticPolicy)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
-    told = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
-    assert told["name"] == "snapshot:choosy"
-    assert len(told["options"]) > 1
-    assert sum(option["part"] for option in told["options"]) == pytest.approx(1)
+    report = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
+    assert report["name"] == "snapshot:choosy"
+    assert len(report["options"]) > 1
+    assert sum(option["part"] for option in report["options"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

@@ -584,12 +584,12 @@ def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
     np.fill_diagonal(fronts, 0)
     borders = (fronts > 0) | (fronts > 0).T
     borders[NEUTRAL], borders[:, NEUTRAL] = fronts[:, NEUTRAL] > 0, fronts[:, NEUTRAL] > 0
-    place2 = [0] * len(twin.alive)
+    doubled_place = [0] * len(twin.alive)
     if twin.over:
-        place2[1:] = [round(2 * place) for place in twin.placements()]
+        doubled_place[1:] = [round(2 * place) for place in twin.placements()]
     for p in twin.seats:
         if not twin.is_in(twin.team[p]):
-            place2[p] = round(2 * twin.place_of_dead(p))
+            doubled_place[p] = round(2 * twin.place_of_dead(p))
     return {
         "seed": twin.seed,
         "tick": twin.tick,
@@ -604,7 +604,7 @@ def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
         "next_step": twin.next_step,
         "death_tick": twin.death_tick,
         "taken": twin.taken,
-        "place2": place2,
+        "doubled_place": doubled_place,
         "illegal": twin.illegal,
         "raised": twin.raised,
         "bounced": twin.bounced,

@@ -92,7 +92,7 @@ def places_are_those_of_teams(game: VecGame, k: int) -> str:
     state = game.state
     for team in range(1, game.config.num_teams + 1):
         is_member = state.team[k] == team
-        places = state.place2[k][is_member]
+        places = state.doubled_place[k][is_member]
         if (places != places[0]).any():
             return f"seats of team {team} have different places"
         is_known = not state.alive[k][is_member].any()

@@ -63,9 +63,9 @@ def compare(num_games: int, seed: int = 0, batch: int = 250) -> SameGames:
     different: list[str] = []
     while games < num_games and not different:
         count, way = min(batch, num_games - games), WAYS[games // batch % len(WAYS)]
-        plain = _begun(CONFIG, count, seed + games)
+        plain = _started_game(CONFIG, count, seed + games)
         with code_of_teams():
-            teams = _begun(CONFIG.replace(**way), count, seed + games)
+            teams = _started_game(CONFIG.replace(**way), count, seed + games)
         rng = np.random.default_rng(seed + games)
         while not (plain.is_idle.all() or different):
             actions = random_actions(plain, rng)
@@ -90,7 +90,7 @@ def _are_same(plain: VecGame, teams: VecGame, k: int) -> bool:
     return all(np.array_equal(a, b) for a, b in pairs) and plain.digest(k) == teams.digest(k)
 
 
-def _begun(config: GameConfig, num_games: int, seed: int) -> VecGame:
+def _started_game(config: GameConfig, num_games: int, seed: int) -> VecGame:
     game = VecGame(config, num_games, seed=seed, seats=SEATS, autoreset="disabled", observe=False)
     game.reset()
     return game

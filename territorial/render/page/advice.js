@@ -11,13 +11,13 @@ class Advice {
   }
 
   /** Shows what the session tells: undefined while the panel is closed, null if there is nothing to decide. */
-  show(told) {
-    this.box.hidden = told === undefined;
+  show(advice) {
+    this.box.hidden = advice === undefined;
     element("advise").setAttribute("aria-pressed", !this.box.hidden);
-    if (!told) return;
-    put(this.box.querySelector("h2"), `What ${told.name} would do`);
-    const bars = told.options.slice(0, MOST_OPTIONS).map((option) => [option.owner, this.#text(option), option.part]);
-    const rest = told.options.slice(MOST_OPTIONS).reduce((sum, { part }) => sum + part, 0);
+    if (!advice) return;
+    put(this.box.querySelector("h2"), `What ${advice.name} would do`);
+    const bars = advice.options.slice(0, MOST_OPTIONS).map((option) => [option.owner, this.#text(option), option.part]);
+    const rest = advice.options.slice(MOST_OPTIONS).reduce((sum, { part }) => sum + part, 0);
     if (rest > 0) bars.push([null, "others", rest]);
     const list = this.box.querySelector("ul");
     while (list.children.length > bars.length) list.lastChild.remove();

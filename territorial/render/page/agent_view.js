@@ -7,32 +7,32 @@ const LOOK_MS = 125;
 class AgentView {
   #columns = ""; // the candidates of the table
   #images = [];
-  #told = null; // what is to be seen
+  #view = null; // what is to be seen
   #timer = 0; // until the next look
 
   constructor(game) {
     this.game = game;
-    this.box = element("sight");
+    this.box = element("agent_view");
   }
 
   /** Shows what the session tells: undefined while the panel is closed, null if there is nothing to see. */
-  show(told) {
-    this.box.hidden = told === undefined;
+  show(view) {
+    this.box.hidden = view === undefined;
     document.body.classList.toggle("is-seeing", !this.box.hidden);
     element("see").setAttribute("aria-pressed", !this.box.hidden);
-    this.#told = told;
-    if (told && !this.#timer) this.#look();
+    this.#view = view;
+    if (view && !this.#timer) this.#look();
   }
 
   #look() {
-    const told = this.#told;
-    this.#showMask(told);
-    this.#showPairs(told);
-    this.#showOwn(told.own);
-    this.#showPlanes(told.planes);
+    const view = this.#view;
+    this.#showMask(view);
+    this.#showPairs(view);
+    this.#showOwn(view.own);
+    this.#showPlanes(view.planes);
     this.#timer = setTimeout(() => {
       this.#timer = 0;
-      if (this.#told && this.#told !== told) this.#look();
+      if (this.#view && this.#view !== view) this.#look();
     }, LOOK_MS);
   }
 

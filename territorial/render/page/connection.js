@@ -60,9 +60,9 @@ class ServerConnection {
     const body = JSON.stringify(command), sentence = (reason) => `${reason[0].toUpperCase()}${reason.slice(1)}.`;
     try {
       const answer = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body });
-      const told = await answer.json();
-      if (!answer.ok) return sentence(told.error);
-      this.arrived(told);
+      const reply = await answer.json();
+      if (!answer.ok) return sentence(reply.error);
+      this.arrived(reply);
       return "";
     } catch (error) {
       return sentence(`the server cannot be reached: ${error.message}`);

@@ -42,10 +42,10 @@ function connectToggles(page) {
 }
 
 function connectTimeline(page) {
-  const marks = element("marks"), chapters = element("chapters");
-  chapters.addEventListener("change", () => {
-    page.seek(Number(chapters.value));
-    chapters.value = "";
+  const marks = element("marks"), highlights = element("highlights");
+  highlights.addEventListener("change", () => {
+    page.seek(Number(highlights.value));
+    highlights.value = "";
   });
   marks.addEventListener("pointermove", (event) => {
     page.tip.show(event, (x, y) => page.timeline?.textAt(placeWithin(marks, x, y)[0]) ?? "");

@@ -90,7 +90,7 @@ class GameEvents {
   }
 
   /** Returns the moments worth a visit up to `tick`, in the order of time: {tick, text}. */
-  chapters(tick) {
+  highlights(tick) {
     const { film } = this, known = (list) => list.findLast(({ until }) => until <= tick), found = [];
     const swing = known(this.swings), fight = known(this.fights), death = this.deaths[0];
     if (death && death.tick <= tick) found.push({ tick: death.tick, text: `first out: ${film.name(death.seat)}` });

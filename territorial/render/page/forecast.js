@@ -5,7 +5,7 @@ class Forecast {
   #hovered = null;   // the owner under the pointer
   #asked = {};       // the aim that the session was told last: owner, share, and the tick at which it was told
   #isAsking = false; // until there is an answer to that
-  #told = {};        // the newest forecast for what this page aims at: other pages of the seat have aims of their own
+  #forecast = {};    // the newest forecast for what this page aims at: other pages of the seat have aims of their own
 
   constructor(game) {
     this.game = game;
@@ -21,8 +21,8 @@ class Forecast {
 
   /** Shows what is foreseen, and asks for it. */
   show() {
-    const { game } = this, { now, share } = game, owner = this.#owner, told = now.panels.forecast;
-    if (told?.owner === owner && told.share === share) this.#told = { ...told, tick: now.tick };
+    const { game } = this, { now, share } = game, owner = this.#owner, forecast = now.panels.forecast;
+    if (forecast?.owner === owner && forecast.share === share) this.#forecast = { ...forecast, tick: now.tick };
     const text = owner === null ? "" : this.text(owner);
     put(element("forecast"), text && owner !== game.target ? `${game.name(owner)}: ${text}` : text);
     if (owner !== null) this.#ask({ owner, share, tick: now.tick });
@@ -34,7 +34,7 @@ class Forecast {
    */
   async #ask(aim) {
     const isKnown = ({ owner, share }) => owner === aim.owner && share === aim.share;
-    const isNew = !isKnown(this.#asked) || (this.#told.tick !== aim.tick && this.#asked.tick !== aim.tick);
+    const isNew = !isKnown(this.#asked) || (this.#forecast.tick !== aim.tick && this.#asked.tick !== aim.tick);
     if (this.#isAsking || !isNew) return;
     this.#asked = aim;
     this.#isAsking = true;
@@ -51,10 +51,10 @@ class Forecast {
 
   /** Returns what an attack on `owner` with the chosen share comes to, in two lines; "" while that is not known. */
   text(owner) {
-    const { now, share } = this.game, told = this.#told;
-    if (told.owner !== owner || told.share !== share) return "";
-    const { cells, ticks, troops, is_alive: isAlive } = told;
-    const end = told.falls ? " and ends that player" : told.ends ? " and ends the game" : told.goes_on ? " and goes on" : "";
+    const { now, share } = this.game, forecast = this.#forecast;
+    if (forecast.owner !== owner || forecast.share !== share) return "";
+    const { cells, ticks, troops, is_alive: isAlive } = forecast;
+    const end = forecast.falls ? " and ends that player" : forecast.ends ? " and ends the game" : forecast.goes_on ? " and goes on" : "";
     const stay = `${count(now.amounts.at(-1) - this.game.amount(owner))} troops stay at home`; // all that can be sent, less this
     return `takes ${cells ? count(cells) : "no"} cells in ${ticks} ticks${end}\n${stay}, ${isAlive ? `${count(troops)} by then` : "and you are out"}`;
   }

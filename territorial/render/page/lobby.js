@@ -19,7 +19,7 @@ class Lobby {
   get isGuest() { return this.#now.person > 0; }
   get me() { return this.#now.people[this.#now.person]; }
 
-  setReady(isReady) { this.start.tell({ do: "ready", name: this.form.elements.name.value, on: isReady }); }
+  setReady(isReady) { this.start.send({ do: "ready", name: this.form.elements.name.value, on: isReady }); }
 
   /** Fits the card to who sees it: the host chooses the game, all others only their names. */
   open() {

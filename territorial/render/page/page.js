@@ -99,7 +99,7 @@ class Page {
     this.view.crop(this.board);
     this.overlay = new Overlay(element("overlay"), film, this.palette);
     this.events = new GameEvents(film);
-    this.timeline = new Timeline(element("marks"), element("chapters"), this.events, this.palette);
+    this.timeline = new Timeline(element("marks"), element("highlights"), this.events, this.palette);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
     const hover = (seat) => this.hover(seat);
     this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);

@@ -11,7 +11,7 @@ class Game {
   share = 6;         // the number of the fraction
   target = NEUTRAL;  // the owner code that the large button attacks
   isLive = true;     // until the player watches the game again
-  #told = "";        // the ending that has been shown
+  #shownEnding = ""; // the ending that has been shown
   #stands = false;   // for as long as a dialog is open
   #rows = new Map(); // by owner code: the row of the list
 
@@ -92,7 +92,7 @@ class Game {
     this.#showShare();
     this.#showLists();
     this.advice.show(this.now.panels.advice);
-    this.agentView.show(this.now.panels.sight);
+    this.agentView.show(this.now.panels.agent_view);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
     this.#showPace();
     element("undo").hidden = !now.queued;
@@ -199,12 +199,12 @@ class Game {
     this.#list("allies", this.now.allies, ({ owner, attackers }) => `${short(this.#troopsOf(owner))} troops${attacked(attackers)}`);
   }
 
-  /** Lists `shown`, owners that can be chosen, with what `tell` says of each, or why not. */
-  #list(id, shown, tell) {
+  /** Lists `shown`, owners that can be chosen, with what `describe` says of each, or why not. */
+  #list(id, shown, describe) {
     const chosen = this.#decides ? shown : [], list = element(id), { film } = this.page;
     for (const one of chosen) {
       const row = this.#row(one.owner);
-      put(row.text, one.reason || tell(one));
+      put(row.text, one.reason || describe(one));
       fillChip(row.chip, one.owner === NEUTRAL ? null : film.density(one.owner, film.length - 1));
       row.button.setAttribute("aria-disabled", Boolean(one.reason));
       row.button.classList.toggle("is-target", one.owner === this.target);
@@ -272,9 +272,9 @@ class Game {
   #showEnding() {
     const { now, page: { film } } = this;
     const ending = now.is_over ? "over" : now.seat && !now.is_alive ? "out" : "";
-    if (!ending || ending === this.#told || (now.is_over && !film.isComplete)) return;
+    if (!ending || ending === this.#shownEnding || (now.is_over && !film.isComplete)) return;
     if (document.querySelector("dialog[open]:not(#ending)")) return; // the player has it closed first
-    this.#told = ending;
+    this.#shownEnding = ending;
     showEnding(this);
   }
 
@@ -320,7 +320,7 @@ class Game {
     if (this.now && this.page.painter) this.#showShare();
   }
 
-  /** Opens or closes a panel, "advice" or "sight"; the session tells what is in it. */
+  /** Opens or closes a panel, "advice" or "agent_view"; the session tells what is in it. */
   async toggle(panel) {
     const late = setTimeout(() => this.say(PREPARES), PATIENCE);
     await this.#send({ do: "show", panel, on: !(panel in this.now.panels) });
@@ -439,7 +439,7 @@ function playKeys(game) {
     h: () => game.hold(),
     r: () => game.askToResign(),
     p: () => game.toggle("advice"),
-    o: () => game.toggle("sight"),
+    o: () => game.toggle("agent_view"),
     "?": () => game.ask("rules"),
   };
   DIGITS.forEach((digit, place) => { keys[digit] = () => game.setShare(game.shares.keys[place]); });
@@ -458,7 +458,7 @@ function connectGame(game) {
     hold: () => game.hold(),
     resign: () => game.askToResign(),
     advise: () => game.toggle("advice"),
-    see: () => game.toggle("sight"),
+    see: () => game.toggle("agent_view"),
   };
   buttons.undo = buttons.hold;
   for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());

@@ -182,7 +182,7 @@ class StartCard {
   }
 
   /** Sends a command, and says why it was refused. */
-  async tell(command) { this.#say(await this.game.connection.send(command)); }
+  async send(command) { this.#say(await this.game.connection.send(command)); }
 
   #say(reason) { put(this.form.querySelector(".refused"), reason); }
 

@@ -1,5 +1,5 @@
 "use strict";
-// The line of time: marks over the slider, and the list of chapters.
+// The line of time: marks over the slider, and the list of highlights.
 
 const MARKS_HEIGHT = 12;
 const MARKS_EDGE = 8; // half a handle of the slider: where its first tick is
@@ -24,8 +24,8 @@ class Timeline {
     if (!width) return;
     const deaths = this.events.deaths.filter(({ tick }) => tick <= known);
     const leads = this.events.leads.filter(({ until }) => until <= known);
-    const chapters = this.events.chapters(known);
-    const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...chapters.map(({ text }) => text)].join();
+    const highlights = this.events.highlights(known);
+    const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...highlights.map(({ text }) => text)].join();
     if (wanted === this.#drawn) return;
     this.#drawn = wanted;
     this.end = end;
@@ -34,7 +34,7 @@ class Timeline {
       ...leads.map(({ tick, seat }) => ({ tick, seat, isLead: true })),
     ];
     this.#draw();
-    this.#list(chapters);
+    this.#list(highlights);
   }
 
   /** Deaths are bars, changes of leader are triangles, in the colours of the players. */
@@ -64,10 +64,10 @@ class Timeline {
 
   #x(tick) { return MARKS_EDGE + ((this.width - 2 * MARKS_EDGE) * tick) / Math.max(1, this.end); }
 
-  #list(chapters) {
+  #list(highlights) {
     this.list.replaceChildren(new Option("go to ...", ""));
-    for (const { tick, text } of chapters) this.list.add(new Option(`${count(tick)}: ${text}`, tick));
-    this.list.disabled = !chapters.length;
+    for (const { tick, text } of highlights) this.list.add(new Option(`${count(tick)}: ${text}`, tick));
+    this.list.disabled = !highlights.length;
   }
 
   /** Returns the mark nearest to x pixels, or undefined if none is near. */

@@ -3,25 +3,25 @@
 
 /** Tells what is under the pointer, also once that has changed under a pointer that rests. */
 class Tip {
-  #tell = null;
+  #describe = null;
 
-  /** Shows what `tell(x, y)`, given a place in the window, returns; nothing for an empty text. */
-  show(event, tell) {
+  /** Shows what `describe(x, y)`, given a place in the window, returns; nothing for an empty text. */
+  show(event, describe) {
     this.x = event.clientX;
     this.y = event.clientY;
-    this.#tell = tell;
+    this.#describe = describe;
     this.refresh();
   }
 
   hide() {
-    this.#tell = null;
+    this.#describe = null;
     element("tip").hidden = true;
   }
 
   /** Asks anew: time has passed, or the board has moved. */
   refresh() {
-    if (!this.#tell) return;
-    const box = element("tip"), { x, y } = this, text = this.#tell(x, y);
+    if (!this.#describe) return;
+    const box = element("tip"), { x, y } = this, text = this.#describe(x, y);
     box.hidden = !text;
     if (!text) return;
     put(box, text);

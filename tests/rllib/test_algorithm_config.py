@@ -11,10 +11,10 @@ from ray.rllib.core.learner import learner_group
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 from rllib_adapters import configure
+from rllib_adapters.algorithms import TerritorialPPO, TerritorialPPOConfig
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.own_algorithms import TerritorialPPO, TerritorialPPOConfig
 from territorial import GameConfig
-from territorial.league import Group, LeagueTable
+from territorial.league import Group, LineUpDistribution
 from territorial.maps import MapMix
 from tests.rllib.support import (
     CONFIG,
@@ -96,7 +96,9 @@ def test_configurations_of_ones_own_are_derived_from_those_of_this_package(tmp_p
 
 
 def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path):
-    table = LeagueTable([Group(3, {"trainable:main": 1}), Group(3, {Patient(): 1, "snapshot:first": 1})])
+    table = LineUpDistribution(
+        [Group(3, {"trainable:main": 1}), Group(3, {Patient(): 1, "snapshot:first": 1})]
+    )
     game = CONFIG.replace(map=MapMix({"lakes": 2, "islands:count=4": 1}), rewards={"land": 1, "kills": 0.5})
     config = small_config(fill(tmp_path), env={"config": game, "league": table})
     config.callbacks(Mine, on_train_result=print)
@@ -150,7 +152,7 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
         (
             {"league": {"groups": [], "shuffle": False, "seats": 3}},
             ValueError,
-            "a league table has the field 'seats'; it must",
+            "a line-up distribution has the field 'seats'; it must",
         ),
     ],
 )
@@ -178,7 +180,7 @@ def test_a_minibatch_is_counted_in_rows_of_agents():
 
 def test_each_who_learns_has_rows_of_their_own_seats():
     seats = [Group(4, {"trainable:main": 1}), Group(2, {"trainable:rival": 1, "trainable:main": 0})]
-    config = configure(PPOConfig(), env_config(league=LeagueTable(seats)), module=SmallModule)
+    config = configure(PPOConfig(), env_config(league=LineUpDistribution(seats)), module=SmallModule)
     config.training(train_batch_size_per_learner=10, minibatch_size=40).validate()
     with pytest.raises(ValueError, match="at most 40 rows"):
         config.training(minibatch_size=41).validate()

@@ -23,13 +23,13 @@ from rllib_adapters.envs.batch import taken_from
 from rllib_adapters.envs.env_config import POOL, EnvConfig
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import go_over, play
+from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
     TerritorialAPPOLearner,
     TerritorialIMPALALearner,
     TerritorialPPOLearner,
     WholeStates,
 )
-from rllib_adapters.learning.own_config import TerritorialConfig
 from rllib_adapters.modules.frozen_pool import check_store, move_store, store_of
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
 from territorial.league import SnapshotStore
@@ -280,7 +280,7 @@ REASONS = {
 """Why an algorithm is not among those, by its name."""
 
 
-def own_config(config: AlgorithmConfig) -> TerritorialConfig:
+def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     """Return a configuration of this package with all settings of ``config``, which stays as it is.
 
     ValueError for the old API stack, for algorithms that do not learn from these games, and for a class of
