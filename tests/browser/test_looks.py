@@ -60,7 +60,7 @@ AIM_OF_ANOTHER_PAGE = PlayerCommand("aim", share=7, is_on=True, panel="forecast"
 @pytest.mark.quick
 def test_only_the_newest_aim_is_told_and_launches_do_not_wait_and_pages_share_a_session(play):
     tab, game = play()
-    soon(tab, "element('forecast').textContent")
+    soon(tab, "element('forecast').textContent && !page.game.forecast.isAsking")
     tab.evaluate("""(() => {
         const { fetch } = window, answer = new Promise((done) => { page.letAnswer = done; });
         page.posts = [];

@@ -4,7 +4,7 @@
 class Forecast {
   #hovered = null;   // the owner under the pointer
   #asked = {};       // the aim that the session was told last: owner, share, and the tick at which it was told
-  #isAsking = false; // until there is an answer to that
+  isAsking = false;  // until there is an answer to that
   #forecast = {};    // the newest forecast for what this page aims at: other pages of the seat have aims of their own
 
   constructor(game) {
@@ -35,11 +35,11 @@ class Forecast {
   async #ask(aim) {
     const isKnown = ({ owner, share }) => owner === aim.owner && share === aim.share;
     const isNew = !isKnown(this.#asked) || (this.#forecast.tick !== aim.tick && this.#asked.tick !== aim.tick);
-    if (this.#isAsking || !isNew) return;
+    if (this.isAsking || !isNew) return;
     this.#asked = aim;
-    this.#isAsking = true;
+    this.isAsking = true;
     await this.game.connection.post({ do: "aim", target: aim.owner, share: aim.share });
-    this.#isAsking = false;
+    this.isAsking = false;
     this.show();
   }
 
