@@ -36,8 +36,8 @@ def test_a_ladder_is_climbed_by_fresh_games():
     import curriculum
 
     found = curriculum.main(["--generations", "2", "--episodes", "4", "--offspring", "1", "--mark", "0"])
-    assert found.settings[0] == "a few novices"
-    assert len(found.settings) >= 2
+    assert found.scenarios[0] == "a few novices"
+    assert len(found.scenarios) >= 2
     assert found.policies[-1] == "first again"
 
 
