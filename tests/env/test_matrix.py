@@ -16,6 +16,8 @@ from pettingzoo.test import (
 
 from territorial import env, parallel_env
 
+# Rows of options; every pair of their values is in one of them. Formats of actions that name candidates go
+# with all forms: test_vector.py has the others.
 MODES = """
 packed   remove info multi_discrete       - -
 packed   keep   obs  discrete             9 teams
@@ -38,11 +40,9 @@ pairs    keep   obs  pairs                9 -
 pairs    keep   info pairs                - -
 pairs    keep   info pairs_multi_discrete 9 -
 """
-"""Rows of options; every pair of their values is in one of them. Formats of actions that name candidates go
-with all forms: test_vector.py has the others."""
 COLUMNS = ("obs", "agent_death", "action_mask", "action_format", "max_cycles", "teams")
+# One team of two agents, and one of a bot and an agent.
 TEAMS = {"teams": 2, "team_deal": "turn", "rewards": {"land": 0.5, "team_land": 0.5, "placement": 1}}
-"""One team of two agents, and one of a bot and an agent."""
 GAME = {
     "height": 20,
     "width": 17,
@@ -52,22 +52,22 @@ GAME = {
     "max_ticks": 1500,
 }
 
+# What ``api_test`` says of every environment whose observations are dicts, as masks in them need.
 ON_DICTS = {
     "Observation is not a NumPy array",
     "Observation space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete",
 }
-"""What ``api_test`` says of every environment whose observations are dicts, as masks in them need."""
 
+# Of boards as a stack of frames of bit planes.
 ON_FOUR_DIMENSIONS = "Observation has more than 3 dimensions"
-"""Of boards as a stack of frames of bit planes."""
 
+# Of actions that are neither of the two.
 ON_TWO_PARTS = (
     "Action space for each agent probably should be gymnasium.spaces.box or gymnasium.spaces.discrete"
 )
-"""Of actions that are neither of the two."""
 
+# Of the masks of two parts, where the dict has no key "observation" that is looked at instead.
 ON_TWO_MASKS = "Action mask is not a NumPy array"
-"""Of the masks of two parts, where the dict has no key "observation" that is looked at instead."""
 
 
 def known_warnings(modes):

@@ -17,8 +17,8 @@ from tests.rllib.support import CONFIG, SmallModule, league, ppo
 pytestmark = pytest.mark.usefixtures("running_ray")
 
 RUNNERS = ("batched", "stock")
+# Seconds after which it hangs.
 PATIENCE = 300
-"""Seconds after which it hangs."""
 
 
 def config_of(runner, config=PPOConfig, **evaluation):
@@ -42,6 +42,7 @@ def by_hand(algorithm, group):
     return {}, steps, 2 * steps
 
 
+# Evaluations in the driver, one after the other with training.
 HERE = {
     "episodes": {"evaluation_duration": 3},
     "timesteps": {"evaluation_duration": 24, "evaluation_duration_unit": "timesteps"},
@@ -51,8 +52,8 @@ HERE = {
         "evaluation_config": {"explore": False, "num_envs_per_env_runner": 3},
     },
 }
-"""Evaluations in the driver, one after the other with training."""
 
+# Evaluations by two runners in processes of their own.
 BESIDE = {
     **HERE,
     "more runners than episodes": {"evaluation_duration": 1},
@@ -69,7 +70,6 @@ BESIDE = {
         "evaluation_force_reset_envs_before_iteration": False,
     },
 }
-"""Evaluations by two runners in processes of their own."""
 
 
 @pytest.mark.parametrize("runner", RUNNERS)

@@ -111,8 +111,8 @@ def train_long(algorithm):
 
 
 OTHER_GAMES = CONFIG.replace(map="islands", win_percent=60)
+# Seconds after which it hangs.
 PATIENCE = 300
-"""Seconds after which it hangs."""
 
 
 def report(runner):

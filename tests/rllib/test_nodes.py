@@ -15,17 +15,19 @@ from ray.cluster_utils import Cluster
 
 from rllib_adapters import SharedStore
 from rllib_adapters.league.callback import league_in
-from territorial import cli
+from rllib_adapters.league.evaluation import OnRay
+from territorial import cli, evaluate
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from tests.rllib.support import CONFIG, env_vars, fill
+from tests.rllib.test_evaluate import SCENARIOS
 from tests.rllib.test_league import league_config, small_league
 
 pytestmark = pytest.mark.verify
 
+# What the other machine has.
 AWAY = {"num_cpus": 4, "resources": {"away": 4, "runner": 1}, "object_store_memory": 80_000_000}
-"""What the other machine has."""
+# Rounds of a second after which it hangs.
 PATIENCE = 300
-"""Rounds of a second after which it hangs."""
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
@@ -244,3 +246,18 @@ def test_the_runner_of_a_machine_that_is_lost_is_restarted_on_a_new_one(ends, tm
     assert result["env_runners"]["num_env_steps_sampled_lifetime"] > steps
     assert league.num_games > games
     assert sorted(store.names()) == sorted(league.snapshots)
+
+
+def test_games_of_a_machine_that_is_lost_are_played_on_the_other(two_machines):
+    def play(make, chunks):
+        played = OnRay(4)(make, chunks)
+        yield next(played)
+        two_machines.remove_node(two_machines.away, allow_graceful=False)
+        yield from played
+
+    ways = ({"processes": 1}, {"play": play})
+    one, other = [
+        evaluate(["banker", "turtle"], SCENARIOS, 40, progress=False, **way).records for way in ways
+    ]
+    two_machines.away = two_machines.add_node(**AWAY)
+    assert other == one

@@ -51,6 +51,7 @@ SMALL = [
 ]
 
 
+# A run in which something happens before or after the given call of a function: a kill, or a full disk.
 INJECTED = """
 import errno, os, signal, sys
 from rllib_adapters.league import callback
@@ -80,7 +81,6 @@ def injected(*args, **kwargs):
 setattr(owner, name, injected)
 sys.exit(cli.main(["train", *arguments]))
 """
-"""A run in which something happens before or after the given call of a function: a kill, or a full disk."""
 
 
 def start(folder, *options, injected=(), **kwargs):
