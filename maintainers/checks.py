@@ -60,12 +60,7 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        [
-            CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full"),
-            CheckPart(
-                "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
-            ),
-        ],
+        [CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
         [
             CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends", needs=NUMBA_FLOOR),
             CheckPart("compiled-once", ["python maintainers/first_steps.py"], "full"),
@@ -77,6 +72,9 @@ CHECK: list[list[list[CheckPart]]] = [
                     "python examples/ppo.py --num-games 4 --rollout 16 --total-steps 192 --eval-games 4",
                 ],
                 "full",
+            ),
+            CheckPart(
+                "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
             ),
         ],
     ],

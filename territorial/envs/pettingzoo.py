@@ -298,11 +298,11 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
         ``parts``: those of the rewards of all agents, (K, A). ``launches``: if they are part of infos.
         """
-        games, seats = self._places()
+        games, seats = self._places
         shared, own = self.vec.see(games, seats)
         seen: dict[str, Any] = dict(own)
         numbers = self.vec.numbers(seats[None])
-        info: dict[str, Any] = {name: array[0].tolist() for name, array in numbers.items()}
+        info: dict[str, Any] = {name: array.tolist()[0] for name, array in numbers.items()}
         info |= zip(self.vec.reward_names, parts[:, self._rows].tolist(), strict=True)
         if launches is not None:
             info |= {"launches": [Launches(*(array[0] for array in launches))] * len(self.agents)}
@@ -320,16 +320,14 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
 
     def _masks(self) -> npt.NDArray[np.int8]:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
-        return self.vec.masks_of(self.game.observations, *self._places())
+        return self.vec.masks_of(self.game.observations, *self._places)
 
     def _set_agents(self, agents: list[AgentID]) -> None:
         """Let ``agents`` be those who are still in the episode."""
         self.agents = agents
-        self._rows = np.array([self._row[agent] for agent in agents], np.int64)
-
-    def _places(self) -> tuple[Ints, Ints]:
-        """Return the games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
-        return np.zeros_like(self._rows), self.vec.agent_seats[0, self._rows]
+        self._rows = rows = np.array([self._row[agent] for agent in agents], np.int64)
+        self._places: tuple[Ints, Ints] = np.zeros_like(rows), self.vec.agent_seats[0, rows]
+        """The games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write what the agents do into ``game.actions``; seats without a living agent hold."""
