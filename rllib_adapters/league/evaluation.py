@@ -58,34 +58,41 @@ class OnRay:
         """Yield the records of each chunk as it is finished."""
         count = max(1, min(self.workers, len(chunks)))
         shared = ray.put(make)
-        actors = {i: _start(shared) for i in range(count)}
+        actors: dict[int, Any] = {}
         waiting = [(chunk, self.retries) for chunk in reversed(chunks)]
-        busy: dict[Any, tuple[int, GameChunk, int]] = {}
+        busy: dict[Any, tuple[int, list[GameChunk], int]] = {}
+        unfinished = len(chunks)
+
+        def start(i: int, left: int) -> None:
+            # Where machines were lost there may be no room: an actor gets its first chunk once it is there.
+            actors[i] = ray.remote(Worker).options(num_cpus=1).remote(shared)
+            busy[actors[i].__ray_ready__.remote()] = i, [], left
+
         try:
-            idle = list(actors)
-            while waiting or busy:
+            idle: list[int] = []
+            for i in range(count):
+                start(i, self.retries)
+            while unfinished:
                 while idle and waiting:
                     i, (chunk, left) = idle.pop(), waiting.pop()
-                    busy[actors[i].play.remote(chunk)] = i, chunk, left
+                    busy[actors[i].play.remote(chunk)] = i, [chunk], left
                 (done,), _ = ray.wait(list(busy), num_returns=1)
-                i, chunk, left = busy.pop(done)
+                i, played, left = busy.pop(done)
                 try:
                     attempt = ray.get(done)
                 except ray.exceptions.RayActorError:
                     if not left:
                         raise
-                    waiting.append((chunk, left - 1))
-                    actors[i] = _start(shared)
+                    waiting += [(chunk, left - 1) for chunk in played]
+                    start(i, left - 1)
                 else:
-                    yield from records_of(attempt)
-                idle.append(i)
+                    idle.append(i)
+                    unfinished -= len(played)
+                    if played:
+                        yield from records_of(attempt)
         finally:
             for actor in actors.values():
                 ray.kill(actor)
-
-
-def _start(make: Any) -> Any:
-    return ray.remote(Worker).options(num_cpus=1).remote(make)
 
 
 # ---- joining a cluster -----------------------------------------------------------------------------------
