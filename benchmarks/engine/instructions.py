@@ -27,7 +27,8 @@ from compare import ROOT, tree
 from benchmarks import harness
 from territorial.cli import options
 
-PLAYER = Path(__file__).with_name("counted_step.py")
+PLAYER = Path("benchmarks/engine/counted_step.py")
+"""Of each revision its own, as it knows what the engine's parts are called there."""
 PARTS = (
     "rules and bots",
     "with tables and masks",
@@ -127,7 +128,7 @@ def count(part: str, games: int, side: int, folder: Path = ROOT) -> tuple[str, l
         raise CannotCountError(f"instructions are counted with ptrace, which {sys.platform} does not have")
     libc = ctypes.CDLL(None, use_errno=True)
     player = subprocess.Popen(
-        [sys.executable, "-P", str(PLAYER), part, str(games), str(side)],
+        [sys.executable, "-P", str(folder / PLAYER), part, str(games), str(side)],
         stdout=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(folder)},
