@@ -325,7 +325,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def _set_agents(self, agents: list[AgentID]) -> None:
         """Let ``agents`` be those who are still in the episode."""
         self.agents = agents
-        self._rows = rows = np.array([self._row[agent] for agent in agents], np.int64)
+        rows = np.array([self._row[agent] for agent in agents], np.int64)
+        self._rows: Any = slice(None) if len(agents) == len(self._row) else rows
+        self._was_alive = b""  # who lives is looked up in the next step
         self._places: tuple[Ints, Ints] = np.zeros_like(rows), self.vec.agent_seats[0, rows]
         """The games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
 
@@ -339,12 +341,10 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
                 f"actions is {shown(actions)}; it must be a dict with the action of each agent, such as "
                 f"{{{self.agents[0]!r}: 0}}"
             )
-        unknown = actions.keys() - self._seat.keys()
-        if unknown:
-            first = next(agent for agent in actions if agent in unknown)
+        if not actions.keys() <= self._seat.keys():
+            first = next(agent for agent in actions if agent not in self._seat)
             raise ValueError(f"actions has {first!r}; the agents are {', '.join(self.possible_agents)}")
-        is_alive = self.game.state.alive[0].tolist()
-        living = [agent for agent in self.agents if is_alive[self._seat[agent]]]
+        living, rows = self._living_agents()
         for agent in living:
             if agent not in actions:
                 raise ValueError(f"no action for {agent!r}; every living agent needs one (0 holds)")
@@ -352,11 +352,20 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         is_good = numbers is not None
         if numbers is not None:
             of_all = np.zeros((1, len(self._row), numbers.shape[1]), np.int64)
-            of_all[0, [self._row[agent] for agent in living]] = numbers
+            of_all[0, rows] = numbers
             is_good = self.vec.write_choices(of_all) == ALL_GOOD
         if not is_good:
             for agent in living:
                 self._check(agent, actions[agent])
+
+    def _living_agents(self) -> tuple[list[AgentID], Ints]:
+        """Return those of ``agents`` who live, and their rows, looked up only where that has changed."""
+        is_alive = self.game.state.alive[0]
+        if is_alive.tobytes() != self._was_alive:
+            living = [agent for agent in self.agents if is_alive[self._seat[agent]]]
+            self._living = living, np.array([self._row[agent] for agent in living], np.int64)
+            self._was_alive = is_alive.tobytes()
+        return self._living
 
     def _check(self, agent: AgentID, action: Any) -> None:
         if not self.vec.format.takes(action):
