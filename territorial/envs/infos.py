@@ -109,38 +109,29 @@ def played_by(
     num_games, num_agents = seats.shape
     given = np.empty((num_games, num_agents), np.float32)
     given_parts = np.empty((num_games, parts.shape[1], num_agents), np.float32)
-    terminated, truncated = np.empty((2, num_games, num_agents), np.bool_)
-    hand_out(rewards, parts, seats, given, given_parts)
+    terminated, truncated = out_ends = np.empty((2, num_games, num_agents), np.bool_)
     ends = results.terminated, results.truncated, results.is_over, results.is_cut
-    report_ends(*ends, seats, is_kept, terminated, truncated)
+    report(rewards, parts, ends, seats, is_kept, given, given_parts, out_ends)
     return given, given_parts, terminated, truncated, results.is_over.copy(), results.was_reset.copy()
 
 
 @kernel
-def hand_out(rewards: Any, parts: Any, seats: Any, out: Any, out_parts: Any) -> None:
-    """Write what ``seats`` (E, A) have of ``rewards`` (E, P) and ``parts`` (E, K, P)."""
+def report(
+    rewards: Any, parts: Any, ends: Any, seats: Any, is_kept: bool, out: Any, out_parts: Any, out_ends: Any
+) -> None:
+    """Write what ``seats`` (E, A) have of ``rewards`` (E, P) and ``parts`` (E, K, P), and how they ended.
+
+    ``ends``: who is terminated and who truncated, (E, P), which games are over and which are cut, (E,).
+    ``out_ends``: the first two of ``seats``, (2, E, A).
+    """
+    terminated, truncated, is_over, is_cut = ends
     for k in range(len(seats)):
         pick(rewards[k], seats[k], out[k])
         for i in range(parts.shape[1]):
             pick(parts[k, i], seats[k], out_parts[k, i])
-
-
-@kernel
-def report_ends(
-    terminated: Any,
-    truncated: Any,
-    is_over: Any,
-    is_cut: Any,
-    seats: Any,
-    is_kept: bool,
-    out_terminated: Any,
-    out_truncated: Any,
-) -> None:
-    """Write who of ``seats`` (E, A) is terminated or truncated."""
-    for k in range(len(seats)):
         if is_kept:
             for a in range(seats.shape[1]):
-                out_terminated[k, a], out_truncated[k, a] = is_over[k] and not is_cut[k], is_cut[k]
+                out_ends[0, k, a], out_ends[1, k, a] = is_over[k] and not is_cut[k], is_cut[k]
         else:
-            pick(terminated[k], seats[k], out_terminated[k])
-            pick(truncated[k], seats[k], out_truncated[k])
+            pick(terminated[k], seats[k], out_ends[0, k])
+            pick(truncated[k], seats[k], out_ends[1, k])

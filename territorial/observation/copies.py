@@ -43,6 +43,13 @@ class Lending(NamedTuple):
     ]  # (NUM_LENT + 1, E, F, B, groups) bands to write; the last: of new copies
 
 
+class Memory(NamedTuple):
+    """The memory of copies."""
+
+    views: list[memoryview]  # of boards, read-only, players, borders and globals
+    target: npt.NDArray[np.int64]  # see ``Copies``
+
+
 class Loans:
     """The memory of copies of ``buffers``, which show what ``layout`` says."""
 
@@ -51,7 +58,7 @@ class Loans:
         self._layout = layout
         outdated = np.zeros((NUM_LENT + 1, *buffers.history.shape), np.uint64)
         self.lending = Lending(np.zeros(NUMBER + 1, np.int64), outdated)
-        self._memory: list[list[Any]] = [[] for _ in range(NUM_LENT)]
+        self._memory: list[Memory | None] = [None] * NUM_LENT
         self._lent: list[list[weakref.ref[Any]]] = [[] for _ in range(NUM_LENT)]
 
     def lend(self) -> Copies:
@@ -60,20 +67,21 @@ class Loans:
             if all(one() is None for one in lent):
                 self._memory[number] = memory = self._memory[number] or self._allocate(number)
                 # A view of a view holds on to the first array whose memory is not that of an array.
-                views = [memoryview(one) for one in memory]
-                arrays = [np.asarray(one) for one in (views[0].toreadonly(), *views[1:])]
+                arrays = [np.asarray(one) for one in memory.views]
                 self._lent[number] = [weakref.ref(one) for one in arrays]
-                return self._copies(arrays, number)
-        return self._copies(self._allocate(NUM_LENT), NUM_LENT)
+                return self._copies(arrays, memory.target)
+        memory = self._allocate(NUM_LENT)
+        return self._copies([np.asarray(one) for one in memory.views], memory.target)
 
-    def _allocate(self, number: int) -> list[Any]:
+    def _allocate(self, number: int) -> Memory:
         self.lending.outdated[number] = ~ZERO
-        return [aligned_zeros(one.shape, one.dtype, allocate=np.empty) for one in self._copied]
-
-    def _copies(self, arrays: list[Any], number: int) -> Copies:
+        arrays = [aligned_zeros(one.shape, one.dtype, allocate=np.empty) for one in self._copied]
+        boards, *tables = map(memoryview, arrays)
         target = np.array([*(one.__array_interface__["data"][0] for one in arrays), number])
+        return Memory([boards.toreadonly(), *tables], target)
+
+    def _copies(self, arrays: list[Any], target: npt.NDArray[np.int64]) -> Copies:
         boards, players, borders, of_game = arrays
-        boards.flags.writeable = False
         return Copies(planes_of(boards, self._layout), players, borders, of_game, target)
 
 
