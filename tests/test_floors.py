@@ -149,7 +149,7 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games():
 
 
 ENGINE = ["are_working", "bind_batch", "next_seeds", "reset_game", "reset_games", "step_games"]
-ARRAYS = ["report", "write_choices", "write_masks", "write_numbers"]
+ARRAYS = ["write_choices", "write_masks", "write_numbers", "write_outcome"]
 KERNELS = {
     "VecGame": ENGINE,
     "make_vec": ENGINE + ARRAYS,

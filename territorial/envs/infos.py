@@ -111,12 +111,12 @@ def played_by(
     given_parts = np.empty((num_games, parts.shape[1], num_agents), np.float32)
     terminated, truncated = out_ends = np.empty((2, num_games, num_agents), np.bool_)
     ends = results.terminated, results.truncated, results.is_over, results.is_cut
-    report(rewards, parts, ends, seats, is_kept, given, given_parts, out_ends)
+    write_outcome(rewards, parts, ends, seats, is_kept, given, given_parts, out_ends)
     return given, given_parts, terminated, truncated, results.is_over.copy(), results.was_reset.copy()
 
 
 @kernel
-def report(
+def write_outcome(
     rewards: Any, parts: Any, ends: Any, seats: Any, is_kept: bool, out: Any, out_parts: Any, out_ends: Any
 ) -> None:
     """Write what ``seats`` (E, A) have of ``rewards`` (E, P) and ``parts`` (E, K, P), and how they ended.

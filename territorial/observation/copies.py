@@ -76,7 +76,7 @@ class Loans:
     def _allocate(self, number: int) -> Memory:
         self.lending.outdated[number] = ~ZERO
         arrays = [aligned_zeros(one.shape, one.dtype, allocate=np.empty) for one in self._copied]
-        boards, *tables = map(memoryview, arrays)
+        boards, *tables = [one.data for one in arrays]
         target = np.array([*(one.__array_interface__["data"][0] for one in arrays), number])
         return Memory([boards.toreadonly(), *tables], target)
 
