@@ -149,7 +149,7 @@ def test_all_steps_run_and_a_failure_is_the_exit_code(bootstrap, monkeypatch, ca
 
 
 def test_arguments_signals_and_the_exit_code_are_passed_on(bootstrap):
-    ready(bootstrap, {"python": "trap 'exit 5' INT; echo $@; for i in $(seq 6000); do sleep 0.05; done"})
+    ready(bootstrap, {"python": "/bin/sleep 300 & trap 'kill $!; exit 5' INT; echo $@; wait $!"})  # no PATH
     script = bootstrap.ROOT / "bootstrap.py"
     script.write_text(SCRIPT.read_text().replace("    install(venv, extras)\n", ""))
     with subprocess.Popen([PYTHON, script, "run", "--seed", "5"], stdout=-1, text=True) as process:
