@@ -23,7 +23,7 @@ from rllib_adapters.envs.agent_interface import ByteBox
 from rllib_adapters.envs.env_config import PACKED, EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import BoardModule, ReferenceModule
-from rllib_adapters.modules.frozen_pool import BothForms, opponents_of
+from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.frozen import FrozenPolicies
@@ -248,10 +248,10 @@ class SnapshotPolicy(BotPolicy):
         super().set_state(dict(state))
 
 
-_players: dict[str, FrozenPolicies | BothForms] = {}
+_players: dict[str, FrozenPolicies] = {}
 
 
-def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies | BothForms:
+def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies:
     """Return the process's only players for a pool's settings."""
     names = [module.architecture for module in pool["architectures"]]
     key = f"{pool['store'].path} {pool['layout']} {pool['config'].hexdigest} {names}"

@@ -379,15 +379,10 @@ def open_all(algorithm: Any, names: list[str]) -> None:
         in_engine = {name for name in names if all(one._house.network(name) for one in batches)}
         opponents = runner.module[POOL].opponents
         opponents.keep(sorted(set(names) - in_engine))
-        return len(in_engine) + sum(map(pages_read, by_form(opponents)))
+        return len(in_engine) + pages_read(opponents)
 
     group, has_runners = algorithm.env_runner_group, bool(algorithm.config.num_env_runners)
     assert min(group.foreach_env_runner(read, local_env_runner=not has_runners)) > 0
-
-
-def by_form(opponents: Any) -> list[Any]:
-    """Return the pools of frozen opponents, of which those of two forms have two."""
-    return list(opponents.by_form.values()) if hasattr(opponents, "by_form") else [opponents]
 
 
 def pages_read(opponents: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,11 +14,12 @@ from torch import Tensor
 from rllib_adapters.envs.agent_interface import SHARED, decode_name
 from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL
 from rllib_adapters.modules.board import BoardModule
-from rllib_adapters.modules.pairs import READS, PairModule
+from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import SnapshotStore
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen import MAX_OPEN, FrozenPolicies
+from territorial.nets.pair_policy import PairRows
 from territorial.observation.layout import ObsLayout
 
 OPPONENT = "opponent"
@@ -103,21 +104,18 @@ def pool_settings(
     return {**pool, "store": store_of(store), "architectures": tuple(architectures)}
 
 
-def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies | BothForms:
+def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
     """Return the players that ``pool_settings`` describes."""
     form, kinds = settings["form"], settings["architectures"]
-    about = store_of(settings["store"]), ObsLayout.from_dict(settings["layout"]), settings["config"]
-    on_boards = {kind.architecture: kind.make_trunk for kind in kinds if issubclass(kind, BoardModule)}
-    if form == PACKED:
-        return FrozenPolicies(*about, on_boards)
-    has_two_parts = form == BOTH or settings["action_format"] != "pairs"
-    on_pairs = {
-        kind.architecture: partial(kind.make_frozen, has_two_parts)
+    has_two_parts = form == BOTH or settings.get("action_format") != "pairs"
+    on_pairs = {"has_two_parts": has_two_parts}
+    makers = {
+        kind.architecture: partial(kind.make_trunk, **(on_pairs if issubclass(kind, PairModule) else {}))
         for kind in kinds
-        if issubclass(kind, PairModule)
     }
-    pairs = FrozenPolicies(*about, on_pairs, expect=READS)
-    return pairs if form == PAIRS else BothForms(FrozenPolicies(*about, on_boards), pairs)
+    layout = ObsLayout.from_dict(settings["layout"])
+    players = BothForms if form == BOTH else FrozenPolicies
+    return players(store_of(settings["store"]), layout, settings["config"], makers)
 
 
 def move_store(config: Any, store: SnapshotStore) -> None:
@@ -144,64 +142,33 @@ def store_of(store: SnapshotStore | str) -> SnapshotStore:
 # ---- both forms ------------------------------------------------------------------------------------------
 
 
+Choose = Callable[[Sequence[str], Mapping[str, Tensor]], Tensor]
 NUMBERS = ("own", "pairs", "targets")
 """What rows have of pairs, beside what those on boards have."""
 
 
-class BothForms:
-    """Snapshots of a store as players, like ``FrozenPolicies``, whichever of two forms their manifests name.
+class BothForms(FrozenPolicies):
+    """Snapshots of a store as players, whichever of two forms their manifests name.
 
     Rows are those of agents on boards, with ``own``, ``pairs`` and ``targets`` besides; all actions are
-    "multi_discrete".
-
-    Args:
-        boards: plays the snapshots on boards.
-        pairs: plays those on pairs, with actions of the format "pairs_multi_discrete".
-
+    "multi_discrete". Snapshots on pairs have actions of two parts.
     """
 
-    def __init__(self, boards: FrozenPolicies, pairs: FrozenPolicies) -> None:
-        self.by_form = {PACKED: boards, PAIRS: pairs}
-        self._form_of: dict[str, str] = {}
-
-    @property
-    def names(self) -> list[str]:
-        """The snapshots that are open."""
-        return [name for players in self.by_form.values() for name in players.names]
-
-    def act(self, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+    def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
 
         Raises the errors of ``FrozenPolicies.act``.
         """
-        forms = [self.form_of(name) for name in names]
-        actions = torch.empty((len(names), 2), dtype=torch.int64, device=seen["action_mask"].device)
-        for form, players in self.by_form.items():
-            own = [i for i, found in enumerate(forms) if found == form]
+        device = seen["action_mask"].device
+        self._room = max(MAX_OPEN, len(set(names)))
+        reads_pairs = [isinstance(self._frozen(name, device).kind.network, PairRows) for name in names]
+        actions = torch.empty((len(names), 2), dtype=torch.int64, device=device)
+        for act in (_act_on_boards, _act_on_pairs):
+            own = [i for i, is_so in enumerate(reads_pairs) if is_so == (act is _act_on_pairs)]
             if own:
-                rows = torch.tensor(own, device=actions.device)
-                act = _act_on_pairs if form == PAIRS else _act_on_boards
-                actions[rows] = act(players, [names[i] for i in own], _rows(seen, rows))
+                rows = torch.tensor(own, device=device)
+                actions[rows] = act(super().act, [names[i] for i in own], _rows(seen, rows))
         return actions
-
-    def form_of(self, name: str) -> str:
-        """Return the form that a snapshot reads; those that play it say what is wrong with another one."""
-        if name not in self._form_of:
-            is_on_pairs = self.by_form[PACKED].store.manifest(name).observation == PAIRS
-            self._form_of[name] = PAIRS if is_on_pairs else PACKED
-        return self._form_of[name]
-
-    def keep(self, playing: Collection[str], others: Collection[str] = ()) -> None:
-        """Have the snapshots ``playing`` open, and release all that are neither these nor ``others``."""
-        self._form_of = {name: form for name, form in self._form_of.items() if name in {*playing, *others}}
-        for form, players in self.by_form.items():
-            players.keep([name for name in playing if self.form_of(name) == form], others)
-
-    def close(self) -> None:
-        """Release all snapshots."""
-        self._form_of.clear()
-        for players in self.by_form.values():
-            players.close()
 
 
 def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
@@ -210,11 +177,11 @@ def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
     return {name: part if shares and name in SHARED else part[rows] for name, part in seen.items()}
 
 
-def _act_on_boards(players: FrozenPolicies, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
-    return players.act(names, {name: part for name, part in seen.items() if name not in NUMBERS})
+def _act_on_boards(choose: Choose, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+    return choose(names, {name: part for name, part in seen.items() if name not in NUMBERS})
 
 
-def _act_on_pairs(players: FrozenPolicies, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
+def _act_on_pairs(choose: Choose, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:
     """Return the actions of snapshots on pairs, with the targets of the candidates that they name."""
     targets = seen["targets"].long()
     own = {
@@ -222,7 +189,7 @@ def _act_on_pairs(players: FrozenPolicies, names: Sequence[str], seen: Mapping[s
         "pairs": seen["pairs"],
         "action_mask": candidate_mask(seen["action_mask"], targets),
     }
-    candidate, fraction = players.act(names, own).unbind(1)
+    candidate, fraction = choose(names, own).unbind(1)
     named = targets.gather(1, (candidate - 1).clamp(min=0)[:, None])[:, 0]
     what = torch.where(candidate == 0, 0, named)
     return torch.stack([what, torch.where(what == 0, 0, fraction)], dim=1)

@@ -14,12 +14,17 @@ from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.actions.formats import OF_CANDIDATES
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
-from territorial.nets.pair_policy import PairPolicy, PairRows, flat_mask, in_one_part, in_two_parts
+from territorial.nets.pair_policy import (
+    READS,
+    PairPolicy,
+    flat_mask,
+    in_one_part,
+    in_two_parts,
+    make_pair_rows,
+)
 from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096
-READS = {"observation": "pairs", "action_format": "pairs"}
-"""What manifests of these networks say; which of the two formats their actions have makes no difference."""
 
 
 class PairModule(PolicyModule):
@@ -36,6 +41,8 @@ class PairModule(PolicyModule):
 
     architecture: ClassVar[str] = "PairPolicy"
     """The name in the manifests of snapshots."""
+    make_trunk = staticmethod(make_pair_rows)
+    """Makes the network of a snapshot; it plays any games."""
 
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
@@ -43,18 +50,12 @@ class PairModule(PolicyModule):
         return PairPolicy(**_settings_of(model_config))
 
     @classmethod
-    def make_frozen(cls, has_two_parts: bool, *_: Any, **settings: Any) -> PairRows:
-        """Return a network for snapshots whose manifests have ``settings``; it plays any games."""
-        return PairRows(**settings, has_two_parts=has_two_parts)
-
-    @classmethod
     def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
         """Return the manifest of snapshots of a module with ``model_config``, which play any games."""
         layout = ObsLayout.from_dict(model_config["layout"])
         return Manifest(
             architecture=cls.architecture,
-            observation=READS["observation"],
-            action_format=READS["action_format"],
+            **READS,
             height=layout.height,
             width=layout.width,
             num_players=layout.num_players,

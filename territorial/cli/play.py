@@ -22,7 +22,7 @@ from territorial.config.map_names import ALL_MAPS
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
+from territorial.evaluation.players import SNAPSHOT, ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.league import SnapshotError
 from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
@@ -290,7 +290,9 @@ def table_of(
         if isinstance(opponent, str | CustomBot):
             seats[seat - 1] = opponent
         else:
-            seats[seat - 1], policies[seat], named[seat] = AGENT, opponent, name
+            seats[seat - 1], policies[seat] = AGENT, opponent
+        if name.startswith(SNAPSHOT):
+            named[seat] = name
     names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
     with blamed_on("--person", ValueError):
         return seats, checked_names("names", names, players), policies, advisor
@@ -332,8 +334,7 @@ def level_of(parsed: argparse.Namespace) -> str | None:
 def _player(parsed: argparse.Namespace, option: str, text: str) -> Player:
     """Return the player that the text of ``option`` names: a policy, or a bot as seats take it."""
     with blamed_on(option, ValueError, SnapshotError):
-        (player,) = snapshots.players_of(parsed, [text])
-        return player if is_acting(player) else named_bot(text)
+        return in_games(*snapshots.players_of(parsed, [text]))
 
 
 def _panels(

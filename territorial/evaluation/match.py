@@ -14,7 +14,7 @@ from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import draw_charts
 from territorial.evaluation.play import played
-from territorial.evaluation.players import Entrants, Player, is_acting
+from territorial.evaluation.players import Entrants, Player, in_games, is_acting
 from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.ratings import NEEDED, Rating, rate
 from territorial.evaluation.record import GameRecord
@@ -250,7 +250,7 @@ def match(
     entrants = Entrants(seated, policies)
     digests = entrants.code | dict(code or {})
     contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
-    acting = [player for player in entrants.players.values() if is_acting(player)]
+    acting = [player for player in map(in_games, entrants.players.values()) if is_acting(player)]
     layout = ObsLayout.of(config, max((policy.frames for policy in acting), default=0))
     for policy in acting:  # errors of one that cannot play these games are raised here
         policy.start(config, layout, contest.seed)

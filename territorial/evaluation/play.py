@@ -18,7 +18,7 @@ from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
-from territorial.evaluation.players import Act, ActingPolicy, Player, is_acting, named_bot
+from territorial.evaluation.players import Act, ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
@@ -112,9 +112,9 @@ class GamePlayer:
         self, players: Mapping[str, Player], scenarios: Mapping[str, Contest | Scenario], apart: bool
     ) -> None:
         self._scenarios, self._apart = scenarios, apart
-        self._policies = {name: one for name, one in sorted(players.items()) if is_acting(one)}
-        made = {name: named_bot(one) for name, one in players.items() if isinstance(one, str)}
-        self._seats: dict[str, Any] = {**players, **made, **dict.fromkeys(self._policies, AGENT)}
+        made = {name: in_games(one) for name, one in sorted(players.items())}
+        self._policies = {name: one for name, one in made.items() if is_acting(one)}
+        self._seats: dict[str, Any] = {**made, **dict.fromkeys(self._policies, AGENT)}
         self._game: VecGame | None = None
         self._key: tuple[Any, ...] = ()
 

@@ -146,6 +146,14 @@ def is_acting(player: Any) -> TypeGuard[ActingPolicy]:
     return not isinstance(player, (str, CustomBot)) and isinstance(player, ActingPolicy)
 
 
+def in_games(player: Player) -> Seat | ActingPolicy:
+    """Return what plays for a player: the bot that a text names, or that of a policy with a ``network``.
+
+    All others play themselves. To be asked where the games are, as a network is a file there.
+    """
+    return named_bot(player) if isinstance(player, str) else getattr(player, "network", None) or player
+
+
 def identity_of(player: Player) -> str:
     """Return what tells a player from all others, also from those of its name with other code."""
     if isinstance(player, str):

@@ -20,7 +20,7 @@ from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.encode_once import EncodeOncePolicy
-from territorial.nets.pair_policy import PairRows
+from territorial.nets.pair_policy import READS, PairRows
 from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
 from territorial.observation.layout import ObsLayout
@@ -194,8 +194,7 @@ class FrozenPolicies:
         config: of the games.
         trunks: by the names of architectures, functions that make the trunk:
             ``make(layout, config, **settings)``, see ``BoardPolicy``; or a whole ``Policy``, or ``PairRows``.
-        expect: what manifests must say, see ``Manifest.require``; default None: that they are of policies
-            that play games of ``layout``.
+            Snapshots on boards are of games of ``layout``, those on pairs of any.
 
     """
 
@@ -205,12 +204,9 @@ class FrozenPolicies:
         layout: ObsLayout,
         config: GameConfig,
         trunks: Mapping[str, MakeTrunk],
-        *,
-        expect: Mapping[str, object] | None = None,
     ) -> None:
         self.store, self.layout, self.config = store, layout, config
         self.trunks = dict(trunks)
-        self._expect = _fields_of(layout) if expect is None else dict(expect)
         self._room = MAX_OPEN
         self._open: OrderedDict[tuple[str, torch.device], _Snapshot] = OrderedDict()
         self._kinds: dict[str, _Kind] = {}
@@ -299,7 +295,9 @@ class FrozenPolicies:
         """Return an open snapshot."""
         key = name, device
         if key not in self._open:
-            saved = self.store.load(name, expect=self._expect, verify=name not in self._verified)
+            is_on_pairs = self.store.manifest(name).observation == READS["observation"]
+            expect = READS if is_on_pairs else _fields_of(self.layout)
+            saved = self.store.load(name, expect=expect, verify=name not in self._verified)
             self._verified.add(name)
             tensors = _tensors(saved)
             kind = self._kind(name, saved, tensors)

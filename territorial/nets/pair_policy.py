@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from torch import Tensor
 from territorial.actions.encoding import how_much_of, what_of
 from territorial.bots.network import Rows
 from territorial.bots.network_file import temperature_256ths, write
+from territorial.config import GameConfig
 from territorial.config.validation import shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.files import safetensors
@@ -21,6 +23,8 @@ from territorial.nets.pair_network import PairNetwork, computed
 from territorial.nets.policy import MASKED, drawn_at
 from territorial.observation.pair_columns import OWN, pair_columns
 
+READS: Mapping[str, Any] = {"observation": "pairs", "action_format": "pairs"}
+"""What manifests of these networks say; which of the two formats their actions have makes no difference."""
 WEIGHTS_FORMAT = "territorial-pair-weights-1"
 """Of files of weights as they were learned; ``PairPolicy.export`` writes those that the engine plays."""
 
@@ -201,6 +205,15 @@ class PairRows(PairPolicy):
     def probabilities(logits: Tensor) -> Tensor:
         """Return float32 (N, 1 + 10 C): those that ``draw`` draws actions of one number with."""
         return logits.softmax(1)
+
+
+def make_pair_rows(
+    _: Any, config: GameConfig, *, teams: bool = False, has_two_parts: bool = True, **settings: Any
+) -> PairRows:
+    """Return a network with the settings of a snapshot; ValueError for games that show it other columns."""
+    if teams != (config.teams is not None):
+        raise ValueError(f"it was made for games with{'' if teams else 'out'} teams; here it must be others")
+    return PairRows(**settings, teams=teams, has_two_parts=has_two_parts)
 
 
 def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,30 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from territorial.actions.formats import ActionFormat
 from territorial.actions.masks import pair_masks
-from territorial.bots import View
+from territorial.bots import Network, View
 from territorial.config import GameConfig
+from territorial.constants import NUM_FRACTIONS
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
-from territorial.league import MismatchError, SnapshotError, SnapshotStore
+from territorial.league import SnapshotError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.pair_policy import READS, make_pair_rows
+from territorial.observation import pair_columns
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Observations
-from territorial.typing import Ints
+from territorial.typing import Floats32, Ints
 
+Ints32 = npt.NDArray[np.int32]
 DRAWS = 256, 257
 """The numbers that a seat draws at a decision, see ``territorial.bots.View.draw``."""
 DIGITS = 8
 """Of a snapshot's digest, in names."""
+
+ARCHITECTURES: Mapping[str, MakeTrunk] = {"ReferenceModule": ReferenceTrunk, "PairPolicy": make_pair_rows}
+LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
 _tables: dict[str, tuple[Any, FrozenPolicies]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
@@ -38,15 +47,17 @@ class SnapshotPolicy:
     """A snapshot as a player; all of a store in a process share one network, and their weights are its files.
 
     What a seat draws follows from the seed of its game, the tick and the seat. PyTorch uses one thread, so
-    that the same rows of the same games come to the same actions in any process.
+    that the same rows of the same games come to the same actions in any process. A snapshot on pairs whose
+    network was exported plays in the engine instead, wherever games take players: see :attr:`network`.
 
     Args:
         store: where the snapshot is.
         name: of the snapshot.
-        trunks: makers of trunks by the names of architectures, beside "ReferenceModule"; functions and
-            classes of modules, so that they can be pickled.
+        trunks: makers of networks by the names of architectures, beside "ReferenceModule" and "PairPolicy":
+            of trunks, see ``BoardPolicy``, or of ``PairRows`` with two parts. They are functions and classes
+            of modules, so that they can be pickled.
 
-    UnknownSnapshotError if there is no such snapshot, MismatchError if it reads no boards.
+    UnknownSnapshotError if there is no such snapshot.
 
     """
 
@@ -56,20 +67,36 @@ class SnapshotPolicy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trunks", dict(self.trunks))  # whatever mapping it was, this can be pickled
-        if self.frames == 0:
-            raise MismatchError(
-                f"snapshot {self.name!r} does not read boards; only snapshots that read boards can play here"
-            )
+        self.store.manifest(self.name)
 
     @property
     def frames(self) -> int:
-        """Boards in a stack."""
+        """Boards in a stack; 0: it reads pairs."""
         return self.store.manifest(self.name).frames
 
     @property
+    def observation(self) -> str:
+        """What it reads: "packed" boards or "pairs"."""
+        return self.store.manifest(self.name).observation
+
+    @property
+    def network(self) -> Network | None:
+        """The bot that plays the snapshot in the engine, every so many ticks as its file says; None: PyTorch.
+
+        MismatchError for a snapshot of other rules, NetworkError for a damaged file.
+        """
+        found = self.store.network(self.name)
+        return None if found is None else Network(found.path)
+
+    @property
     def player_name(self) -> str:
-        """What records of matches call it: its name with the first digits of the digest of its weights."""
-        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}"
+        """What records of matches call it: its name with the first digits of the digest of its weights.
+
+        Of a snapshot on pairs it also says where it is played: in the engine or in PyTorch.
+        """
+        where = ",PyTorch" if self.store.network(self.name) is None else ",engine"
+        played = where if self.observation == READS["observation"] else ""
+        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}{played}"
 
     def identity(self) -> str:
         """Return the name and the digest of the weights."""
@@ -77,12 +104,13 @@ class SnapshotPolicy:
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Any:
         """Return what chooses the actions; all that it draws follows from the seeds of the games."""
-        policies = self._open(config, layout)
+        policies, see = self._open(config, layout), partial(_seen, self.observation)
 
         def act(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
-            rows, numbers = rows_of(game.observations, games, seats), _numbers(game, games, seats)
+            (rows, targets), numbers = see(game, games, seats), _numbers(game, games, seats)
             with _one_thread():
-                return policies.act([self.name] * len(games), rows, numbers).numpy()
+                actions = policies.act([self.name] * len(games), rows, numbers).numpy()
+            return actions if targets is None else _format(targets).aimed(actions, targets)
 
         return act
 
@@ -91,17 +119,17 @@ class SnapshotPolicy:
 
         It raises SnapshotError where the network says nothing, as its logits are not finite.
         """
-        policies = self._open(config, layout)
+        policies, see = self._open(config, layout), partial(_seen, self.observation)
 
         def probabilities(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
-            rows = rows_of(game.observations, games, seats)
+            rows, targets = see(game, games, seats)
             with _one_thread():
                 found = policies.probabilities([self.name] * len(games), rows).numpy()
             if np.isnan(found).any():
                 raise SnapshotError(
                     f"snapshot {self.name!r} has no probabilities: its logits are not finite; they must be"
                 )
-            return found
+            return found if targets is None else _by_owner(found, targets, config.num_players)
 
         return probabilities
 
@@ -119,7 +147,7 @@ class SnapshotPolicy:
         key, games = str(self.store.path), (config.hexdigest, layout, self.trunks)
         known, policies = _tables.get(key, (None, None))
         if policies is None or known != games:
-            trunks = {"ReferenceModule": ReferenceTrunk, **self.trunks}
+            trunks = {**ARCHITECTURES, **self.trunks}
             made = FrozenPolicies(self.store, layout, config, trunks)
             if policies is not None:  # what has been read and compared with its digest once need not be again
                 made.trust(policies)
@@ -141,6 +169,33 @@ def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
         "frame": frame[:, None],
     }
     return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in columns.items()}
+
+
+def _seen(
+    observation: str, game: VecGame, games: Ints, seats: Ints
+) -> tuple[dict[str, Tensor], Ints32 | None]:
+    """Return what ``seats`` of ``games`` see, and the targets (N, C) that actions on pairs name."""
+    if observation != READS["observation"]:
+        return rows_of(game.observations, games, seats), None
+    seen = game.pairs(games, seats)
+    mask = _format(seen.targets).masks_of(seen.pairs[:, :, LEGAL] > 0)
+    columns = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
+    return {name: torch.from_numpy(array) for name, array in columns.items()}, seen.targets
+
+
+def _format(targets: Ints32) -> ActionFormat:
+    """Return the format of actions that name one of the candidates ``targets`` (N, C)."""
+    return ActionFormat("pairs_multi_discrete", 0, targets.shape[1])
+
+
+def _by_owner(found: Floats32, targets: Ints32, num_players: int) -> Floats32:
+    """Return float32 (N, P + 12), of targets and of fractions, for (N, 1 + 10 C) of flat actions."""
+    launches = found[:, 1:].reshape(*targets.shape, NUM_FRACTIONS)
+    owners = np.zeros((len(found), num_players + 2), found.dtype)
+    owners[:, 0] = found[:, 0]
+    np.add.at(owners, (np.arange(len(found))[:, None], targets), launches.sum(2))
+    fractions = launches.sum(1) + np.float32(1e-9)  # where all hold, no fraction is likelier than another
+    return np.concatenate([owners, fractions / fractions.sum(1, keepdims=True)], axis=1)
 
 
 def _numbers(game: VecGame, games: Ints, seats: Ints) -> Tensor:

@@ -4,11 +4,14 @@ import numpy as np
 import torch
 
 from territorial import GameConfig, VecGame
+from territorial.bots.network_file import TEMPERATURE_UNIT, pieces
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 from territorial.league import Manifest
-from territorial.nets import BoardPolicy, ReferenceTrunk
+from territorial.nets import BoardPolicy, PairPolicy, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
+from territorial.nets.pair_export import exported, rows_of_config
+from territorial.nets.pair_policy import READS
 from territorial.nets.players import rows_of
 from tests.episodes import after_steps
 
@@ -79,3 +82,21 @@ def keep(store, name, policy, layout, architecture="MeanTrunk", settings=None, *
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
     manifest = manifest_of(layout, architecture, settings or {})
     store.add(name, weights, Manifest(**(manifest.to_dict() | changes)))
+
+
+def add_on_pairs(store, name, *, in_engine=False, seed=0, architecture="PairPolicy", **settings):
+    """Keep a policy on pairs with random weights; ``in_engine``: with its network for the engine."""
+    torch.manual_seed(seed)
+    policy, settings, network = PairPolicy("small", **settings), {"size": "small", **settings}, None
+    torch.nn.init.constant_(policy.hold.bias, -3.0)
+    if in_engine:
+        rows, about = rows_of_config(SMALL, 8), {"interval": 50, "temperature": TEMPERATURE_UNIT}
+        network = pieces(exported(policy, rows, **about, num_candidates=8, least_equal=0)[0])
+    weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
+    size = {"height": 24, "width": 24, "num_players": 3, "frames": 0}  # whatever it was trained on
+    store.add(
+        name,
+        weights,
+        Manifest(architecture=architecture, settings=settings, **READS, **size),
+        network=network,
+    )

@@ -18,10 +18,12 @@ from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.pair_policy import PairRows
+from territorial.nets.players import LEGAL, _numbers
 from territorial.observation.layout import ObsLayout
 from tests.episodes import after_steps
 from tests.league.support import play_games
-from tests.torch.support import SMALL, MeanTrunk, add_random, near_ties
+from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random, near_ties
 
 CONFIG = SMALL.replace(max_ticks=300)
 LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
@@ -40,6 +42,10 @@ def store(tmp_path_factory):
     add_random(store, "holder", LAYOUT, change=lambda bias: bias[0].fill_(1000.0))
     add_random(store, "settler", LAYOUT, change=lambda bias: bias[1].fill_(1000.0))
     add_random(store, "large", LAYOUT, trunk=ReferenceTrunk)
+    add_on_pairs(store, "pairs")
+    add_on_pairs(store, "exported", in_engine=True)
+    add_on_pairs(store, "mine", architecture="Mine")
+    add_on_pairs(store, "allied", teams=True)
     return store
 
 
@@ -109,8 +115,50 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     assert len(others) > 1, "the numbers decide"
 
 
+MIXED = ("snapshot:pairs", "snapshot:exported", "snapshot:second", "banker", "snapshot:first")
+
+
+def test_actions_on_pairs_are_those_that_the_network_chooses_and_its_probabilities_are_of_owners(store):
+    game = after_steps(
+        VecGame(CONFIG, 3, autoreset="disabled", seats=["metronome"] * 4 + ["external"]), 25, seed=8
+    )
+    policy, games, seats = SnapshotPolicy(store, "pairs"), np.arange(3), np.array([1, 3, 4])
+    act, tell = policy.start(CONFIG, LAYOUT, 0), policy.distribution(CONFIG, LAYOUT)
+    network = PairRows("small", has_two_parts=True)
+    network.load_state_dict(
+        {name: torch.from_numpy(part.copy()) for name, part in store.load("pairs").items()}
+    )
+    seen = game.pairs(games, seats)
+    legal = torch.from_numpy(seen.pairs[:, :, LEGAL] > 0).repeat_interleave(10, 1)
+    mask = torch.cat([torch.ones(3, 1, dtype=torch.bool), legal], 1).to(torch.int8)
+    with torch.no_grad():
+        logits, _ = network(
+            {"own": torch.from_numpy(seen.own), "pairs": torch.from_numpy(seen.pairs), "action_mask": mask}
+        )
+    parts, told = network.probabilities(logits).numpy(), tell(game, games, seats)
+    np.testing.assert_allclose(told[:, 0], parts[:, 0], atol=1e-6)
+    for owner in range(1, CONFIG.num_players + 2):
+        launches = parts[:, 1:].reshape(3, -1, 10).sum(2)
+        np.testing.assert_allclose(told[:, owner], (launches * (seen.targets == owner)).sum(1), atol=1e-6)
+    np.testing.assert_allclose(told[:, -10:].sum(1), 1, rtol=1e-5)
+    drawn = network.draw(logits, _numbers(game, games, seats)).numpy()
+    targets = [(0, *row)[what] for what, row in zip(drawn[:, 0], seen.targets, strict=True)]
+    assert act(game, games, seats)[:, 0].tolist() == targets
+    assert len(set(targets)) > 1
+
+
+def test_an_exported_snapshot_plays_as_its_file_does_in_the_engine(store):
+    ranked = [
+        match([player, "turtle"], CONFIG, 2, processes=1, progress=False).records
+        for player in (SnapshotPolicy(store, "exported"), f"net:{store.network('exported').path}")
+    ]
+    ours, files = ([(record.places, record.land) for record in records] for records in ranked)
+    assert ours == files
+    assert ranked[0][0].seats[0].endswith(",engine")
+
+
 def test_a_game_comes_out_the_same_whatever_is_played_beside_it(named):
-    players = named("snapshot:first", "turtle", "snapshot:second", "banker", "snapshot:first")
+    players = named(*MIXED)
     together = games_of(players, 20)
     (alone,) = games_of(players, 1, seed=4 + 17).values()
     assert dataclasses.replace(alone, game=17) == together[17]
@@ -139,7 +187,7 @@ def test_who_cannot_play_is_refused_before_anything_is_played(store, named, tmp_
     with pytest.raises(MismatchError, match="width is 40; here it must be 48"):
         match(named("snapshot:first"), CONFIG.replace(width=48), 1, out=out, progress=False)
     unknown = SnapshotPolicy(store, "first")
-    with pytest.raises(MismatchError, match="architecture 'MeanTrunk'; those known here are ReferenceModule"):
+    with pytest.raises(MismatchError, match="'MeanTrunk'; those known here are PairPolicy, ReferenceModule"):
         match([unknown], CONFIG, 1, out=out, progress=False)
     with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; it must be a Snap"):
         match(["snapshot:first"], CONFIG, 1, out=out, progress=False)
@@ -149,7 +197,7 @@ def test_who_cannot_play_is_refused_before_anything_is_played(store, named, tmp_
 def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
     """The same file, byte by byte, and the same text, on two processes as in this one."""
     ours, theirs = tmp_path / "ours.jsonl", tmp_path / "theirs.jsonl"
-    names = ("snapshot:first", "turtle", "snapshot:second", "banker")
+    names = ("snapshot:first", "turtle", "snapshot:exported", "snapshot:pairs")
     config = CONFIG.replace(num_maps=MAPS)
     ranking = match(named(*names), config, 3, seed=2, out=ours, processes=1, progress=False)
     options = ("--store", str(store.path), "--architecture", MEAN, "--records", str(theirs), *GAME)
@@ -165,11 +213,14 @@ def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
     [
         ([], "argument --store: 'snapshot:first' needs this option; pass the folder"),
         (["--store", "no/such"], "argument --store: there is no folder 'no/such'"),
-        (["--store", "STORE"], "architecture 'MeanTrunk'; those known here are ReferenceModule"),
+        (["--store", "STORE"], "'MeanTrunk'; those known here are PairPolicy, ReferenceModule"),
         (["--store", "STORE", "--architecture", "MeanTrunk"], "'MeanTrunk' is not NAME=module:trunk"),
         (["--store", "STORE", "--architecture", "MeanTrunk=no_module:x"], "'no_module:x' cannot be loaded"),
         (["--store", "STORE", "--architecture", MEAN, "--width", "48"], "width is 40; here it must be 48"),
         (["--store", "STORE", "--architecture", MEAN, "--seats", "snapshot:x"], "there is no snapshot 'x'"),
+        (["--store", "STORE", "--seats", "snapshot:mine"], "'Mine'; those known here are PairPolicy, Ref"),
+        (["--store", "STORE", "--seats", "snapshot:allied"], "it was made for games with teams; here it"),
+        (["--store", "STORE", "--seats", "snapshot:pairs", "--teams", "2"], "it was made for games without"),
     ],
 )
 def test_wrong_arguments_are_named(store, arguments, part, capsys, tmp_path, monkeypatch):

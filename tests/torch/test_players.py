@@ -9,9 +9,11 @@ import pytest
 
 from territorial import Scenario, VecGame, cli, evaluate
 from territorial.actions.encoding import owner_of_target
+from territorial.bots import Network
 from territorial.cli import options, play
 from territorial.cli.demo import begin
 from territorial.constants import FRACTIONS
+from territorial.engine.seats import AGENT
 from territorial.evaluation.players import StochasticPolicy
 from territorial.evaluation.record import ResultsError
 from territorial.game.state import State
@@ -19,8 +21,8 @@ from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets import players
 from territorial.nets.players import SnapshotPolicy
 from territorial.observation.layout import ObsLayout
-from territorial.play.panels import HOLDS, advice_of
-from tests.torch.support import SMALL, MeanTrunk, add_random
+from territorial.play.panels import HOLDS, advice_of, chooser
+from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random
 
 TRUNKS = {"MeanTrunk": MeanTrunk}
 LAYOUT = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
@@ -94,6 +96,8 @@ def advised(tmp_path_factory):
     advised = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
     add_random(advised, "choosy", SEEN_LAYOUT)
     add_random(advised, "broken", SEEN_LAYOUT, change=lambda bias: bias.fill_(float("nan")))
+    add_on_pairs(advised, "pairs")
+    add_on_pairs(advised, "exported", in_engine=True)
     return advised
 
 
@@ -129,13 +133,24 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     assert {option.fraction for option in report if option.owner != HOLDS} == {likeliest}
 
 
-def test_the_page_is_told_the_probabilities_of_a_snapshot(advised):
-    parsed = cli.make_parser(with_plugins=False).parse_args(arguments_of(advised, "choosy", "--width", "40"))
-    seats, _, _, advisor = play.table_of(parsed, options.config_of(parsed), partial(play._player, parsed))
-    assert isinstance(advisor, StochasticPolicy)
-    game = begin(CONFIG, seats, 8, is_recorded=True, frames=advisor.frames)
+@pytest.mark.parametrize(
+    ("name", "kind"), [("choosy", StochasticPolicy), ("pairs", StochasticPolicy), ("exported", Network)]
+)
+def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
+    """Which is an opponent, too, under the same name."""
+    arguments = arguments_of(advised, name, "--width", "40", "--opponent", f"snapshot:{name}")
+    parsed = cli.make_parser(with_plugins=False).parse_args(arguments)
+    seats, names, policies, advisor = play.table_of(
+        parsed, options.config_of(parsed), partial(play._player, parsed)
+    )
+    assert isinstance(advisor, kind)
+    assert names[SEAT] == f"snapshot:{name}"
+    assert seats[SEAT] == (advisor if kind is Network else AGENT)
+    game = begin(CONFIG, seats, 8, is_recorded=True, frames=getattr(advisor, "frames", None))
+    for at, one in policies.items():
+        chooser(one, at, game, 8)(game)
     report = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
-    assert report["name"] == "snapshot:choosy"
+    assert report["name"] == f"snapshot:{name}"
     assert len(report["options"]) > 1
     assert sum(option["part"] for option in report["options"]) == pytest.approx(1)
 
