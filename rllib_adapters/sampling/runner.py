@@ -56,7 +56,30 @@ UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 """Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
 
 
-class TerritorialEnvRunner(MultiAgentEnvRunner):
+class WholeSamples(MultiAgentEnvRunner):
+    """Drops a sample that anything stopped half way, such as Ctrl-C or a bot that fails, and its games.
+
+    Neither the games nor what was noted of them can be relied on then: it may have been stopped anywhere.
+    """
+
+    env: Any = None
+    _is_half = False
+
+    def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
+        """Return the episodes of a sample, of new games if the last one did not come to its end."""
+        was_half, self._is_half = self._is_half, True
+        if was_half:
+            self._replace_games()
+        episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
+        self._is_half = False
+        return episodes
+
+    def _replace_games(self) -> None:
+        """Make the games again, and begin with others; what was played of those in progress is lost."""
+        self.make_env()
+
+
+class TerritorialEnvRunner(WholeSamples):
     """Plays ``TerritorialMultiAgentEnv`` as RLlib's own runner does, in a fraction of its time.
 
     Games, steps, episodes and the pieces they are cut into are those of RLlib's runner with the same seeds
@@ -78,8 +101,6 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
     are not logged.
 
     """
-
-    env: Any
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
         check_config(config)
@@ -186,7 +207,7 @@ class TerritorialEnvRunner(MultiAgentEnvRunner):
         return episodes
 
     def _replace_games(self) -> None:
-        """Make the games again, and begin with others; what was played of those in progress is lost."""
+        """Make the games again, and begin with others than those of the seed."""
         random, needs_reset = self._random, self._needs_initial_reset
         self.make_env()
         self._random = random
@@ -372,7 +393,7 @@ def _no_collection() -> Iterator[None]:
 # ---- RLlib's own runner ----------------------------------------------------------------------------------
 
 
-class StockEnvRunner(MultiAgentEnvRunner):
+class StockEnvRunner(WholeSamples):
     """Plays agent by agent, with all connectors and callbacks of RLlib's.
 
     RLlib itself would ship the episodes of all agents, batch them in the learners and compute values for them

@@ -2,18 +2,26 @@
 
 import copy
 import gc
-from unittest.mock import Mock
+from itertools import product
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
+from rllib_adapters.envs.agent_interface import AgentInterface
+from rllib_adapters.envs.batch import GameView, TerritorialBatchEnv
 from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.learning.rows import EpisodeEnds
+from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.observations.connector import FRAME, SharedFrames
+from rllib_adapters.sampling import runner as sampling
+from rllib_adapters.sampling.rollout import Rollout
+from territorial.nets.frozen import FrozenPolicies
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
@@ -165,6 +173,59 @@ def test_frames_of_a_step_are_shared_by_all_who_see_it_and_actions_can_be_drawn_
     actions = np.concatenate([own.actions.data for own in agents_of(batched.sample(random_actions=True))])
     assert [len(set(part)) for part in actions.T.tolist()] == [8, 10]
     batched.sample()  # and what is remembered of them does not get in the way
+
+
+PLACES = [
+    (TerritorialBatchEnv, "step"),
+    (GameView, "begin"),
+    (AgentInterface, "own"),
+    (BoardModule, "read"),
+    (FrozenPolicies, "act"),
+    (sampling, "drop_untrained"),
+]
+OWN_PLACES = {
+    "batched": [(Rollout, name) for name in ("begin", "add", "episodes", "cut")],
+    "stock": [(MultiAgentEpisode, "add_env_step"), (MultiAgentEpisode, "cut"), (SharedFrames, "__call__")],
+}
+
+
+def stop_sample(runner, place, number, error, *, is_done):
+    """Have the call of this number at a place of a sample raise an error, after it was done or before."""
+    left, (where, name) = number, place
+    called = getattr(where, name)
+
+    def stopping(*args, **kwargs):
+        nonlocal left
+        left -= 1
+        if not left and not is_done:
+            raise error
+        result = called(*args, **kwargs)
+        if not left:
+            raise error
+        return result
+
+    with patch.object(where, name, stopping), pytest.raises((error, RuntimeError)):
+        runner.sample()
+
+
+@pytest.mark.parametrize("kind", OWN_PLACES)
+def test_a_sample_that_is_stopped_anywhere_is_dropped_and_the_next_one_is_whole(tmp_path, kind):
+    runner = runner_of("boards", tmp_path, kind, games=2, fragment=4, max_cycles=3)
+    stops = [(KeyboardInterrupt, False), (SystemExit, True)]
+    for place, (error, is_done) in product([*PLACES, *OWN_PLACES[kind]], stops):
+        stop_sample(runner, place, 1, error, is_done=is_done)
+        for goes_on in (False, True):
+            episodes = runner.sample()
+            for episode in episodes:
+                episode.validate()
+            assert sum(episode.env_steps() for episode in episodes) == 8
+            assert any(episode.env_t_started for episode in episodes) == goes_on
+    with patch.object(type(runner), "make_env", side_effect=KeyboardInterrupt):
+        stop_sample(runner, PLACES[0], 3, RuntimeError, is_done=False)
+        with pytest.raises(KeyboardInterrupt):
+            runner.sample()  # while the games are replaced
+    assert sum(episode.env_steps() for episode in runner.sample()) == 8
+    assert runner.get_metrics()
 
 
 def test_what_it_does_not_do_is_refused_by_name(tmp_path):
