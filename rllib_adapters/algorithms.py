@@ -21,7 +21,7 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import taken_from
 from rllib_adapters.envs.env_config import POOL, EnvConfig
-from rllib_adapters.league.control import league_of, set_league
+from rllib_adapters.league.control import check_snapshots, league_of, set_league
 from rllib_adapters.league.curriculum import go_over, play
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
@@ -105,6 +105,7 @@ class TerritorialAlgorithm(Algorithm):
         """Train for an iteration, then bring the league up to date; called by RLlib."""
         if self.keeper is not None:
             self.keeper.hold()
+        check_snapshots(self.config, league_of(self))
         result = super().step()
         if self.keeper is not None:
             result[LEAGUE] = self.keeper.update(self, self.iteration + 1)

@@ -138,6 +138,7 @@ def configure(
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
     config.env_config.setdefault("end_when", "no_agents")  # no more is learned from such a game
+    config.made_for = options.built_for
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(env_runner_cls=RUNNERS[runner])

@@ -27,6 +27,12 @@ PACKED, PAIRS, BOTH = "packed", "pairs", "both"
 ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
 """The format of actions that each form has by default."""
 OF_LEARNERS = (PACKED, PAIRS)
+RULES, ROWS, SIZES = (
+    ("config.",),
+    ("num_candidates", "num_allies"),
+    ("height", "width", "num_players", "frames"),
+)
+"""What begins the names of ``EnvConfig.built_for``."""
 NOT_PLAIN = ("config", "league", "seats", "bots", "store")
 """Entries of an ``env_config`` that are objects; all others are values that JSON has."""
 
@@ -170,8 +176,17 @@ class EnvConfig:
         """Return the options in ``env_config``; TypeError names an entry that does not exist."""
         if isinstance(env_config, EnvConfig):
             return env_config
-        entries = dict(env_config or {})
-        check_keywords("EnvConfig", entries, [spec.name for spec in dataclasses.fields(cls)])
+        entries, known = dict(env_config or {}), [spec.name for spec in dataclasses.fields(cls)]
+        of_config = {
+            **{spec.name: spec.name for spec in dataclasses.fields(GameConfig)},
+            "reward_fn": "rewards",
+        }
+        for name in sorted(entries.keys() & of_config.keys() - set(known)):
+            raise TypeError(
+                f"EnvConfig() got an unexpected keyword argument {name!r}; RLlib's games have "
+                f"{of_config[name]!r} as a field of their config: {{'config': {{{of_config[name]!r}: ...}}}}"
+            )
+        check_keywords("EnvConfig", entries, known)
         return cls(**entries)
 
     @property
@@ -223,6 +238,21 @@ class EnvConfig:
             action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
             repeat=self.repeat,
         )
+
+    @property
+    def built_for(self) -> dict[str, Any]:
+        """What the modules and the connectors of an algorithm are made for, by names for errors."""
+        table, layout, on_pairs = self.table, self.layout, self.options_of(PAIRS)
+        rows = on_pairs.pair_rows(self.config)
+        pairs = {"action_format": on_pairs.action_format, ROWS[0]: rows.candidates, ROWS[1]: rows.allies}
+        return {
+            **{f"obs of trainable:{name}": self.form_of(name) for name in learners_of(table)},
+            **({"frozen_obs of snapshots in the league": self.frozen_form} if draws_snapshots(table) else {}),
+            **(pairs if PAIRS in self.forms else {}),
+            **({name: getattr(layout, name) for name in SIZES} if self.shows_boards else {}),
+            "teams": layout.teams,
+            **{f"{RULES[0]}{name}": value for name, value in self.config.to_dict().items()},
+        }
 
     @property
     def interval(self) -> int:

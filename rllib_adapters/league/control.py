@@ -22,7 +22,7 @@ from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial._log import LOG
 from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
-from territorial.league import LineUpDistribution, SnapshotStore
+from territorial.league import LineUpDistribution, SnapshotStore, UnknownSnapshotError
 from territorial.nets import PairPolicy
 from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.policy import Policy
@@ -161,8 +161,10 @@ def set_league(algorithm: Algorithm, league: LineUpDistribution) -> None:
     Raises:
         ValueError: if the table may give a seat to a kind of player, or to a learner, that the first table
             could not.
+        UnknownSnapshotError: if it draws a snapshot that is not in the store.
 
     """
+    check_snapshots(algorithm.config, league)
     hand_over = partial(_hand_over, league=league)
     algorithm.env_runner_group.foreach_env_runner(hand_over)
     _remember(algorithm.config, league)
@@ -175,6 +177,18 @@ def set_league(algorithm: Algorithm, league: LineUpDistribution) -> None:
 def league_of(algorithm: Algorithm) -> LineUpDistribution:
     """Return the table that draws the players of the algorithm's games."""
     return EnvConfig.from_config(algorithm.config.env_config).table
+
+
+def check_snapshots(config: AlgorithmConfig, league: LineUpDistribution) -> None:
+    """Raise UnknownSnapshotError if ``league`` draws a snapshot that the store of an algorithm lacks."""
+    pool = config._rl_module_spec.rl_module_specs.get(POOL)
+    for name in league.names("snapshot") if pool is not None else ():
+        store = pool.model_config["store"]
+        if name not in store and store.fetch is None:
+            raise UnknownSnapshotError(
+                f"the league draws the snapshot {name!r}, which is not in {store.path}; freeze(algorithm, "
+                f"store, {name!r}) adds one with the present weights of a module"
+            )
 
 
 def _take_weights(runner: Any, module: str, shared: Any) -> None:

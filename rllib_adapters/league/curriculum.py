@@ -10,13 +10,14 @@ from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters.envs.env_config import (
     PAIRS,
-    POOL,
+    RULES,
+    SIZES,
     EnvConfig,
     changed_entries,
     draws_snapshots,
-    learners_of,
 )
-from rllib_adapters.learning.algorithm_config import evaluation_entries
+from rllib_adapters.league.control import check_snapshots
+from rllib_adapters.learning.algorithm_config import check_made_for, evaluation_entries
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.sampling.runner import TerritorialEnvRunner
 
@@ -63,57 +64,22 @@ def env_of(algorithm: Algorithm) -> EnvConfig:
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
     """Raise ValueError if runners or modules cannot go over to ``wanted``."""
     config = algorithm.config
-    _check_forms(present, wanted)
+    check_made_for(config, wanted, (*RULES, *SIZES))
+    check_snapshots(config, wanted.table)
     if not issubclass(config.env_runner_cls or object, TerritorialEnvRunner):
         raise ValueError(
             'only batched env runners can change their games; use configure(..., runner="batched")'
         )
-    specs = config.rl_module_spec.rl_module_specs
-    has_frozen_seats = draws_snapshots(wanted.table)
-    if has_frozen_seats:
-        if POOL not in specs:
-            raise ValueError(
-                "the new league draws snapshots, but the algorithm was configured without a store; "
-                "use configure(..., store=...)"
-            )
-        _check_same("frozen_obs", specs[POOL].model_config["form"], wanted.frozen_form)
-    unknown = [name for name in learners_of(wanted.table) if name not in specs]
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]!r} is a learner of the new league; the modules that learn are "
-            f"{', '.join(sorted(specs))}"
-        )
     if wanted.layout == present.layout:
         return
-    if has_frozen_seats and wanted.frozen_form != PAIRS:
+    if draws_snapshots(wanted.table) and wanted.frozen_form != PAIRS:
         raise ValueError(
             f"the snapshots play games of {present.layout}; a league that draws snapshots "
             f"cannot change to games of {wanted.layout}"
         )
-    for spec in specs.values():
+    for spec in config.rl_module_spec.rl_module_specs.values():
         if issubclass(spec.module_class, BoardModule):  # one to try it with
             spec.module_class.make_policy(spec.model_config).set_game(wanted.layout, wanted.config)
-
-
-def _check_forms(present: EnvConfig, wanted: EnvConfig) -> None:
-    """Raise ValueError if agents would see or act in another form than their modules were built for."""
-    for name in set(learners_of(present.table)) & set(learners_of(wanted.table)):
-        _check_same("obs", present.form_of(name), wanted.form_of(name))
-    for form in set(present.forms) & set(wanted.forms):
-        _check_same(
-            "action_format", present.options_of(form).action_format, wanted.options_of(form).action_format
-        )
-    before, after = (options.options_of(PAIRS).pair_rows(options.config) for options in (present, wanted))
-    _check_same("num_candidates", before.candidates, after.candidates)
-    _check_same("num_allies", before.allies, after.allies)
-
-
-def _check_same(entry: str, present: Any, wanted: Any) -> None:
-    if present != wanted:
-        raise ValueError(
-            f"{entry} cannot change while an algorithm runs: it is {present!r}, and the modules were built "
-            "for it"
-        )
 
 
 def play(runner: Any, env_config: Mapping[str, Any]) -> None:
@@ -145,6 +111,7 @@ def _remember(config: Any, env_config: Mapping[str, Any]) -> None:
     entries = dict(env_config)
     config.env_config.clear()
     config.env_config.update(entries)
+    config.made_for.update(options.built_for)
     for spec in config._rl_module_spec.rl_module_specs.values():
         if "layout" in (spec.model_config or {}) and spec.model_config["layout"] != options.layout.to_dict():
             spec.model_config.update(layout=options.layout.to_dict(), config=options.config)

@@ -12,10 +12,10 @@ from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmCon
 
 from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
-    POOL,
+    ROWS,
+    RULES,
     EnvConfig,
     changed_entries,
-    draws_snapshots,
     most_seats_of_a_learner,
 )
 from territorial.config.fields import check_values, option
@@ -57,6 +57,8 @@ class TerritorialConfig(AlgorithmConfig):
         """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
+        self.made_for: dict[str, Any] = {}
+        """``EnvConfig.built_for`` of the games that ``configure`` has made the rest for."""
 
     def learning(
         self,
@@ -105,9 +107,11 @@ class TerritorialConfig(AlgorithmConfig):
         check_hooks = getattr(self.env_runner_cls, "check_hooks", None)
         if check_hooks is not None:
             check_hooks(self)
+        options = EnvConfig.from_config(self.env_config)
         if self.in_evaluation:
-            _check_pool(self)
+            check_made_for(self, options, (*RULES, *ROWS), "evaluation_config: ")
         else:
+            check_made_for(self, options)
             check_evaluation(self)
             self.check_batches()
 
@@ -156,15 +160,20 @@ def evaluation_entries(config: Any) -> Mapping[str, Any] | None:
     return dict(own.get("env_config") or {}) if isinstance(own, Mapping) else None
 
 
-def _check_pool(config: Any) -> None:
-    """Raise ValueError for evaluations with frozen seats that no module plays."""
-    table = EnvConfig.from_config(config.env_config).table
-    if draws_snapshots(table) and POOL not in config._rl_module_spec.rl_module_specs:
-        names = ", ".join(sorted(table.names("snapshot")))
-        raise ValueError(
-            f"the league of evaluation_config draws the snapshots {names}, but that of the env_config "
-            "draws none, so that no module plays them; let it draw one as well, with a small weight"
-        )
+def check_made_for(config: Any, options: EnvConfig, free: tuple[str, ...] = (), where: str = "") -> None:
+    """Raise ValueError for games that ``configure`` has not made the modules of ``config`` for.
+
+    ``free`` begins the names of what may differ; ``where`` begins the message.
+    """
+    made = config.made_for
+    for name, value in options.built_for.items() if made else ():
+        if made.get(name) != value and not name.startswith(free):
+            raise ValueError(
+                f"{where}{name} is {value!r}, but configure(...) has made the modules for "
+                f"{repr(made[name]) if name in made else 'none'}; pass this entry to configure(...), instead "
+                "of changing it afterwards. What a later league or an evaluation draws must be in the league "
+                "there, if only with a small weight"
+            )
 
 
 def check_config(config: Any) -> None:

@@ -100,7 +100,11 @@ def pool_settings(
     for module in architectures:
         if not (isinstance(module, type) and issubclass(module, bases)):
             names = " or ".join(base.__name__ for base in bases)
-            raise TypeError(f"architectures has the entry {module!r}; it must be a subclass of {names}")
+            raise TypeError(
+                f"{module!r} learns or is in architectures, and the league draws snapshots: it must be a "
+                f"subclass of {names} then, as snapshots have its weights. In a league without snapshots a "
+                "module may be any, and its network can play as a bot: docs/rllib.md, 'Networks of your own'"
+            )
     return {**pool, "store": store_of(store), "architectures": tuple(architectures)}
 
 

@@ -97,7 +97,7 @@ def one_writer(path: Path) -> Iterator[None]:
                 raise FileExistsError(errno.EEXIST, why, str(path))
             os.ftruncate(file, 0)
             os.lseek(file, 0, os.SEEK_SET)
-            os.write(file, _this_process().encode())
+            os.write(file, this_process().encode())
         yield
 
 
@@ -137,7 +137,7 @@ def _has_locked(file: int, path: Path, *, wait: bool, needs_locks: bool) -> bool
 @contextmanager
 def _held(path: Path, *, wait: bool) -> Iterator[None]:
     """Keep all others out by a file of this process, which it removes."""
-    own = f"{_this_process()}\n{_namespace()} {_beginning(os.getpid())}"
+    own = f"{this_process()}\n{_namespace()} {_beginning(os.getpid())}"
     holder, since = "", time.monotonic()
     while not _is_made(path, own):
         last, holder = holder, _text(path)
@@ -189,7 +189,8 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _this_process() -> str:
+def this_process() -> str:
+    """Return what tells this process from others, as files of locks say it."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 

@@ -29,13 +29,12 @@ from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Observations
 from territorial.typing import Floats32, Ints
 
-Ints32 = npt.NDArray[np.int32]
 DRAWS = 256, 257
 """The numbers that a seat draws at a decision, see ``territorial.bots.View.draw``."""
 DIGITS = 8
 """Of a snapshot's digest, in names."""
 
-ARCHITECTURES: Mapping[str, MakeTrunk] = {"ReferenceModule": ReferenceTrunk, "PairPolicy": make_pair_rows}
+PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
 LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
 _tables: dict[str, tuple[Any, FrozenPolicies]] = {}
@@ -94,9 +93,8 @@ class SnapshotPolicy:
 
         Of a snapshot on pairs it also says where it is played: in the engine or in PyTorch.
         """
-        where = ",PyTorch" if self.store.network(self.name) is None else ",engine"
-        played = where if self.observation == READS["observation"] else ""
-        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}{played}"
+        where = ",engine" if self.store.network(self.name) else ",PyTorch" * (self.observation == PAIRS)
+        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}{where}"
 
     def identity(self) -> str:
         """Return the name and the digest of the weights."""
@@ -110,7 +108,11 @@ class SnapshotPolicy:
             (rows, targets), numbers = see(game, games, seats), _numbers(game, games, seats)
             with _one_thread():
                 actions = policies.act([self.name] * len(games), rows, numbers).numpy()
-            return actions if targets is None else _format(targets).aimed(actions, targets)
+            return (
+                actions
+                if targets is None
+                else ActionFormat(TWO_PARTS, 0, targets.shape[1]).aimed(actions, targets)
+            )
 
         return act
 
@@ -147,8 +149,8 @@ class SnapshotPolicy:
         key, games = str(self.store.path), (config.hexdigest, layout, self.trunks)
         known, policies = _tables.get(key, (None, None))
         if policies is None or known != games:
-            trunks = {**ARCHITECTURES, **self.trunks}
-            made = FrozenPolicies(self.store, layout, config, trunks)
+            own: dict[str, MakeTrunk] = {"ReferenceModule": ReferenceTrunk, "PairPolicy": make_pair_rows}
+            made = FrozenPolicies(self.store, layout, config, own | dict(self.trunks))
             if policies is not None:  # what has been read and compared with its digest once need not be again
                 made.trust(policies)
             _, policies = _tables[key] = games, made
@@ -173,27 +175,21 @@ def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
 
 def _seen(
     observation: str, game: VecGame, games: Ints, seats: Ints
-) -> tuple[dict[str, Tensor], Ints32 | None]:
+) -> tuple[dict[str, Tensor], npt.NDArray[np.int32] | None]:
     """Return what ``seats`` of ``games`` see, and the targets (N, C) that actions on pairs name."""
-    if observation != READS["observation"]:
+    if observation != PAIRS:
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)
-    mask = _format(seen.targets).masks_of(seen.pairs[:, :, LEGAL] > 0)
+    mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, LEGAL] > 0)
     columns = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     return {name: torch.from_numpy(array) for name, array in columns.items()}, seen.targets
 
 
-def _format(targets: Ints32) -> ActionFormat:
-    """Return the format of actions that name one of the candidates ``targets`` (N, C)."""
-    return ActionFormat("pairs_multi_discrete", 0, targets.shape[1])
-
-
-def _by_owner(found: Floats32, targets: Ints32, num_players: int) -> Floats32:
+def _by_owner(found: Floats32, targets: npt.NDArray[np.int32], num_players: int) -> Floats32:
     """Return float32 (N, P + 12), of targets and of fractions, for (N, 1 + 10 C) of flat actions."""
     launches = found[:, 1:].reshape(*targets.shape, NUM_FRACTIONS)
-    owners = np.zeros((len(found), num_players + 2), found.dtype)
-    owners[:, 0] = found[:, 0]
-    np.add.at(owners, (np.arange(len(found))[:, None], targets), launches.sum(2))
+    owners = np.einsum("nc,ncp->np", launches.sum(2), np.eye(num_players + 2, dtype=np.float32)[targets])
+    owners[:, 0] += found[:, 0]
     fractions = launches.sum(1) + np.float32(1e-9)  # where all hold, no fraction is likelier than another
     return np.concatenate([owners, fractions / fractions.sum(1, keepdims=True)], axis=1)
 

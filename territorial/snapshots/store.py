@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
@@ -23,7 +24,7 @@ from territorial.files import safetensors
 from territorial.files.arrays import mapped
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
-from territorial.files.locks import InUseError, locked, one_writer
+from territorial.files.locks import InUseError, locked, one_writer, this_process
 from territorial.observation.layout import OBS_VERSION
 from territorial.snapshots.manifest import (
     DamagedSnapshotError,
@@ -467,12 +468,15 @@ def only_writer(path: Path) -> Iterator[None]:
 
     Raises StoreInUseError if another run has it.
     """
+    gc.collect()  # a run ends with its algorithm, which nobody may be able to reach any more
     with ExitStack() as held:
         try:
             held.enter_context(one_writer(path / WRITER))
         except InUseError as error:
+            is_here = error.holder == this_process()
             raise StoreInUseError(
-                f"another run writes to the store {path} ({error.holder}). Choose another folder, or end the "
-                "other run first; algorithm.stop() ends one of this process"
+                f"another run writes to the store {path} ({error.holder}) until "
+                f"{'algorithm.stop(), or if no variable has the algorithm, until ' * is_here}that process "
+                "ends. A new run needs another folder anyway, as this one keeps the snapshots of that run"
             ) from None
         yield

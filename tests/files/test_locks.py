@@ -203,7 +203,7 @@ def test_a_process_that_cannot_be_looked_for_keeps_it(held, tmp_path, monkeypatc
 
 def test_a_file_that_could_not_be_written_keeps_nobody_out(without_locks, tmp_path, monkeypatch):
     with monkeypatch.context() as failing:
-        failing.setattr(locks, "_this_process", lambda: "\ud800")  # cannot be encoded
+        failing.setattr(locks, "this_process", lambda: "\ud800")  # cannot be encoded
         with pytest.raises(UnicodeError):
             locked(tmp_path / "lock").__enter__()
     with one_writer(tmp_path / "lock"):

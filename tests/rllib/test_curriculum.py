@@ -123,9 +123,9 @@ def built(running_ray):
         (
             {},
             {"league": FROZEN},
-            "the new league draws snapshots, but the algorithm was configured without a store",
+            "frozen_obs of snapshots in the league is .* made the modules for none",
         ),
-        ({}, {"league": OTHER}, "'rival' is a learner of the new league; the modules that learn are main"),
+        ({}, {"league": OTHER}, "obs of trainable:rival is .* the modules for none"),
         ({}, {"height": 12}, "unexpected keyword argument 'height'"),
     ],
     ids=["stock", "sizes", "frames", "seats", "snapshots", "others", "unknown"],

@@ -270,6 +270,6 @@ def test_entries_of_evaluations_take_the_place_of_those_that_are_trained(store):
 def test_snapshots_that_evaluations_alone_draw_are_refused_by_name(store):
     config = against_a_snapshot(store, {"league": table("strong")}, league=FIELD)
     with pytest.raises(
-        ValueError, match="the league of evaluation_config draws the snapshots strong, but that of the env_"
+        ValueError, match="evaluation_config: frozen_obs of snapshots in the league is 'pairs', but conf"
     ):
         config.get_evaluation_config_object().validate()

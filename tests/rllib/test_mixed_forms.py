@@ -198,7 +198,9 @@ def test_a_league_of_all_forms_trains_and_freezes(ends, tmp_path, runner):
             algorithm, LineUpDistribution([*FORMS_TABLE.groups[:2], Group(4, dict.fromkeys(later, 1))])
         )
     if runner == "batched":
-        with pytest.raises(ValueError, match="obs cannot change while an algorithm runs: it is 'packed'"):
+        with pytest.raises(
+            ValueError, match=r"obs of trainable:.* is 'pairs', but configure.* the modules for 'packed'"
+        ):
             set_env(algorithm, obs={**FORMS, "rival": "pairs"})
     algorithm.train()
     playing = algorithm.env_runner.module[POOL].opponents.names
@@ -228,6 +230,6 @@ def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
     pool = config.rl_module_spec.rl_module_specs[POOL].model_config
     assert (pool["form"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
     with pytest.raises(
-        TypeError, match=r"architectures has the entry .*PairModule.* a subclass of BoardModule"
+        TypeError, match=r"PairModule.* learns or is in architectures, and .* a subclass of BoardModule"
     ):
         configure(PPOConfig(), entries(frozen_obs="packed"), **given, architectures=[PairModule])
