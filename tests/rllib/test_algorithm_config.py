@@ -18,10 +18,12 @@ from territorial.league import Group, LineUpDistribution
 from territorial.maps import MapMix
 from tests.rllib.support import (
     CONFIG,
+    LEAGUE,
     Patient,
     SmallModule,
     env_config,
     fill,
+    ppo,
     runner_of,
     small_config,
 )
@@ -154,11 +156,47 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
             ValueError,
             "a line-up distribution has the field 'seats'; it must",
         ),
+        (
+            {"height": 32},
+            TypeError,
+            "argument 'height'; .* a field of their config: {'config': {'height': ...}}",
+        ),
+        ({"reward_fn": len}, TypeError, "'reward_fn'; .* {'config': {'rewards': ...}}"),
     ],
 )
 def test_what_cannot_be_read_is_named(env, error, message):
     with pytest.raises(error, match=message):
         EnvConfig.from_config(env)
+
+
+FIELD = LineUpDistribution(
+    [Group(3, {"trainable:main": 1, "trainable:third": 0}), Group(3, {"bot:novice": 1})]
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"frames": 3}, "^frames is 3, but configure.* modules for 2; pass this entry to configure"),
+        ({"config": {"height": 48, "width": 32, "num_players": 6}}, "^height is 48, .* for 32;"),
+        ({"config": CONFIG.replace(num_players=8)}, "^num_players is 8, .* for 6;"),
+        ({"config": CONFIG.replace(teams=2)}, "^teams is True, .* for False;"),
+        ({"config": CONFIG.replace(max_ticks=300)}, "^config.max_ticks is 300, .* for 400;"),
+        ({"obs": "pairs"}, "^obs of trainable:main is 'pairs', .* for 'packed';"),
+        ({"obs": {"main": "pairs"}}, "^obs of trainable:main is 'pairs', .* for 'packed';"),
+        ({"league": FIELD}, "^obs of trainable:third is 'packed', .* for none;"),
+        ({"league": LEAGUE}, "^frozen_obs of snapshots in the league is 'packed', .* for none;"),
+        ({"max_cycles": 3, "league": FIELD.to_dict() | {"shuffle": True}}, "trainable:third"),
+    ],
+)
+def test_games_that_were_changed_after_configure_are_refused_before_anything_is_built(changes, message):
+    env = {"max_cycles": 9, "league": None, "seats": ["agent"] * 3 + ["banker"] * 3}
+    config = ppo(env_config(**env), module=SmallModule)
+    config.environment(env_config={"max_cycles": 5, "seats": ["agent"] * 2 + ["novice"] * 4})
+    config.validate()
+    config.environment(env_config={"seats": None, **changes})
+    with pytest.raises(ValueError, match=message):
+        config.validate()
 
 
 # ---- minibatches ----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from rllib_adapters.league.callback import (
     keeper_of,
     league_in,
 )
-from rllib_adapters.league.control import give_weights, league_of, weights_of
+from rllib_adapters.league.control import freeze, give_weights, league_of, set_league, weights_of
 from rllib_adapters.learning import learners
 from rllib_adapters.sampling import runner
 from territorial.league import (
@@ -39,6 +39,7 @@ from tests.rllib.support import (
     SmallModule,
     env_config,
     fill,
+    league,
     small_config,
 )
 
@@ -134,6 +135,29 @@ def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_s
     with pytest.raises(KeyboardInterrupt):
         keeper._freeze(None, "main")
     assert keeper.league.to_bytes() == before
+
+
+def test_a_snapshot_that_is_not_there_is_refused_by_the_call_that_makes_one(ends, tmp_path):
+    store = fill(tmp_path)
+    algorithm = ends(small_config(store, runner="batched").build_algo())
+    with pytest.raises(UnknownSnapshotError, match=r"freeze\(algorithm, store, 'third'\) adds one"):
+        set_league(algorithm, league("snapshot:third"))
+    algorithm.train()
+    store.remove("first")
+    with pytest.raises(UnknownSnapshotError, match=r"freeze\(algorithm, store, 'first'\) adds one"):
+        algorithm.train()
+    freeze(algorithm, store, "first")
+    algorithm.train()
+
+
+def test_the_store_of_a_run_that_nobody_can_reach_is_free(tmp_path):
+    first, second = (LeagueCallback(small_league(), SnapshotStore(tmp_path)) for _ in range(2))
+    first.hold()
+    with pytest.raises(StoreInUseError, match=r"algorithm\.stop\(\), or if no variable .* another folder"):
+        second.hold()
+    first.itself = first  # reached from nowhere but itself, as what a traceback has held
+    del first
+    second.hold()
 
 
 @pytest.mark.verify

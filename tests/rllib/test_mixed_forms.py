@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.envs.agent_interface import SHARED
@@ -116,6 +117,7 @@ def test_modules_that_do_not_read_the_form_are_refused(tmp_path):
             PairModule,
             "the module of 'rival' is .*PairModule.* of BoardModule, as 'rival' has obs='pac",
         ),
+        ("main", TorchRLModule, "TorchRLModule.* learns or is in .* subclass of BoardModule or PairModule"),
     ):
         with pytest.raises(TypeError, match=message):
             configure(PPOConfig(), entries(), module={**MODULES, name: kind}, store=str(tmp_path))

@@ -189,42 +189,28 @@ OWN_PLACES = {
 }
 
 
-def stop_sample(runner, place, number, error, *, is_done):
-    """Have the call of this number at a place of a sample raise an error, after it was done or before."""
-    left, (where, name) = number, place
+def stopping(where, name, error, *, is_done):
+    """What raises an error instead of a part of a sample, or once it is done."""
     called = getattr(where, name)
 
-    def stopping(*args, **kwargs):
-        nonlocal left
-        left -= 1
-        if not left and not is_done:
-            raise error
-        result = called(*args, **kwargs)
-        if not left:
-            raise error
-        return result
+    def stop(*args, **kwargs):
+        raise (called(*args, **kwargs), error)[1] if is_done else error
 
-    with patch.object(where, name, stopping), pytest.raises((error, RuntimeError)):
-        runner.sample()
+    return patch.object(where, name, stop)
 
 
 @pytest.mark.parametrize("kind", OWN_PLACES)
 def test_a_sample_that_is_stopped_anywhere_is_dropped_and_the_next_one_is_whole(tmp_path, kind):
     runner = runner_of("boards", tmp_path, kind, games=2, fragment=4, max_cycles=3)
-    stops = [(KeyboardInterrupt, False), (SystemExit, True)]
-    for place, (error, is_done) in product([*PLACES, *OWN_PLACES[kind]], stops):
-        stop_sample(runner, place, 1, error, is_done=is_done)
+    places = [*PLACES, *OWN_PLACES[kind], (type(runner), "make_env")]  # the last while games are replaced
+    for place, error, is_done in product(places, (KeyboardInterrupt, ValueError), (False, True)):
+        runner._is_half |= place[1] == "make_env"
+        with stopping(*place, error, is_done=is_done), pytest.raises((error, RuntimeError)):
+            runner.sample()
         for goes_on in (False, True):
-            episodes = runner.sample()
-            for episode in episodes:
-                episode.validate()
+            episodes = [episode.validate() or episode for episode in runner.sample()]
             assert sum(episode.env_steps() for episode in episodes) == 8
             assert any(episode.env_t_started for episode in episodes) == goes_on
-    with patch.object(type(runner), "make_env", side_effect=KeyboardInterrupt):
-        stop_sample(runner, PLACES[0], 3, RuntimeError, is_done=False)
-        with pytest.raises(KeyboardInterrupt):
-            runner.sample()  # while the games are replaced
-    assert sum(episode.env_steps() for episode in runner.sample()) == 8
     assert runner.get_metrics()
 
 

@@ -18,7 +18,7 @@ from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
-from territorial.nets.pair_policy import PairRows
+from territorial.nets.pair_policy import make_pair_rows
 from territorial.nets.players import LEGAL, _numbers
 from territorial.observation.layout import ObsLayout
 from tests.episodes import after_steps
@@ -115,50 +115,37 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     assert len(others) > 1, "the numbers decide"
 
 
-MIXED = ("snapshot:pairs", "snapshot:exported", "snapshot:second", "banker", "snapshot:first")
-
-
 def test_actions_on_pairs_are_those_that_the_network_chooses_and_its_probabilities_are_of_owners(store):
+    """With the observations and the mask made by hand."""
     game = after_steps(
         VecGame(CONFIG, 3, autoreset="disabled", seats=["metronome"] * 4 + ["external"]), 25, seed=8
     )
     policy, games, seats = SnapshotPolicy(store, "pairs"), np.arange(3), np.array([1, 3, 4])
-    act, tell = policy.start(CONFIG, LAYOUT, 0), policy.distribution(CONFIG, LAYOUT)
-    network = PairRows("small", has_two_parts=True)
-    network.load_state_dict(
-        {name: torch.from_numpy(part.copy()) for name, part in store.load("pairs").items()}
-    )
-    seen = game.pairs(games, seats)
-    legal = torch.from_numpy(seen.pairs[:, :, LEGAL] > 0).repeat_interleave(10, 1)
-    mask = torch.cat([torch.ones(3, 1, dtype=torch.bool), legal], 1).to(torch.int8)
-    with torch.no_grad():
-        logits, _ = network(
-            {"own": torch.from_numpy(seen.own), "pairs": torch.from_numpy(seen.pairs), "action_mask": mask}
-        )
-    parts, told = network.probabilities(logits).numpy(), tell(game, games, seats)
-    np.testing.assert_allclose(told[:, 0], parts[:, 0], atol=1e-6)
-    for owner in range(1, CONFIG.num_players + 2):
-        launches = parts[:, 1:].reshape(3, -1, 10).sum(2)
-        np.testing.assert_allclose(told[:, owner], (launches * (seen.targets == owner)).sum(1), atol=1e-6)
-    np.testing.assert_allclose(told[:, -10:].sum(1), 1, rtol=1e-5)
-    drawn = network.draw(logits, _numbers(game, games, seats)).numpy()
-    targets = [(0, *row)[what] for what, row in zip(drawn[:, 0], seen.targets, strict=True)]
-    assert act(game, games, seats)[:, 0].tolist() == targets
+    seen, names = game.pairs(games, seats), ["pairs"] * 3
+    mask = np.concatenate([np.ones((3, 1)), seen.pairs[:, :, LEGAL] > 0, np.ones((3, 10))], 1).astype(np.int8)
+    rows = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
+    rows = {name: torch.from_numpy(array) for name, array in rows.items()}
+    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, {"PairPolicy": make_pair_rows})
+    candidates = by_hand.act(names, rows, _numbers(game, games, seats))[:, 0].tolist()
+    targets = [(0, *row)[what] for what, row in zip(candidates, seen.targets, strict=True)]
+    assert policy.start(CONFIG, LAYOUT, 0)(game, games, seats)[:, 0].tolist() == targets
     assert len(set(targets)) > 1
+    found, told = by_hand.probabilities(names, rows), policy.distribution(CONFIG, LAYOUT)(game, games, seats)
+    parts = found[:, 1:].reshape(3, -1, 10).sum(2).numpy()
+    of_owners = [(parts * (seen.targets == owner)).sum(1) for owner in range(1, CONFIG.num_players + 2)]
+    np.testing.assert_allclose(told[:, :-10], np.stack([found[:, 0], *of_owners], 1), atol=1e-6)
+    np.testing.assert_allclose(told[:, -10:].sum(1), 1, rtol=1e-5)
 
 
 def test_an_exported_snapshot_plays_as_its_file_does_in_the_engine(store):
-    ranked = [
-        match([player, "turtle"], CONFIG, 2, processes=1, progress=False).records
-        for player in (SnapshotPolicy(store, "exported"), f"net:{store.network('exported').path}")
-    ]
-    ours, files = ([(record.places, record.land) for record in records] for records in ranked)
-    assert ours == files
-    assert ranked[0][0].seats[0].endswith(",engine")
+    players = SnapshotPolicy(store, "exported"), f"net:{store.network('exported').path}"
+    ours, theirs = (match([one, "turtle"], CONFIG, 2, processes=1, progress=False).records for one in players)
+    assert [(one.places, one.land) for one in ours] == [(one.places, one.land) for one in theirs]
+    assert ours[0].seats[0] == f"snapshot:exported@{store.digest('exported')[:8]},engine"
 
 
 def test_a_game_comes_out_the_same_whatever_is_played_beside_it(named):
-    players = named(*MIXED)
+    players = named("snapshot:pairs", "snapshot:exported", "snapshot:second", "banker", "snapshot:first")
     together = games_of(players, 20)
     (alone,) = games_of(players, 1, seed=4 + 17).values()
     assert dataclasses.replace(alone, game=17) == together[17]
