@@ -211,7 +211,7 @@ class FrozenPolicies:
         self._open: OrderedDict[tuple[str, torch.device], _Snapshot] = OrderedDict()
         self._kinds: dict[str, _Kind] = {}
         self._verified: set[str] = set()
-        self._device = torch.device("cpu")
+        self._last_device = torch.device("cpu")
 
     def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, ...): the actions that the snapshots ``names``, one a row, choose at random.
@@ -242,7 +242,7 @@ class FrozenPolicies:
 
         ``rows``: which they are, int64 (n,).
         """
-        device = self._device = seen["action_mask"].device
+        device = self._last_device = seen["action_mask"].device
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
@@ -270,7 +270,7 @@ class FrozenPolicies:
         """
         self._room = max(MAX_OPEN, len(set(playing)))
         for name in sorted(set(playing) - {name for name, _ in self._open}):
-            self._frozen(name, self._device)
+            self._frozen(name, self._last_device)
         wanted = {*playing, *others}
         for key in [key for key in self._open if key[0] not in wanted]:
             del self._open[key]

@@ -125,7 +125,7 @@ def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weig
     algorithm.train()  # freezes another main-3
     set_league(algorithm, LineUpDistribution(own))
     algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
-    acting = opponents._open["main-3", opponents._device]
+    acting = opponents._open["main-3", opponents._last_device]
     stored = dict(algorithm.keeper.store.load("main-3"))
     np.testing.assert_equal({name: acting.weights[name] for name in stored}, stored)
 
