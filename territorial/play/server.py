@@ -114,6 +114,7 @@ class PlayHandler(PageHandler):
             self.send_error(HTTPStatus.FORBIDDEN, "The address lacks the token of this game")
             return None
         self.person = is_found.index(True)
+        self.server.admit(self.connection, self.person)
         return name
 
     def _body(self) -> bytes | None:
