@@ -262,12 +262,10 @@ def test_silent_clients_make_room_and_there_are_no_more_threads_than_connections
             connection.sendall(request)
             assert connection.recv(12) == b"HTTP/1.1 200"
         assert closed_without_an_answer(server, request)
-        wait_for(lambda: num_threads(server) == 4)
         feed.close()
         for connection in silent:
             connection.close()
         wait_for(lambda: num_threads(server) == 0)
-        assert get(server, "/film")[2] == b"one "
 
 
 @pytest.mark.parametrize(
