@@ -99,7 +99,12 @@ def shown(
 ) -> Iterator[tuple[Page, Path]]:
     """Give the page of a game of this config, in the light theme, and a folder for a while."""
     names = ("you", *shown_names(seats)[1:])
-    about = {"seed": SEED, "names": names, "title": f"you, seed {SEED}", "has_page": False} | options
+    about = {
+        "seed": SEED,
+        "names": names,
+        "title": f"You against {len(seats) - 1} players",
+        "has_page": False,
+    } | options
     with (
         tempfile.TemporaryDirectory() as made,
         chromium.started() as browser,

@@ -147,10 +147,17 @@ def run(parsed: argparse.Namespace) -> int:
 
     session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
     make_server = partial(PlayServer, page(is_played=True), session)
-    danger = "and gets this address, unencrypted as it is, can play your seat"
     more = {} if parsed.save is None else {"replay": str(first.save)}  # the usual name depends on the card
     with _ends_like_ctrl_c():
-        serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
+        serve(
+            parsed,
+            make_server,
+            session.run,
+            session.stop,
+            "and gets this address, unencrypted as it is, can play your seat",
+            is_opened=not parsed.no_open,
+            **more,
+        )
     if session.save_error is not None:
         raise session.save_error
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
@@ -189,11 +196,10 @@ def _wished(parsed: argparse.Namespace, wish: Wish, saved: Container[Path]) -> a
     if wish.players < least:
         raise WishError(f"players is {wish.players}; the command line requires at least {least}")
     changed: dict[str, Any] = {"num_players": wish.players, "person": wish.name, "seed": wish.seed}
-    changed |= {} if wish.map is None else {"map": wish.map}
+    changed |= {"others": wish.others} | ({} if wish.map is None else {"map": wish.map})
     changed["assignments"] = [(field, value) for field, value in parsed.assignments if field not in changed]
     if wish.level is not None:
         changed |= {"level": wish.level, "seats": options.USUAL_SEATS, "opponents": None}
-    changed["others"] = wish.others
     if parsed.save is not None and Path(parsed.save) in saved:
         changed["save"] = options.new_name(parsed.save)
     return argparse.Namespace(**(vars(parsed) | changed))
@@ -217,8 +223,16 @@ def _create_table(
         with blamed_on("--opponent", SnapshotError):
             policies = {at: chooser(one, at, game, seed) for at, one in acting.items()}
     people, number = [names[seat - 1] for seat in sitting if seat], next(numbers)
-    title = f"{', '.join(people) or 'bots'}, seed {seed}{f', game {number}' if number > 1 else ''}"
+    title = _title(parsed, people, config) + (f", game {number}" if number > 1 else "")
     return Table(game, sitting, names, parsed.save, title, policies, panels, card)
+
+
+def _title(parsed: argparse.Namespace, people: list[str], config: GameConfig) -> str:
+    """Return who plays against whom, such as "You against 31 easy bots"."""
+    level, others = level_of(parsed), config.num_players - len(people)
+    who = "You" if people and parsed.people == 1 else " and ".join(people)
+    bots = f"{others} {f'{level} bot' if level else 'player'}{'s' if others > 1 else ''}" if others else ""
+    return (" and " if config.teams else " against ").join(filter(None, (who, bots)))
 
 
 def _card(parsed: argparse.Namespace) -> dict[str, Any]:

@@ -28,7 +28,8 @@ MOST_READ = 8 * LARGEST_COMMAND
 class PlayServer(PageServer):
     """Serves a session under a token for each person, which only those have who were given the address.
 
-    Below ``/TOKEN/`` lie the page, its ``film``, and ``seat``, the situations of the person as lines of JSON.
+    Below ``/TOKEN/`` lie the page, its ``film``, the newest file of a ``replay`` once there is one, and
+    ``seat``, the situations of the person as lines of JSON.
     ``POST /TOKEN/act`` takes a command (``read_command``) from pages of this server alone: the token must be
     right, ``Host`` must name this server, ``Origin`` must be that host, and the body be JSON of at most 1 KB.
     The answer is the situation after the command, or an object with an ``error``. The token says
@@ -74,10 +75,13 @@ class PlayHandler(PageHandler):
             self.refuse_method("POST")
         elif name is not None:
             film = self.server.session.film  # of the game that is played now
-            self.send(
-                name,
-                {"": self.send_page, "film": lambda: self.send_film(film), "seat": self._send_situations},
-            )
+            replays = [path for path in self.server.session.replays if path.is_file()]
+            served = {"": self.send_page, "film": lambda: self.send_film(film), "seat": self._send_situations}
+            if replays:
+                served["replay"] = lambda: self.send_content(
+                    "application/octet-stream", [replays[-1].read_bytes()]
+                )
+            self.send(name, served)
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""
@@ -114,6 +118,7 @@ class PlayHandler(PageHandler):
             self.send_error(HTTPStatus.FORBIDDEN, "The address lacks the token of this game")
             return None
         self.person = is_found.index(True)
+        self.server.admit(self.connection, self.person)
         return name
 
     def _body(self) -> bytes | None:

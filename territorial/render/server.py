@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
@@ -17,7 +18,9 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
 MOST_CONNECTIONS = 128
-"""Connections, each with a thread of its own, at a time; one more is closed without an answer."""
+"""Connections of one sender that are served at a time, each by a thread; one more is closed unanswered."""
+MOST_UNKNOWN = 64
+"""Connections that have not said yet what is asked for, and by whom; one more ends the oldest of them."""
 REQUEST_SECONDS = 10
 """In these the whole of a request must have come, however it is split."""
 REQUEST_BYTES = 2**14
@@ -105,6 +108,9 @@ class PageServer(ThreadingMixIn, TCPServer):
     loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
     no other site can redirect. ``port`` 0 takes a free one. ``handler`` answers requests; a subclass may
     serve more. Raises OSError if it cannot listen.
+
+    A connection is unknown until ``admit`` has counted it among those that are served. The oldest unknown
+    ones make room for newer ones, so any number of silent and slow clients keeps no prompt one waiting.
     """
 
     allow_reuse_address = os.name != "nt"  # there it would share the port with its owner
@@ -120,7 +126,7 @@ class PageServer(ThreadingMixIn, TCPServer):
         handler: type[PageHandler] | None = None,
     ) -> None:
         self.page, self.film, self.host = page, film, host
-        self._connections = threading.Semaphore(MOST_CONNECTIONS)
+        self._senders = dict[socket.socket, int | None]()  # by connection, the oldest first; None: unknown
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -153,17 +159,25 @@ class PageServer(ThreadingMixIn, TCPServer):
             return False
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Return the next connection; OSError if there is no room for one more, which needs a thread."""
+        """Return the next connection, and end the oldest of those that are unknown if they are too many."""
         request, address = super().get_request()
-        if not self._connections.acquire(blocking=False):
-            request.close()
-            raise OSError(f"there are {MOST_CONNECTIONS} connections")
+        self._senders[request] = None
+        unknown = [one for one, sender in list(self._senders.items()) if sender is None]
+        for one in unknown[:-MOST_UNKNOWN]:
+            with suppress(OSError):  # it has just ended by itself
+                one.shutdown(socket.SHUT_RDWR)  # which wakes its thread
         return request, address
+
+    def admit(self, request: Any, sender: int = 0) -> None:
+        """Count a connection among those of its sender; ConnectionAbortedError if there is no room for it."""
+        self._senders[request] = sender
+        if list(self._senders.values()).count(sender) > MOST_CONNECTIONS:
+            raise ConnectionAbortedError(f"there are {MOST_CONNECTIONS} connections of this sender")
 
     def shutdown_request(self, request: Any) -> None:
         """End a connection, however it went, and give its room back."""
         super().shutdown_request(request)
-        self._connections.release()
+        self._senders.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over connections that the other side closed or that ran out of time."""
@@ -247,6 +261,7 @@ class PageHandler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         """Send what is asked for."""
         if self.names_server():
+            self.server.admit(self.connection)
             self.send(self.path, {"/": self.send_page, "/film": self.send_film})
 
     def names_server(self) -> bool:

@@ -185,7 +185,7 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     assert box["top"] <= y < bottom <= box["bottom"]
     assert max((right - x) / box["width"], (bottom - y) / box["height"]) > 0.9
     tab.keyboard.press("+")
-    tab.keyboard.press("0")
+    tab.keyboard.press("w")
     soon(tab, "page.view.isFitted")
     assert place_of(tab, 29, 59) == [x, y]
     assert text_of(tab, "#about").startswith("3 players")

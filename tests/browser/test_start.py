@@ -108,12 +108,20 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
         tab.keyboard.press("n")
         soon(tab, "page.game.now.tick > 0")
         tab.evaluate("page.game.setPace(1000)")
-        assert soon(tab, ENDED) == ["Ada, seed 7, game 2", "normal"]
+        assert soon(tab, ENDED) == ["You against 1 normal bot, game 2", "normal"]
         path = Path(text_of(tab, "#ending code"))
-        assert re.match(r"The end: place .+ won, with .+ of the land\.", text_of(tab, "#ending"), re.DOTALL)
+        assert re.match(r"(You win|The end: place 2).+ of the land\.", text_of(tab, "#ending"), re.DOTALL)
+        with tab.expect_download() as download:
+            press(tab, "#ending a")
+        assert download.value.suggested_filename == path.name
+        assert Path(download.value.path()).read_bytes() == path.read_bytes()
+        other = tab.evaluate("otherLevel(page.game)")
         with tab.expect_event("load"):
             press(tab, "#ending [value=next]")
-        assert soon(tab, ENDED) == ["Ada, seed 7, game 3", "hard"]
+        assert soon(tab, ENDED) == [f"You against 1 {other} bot, game 3", other]
+        tab.keyboard.press("y")
+        soon(tab, f"element('start').open && {values('level')} === levelAfter(page.game)")
+        assert "300" in text_of(tab, "#start .goal")
         leave(tab)
     replay = Replay.load(path)
     replay.verify()
@@ -147,6 +155,24 @@ def test_one_sees_where_one_is_until_the_game_is_under_way(play):
     tab.keyboard.press("Space")
     tab.evaluate("page.game.setPace(1000)")
     soon(tab, "page.game.now.tick > MARKED_TICKS && element('you').hidden")
+
+
+def test_the_end_card_says_what_was_best_before_and_the_result_chooses_the_level(play):
+    levels = ["easy", "moderate", "normal"]
+    card = {"level": "moderate", "levels": levels, "players": 4, "map": "lakes", "given": {}, "maps": []}
+    tab, _ = play()
+    for title, place, tick, head, best, level in (
+        ("1", 2, 90, "The end: place 2 of 4", "none", "easy"),
+        ("2", 1, 90, "You win", "place 2", "normal"),
+        ("2", 1, 90, "You win", "place 2", "normal"),  # as the page is loaded again
+        ("3", 1, 80, "You win", "a win after 90 ticks", "normal"),
+        ("4", 1.5, 300, "The end: place 1.5 of 4", "a win after 80 ticks", "easy"),
+    ):
+        now = {"title": title, "place": place, "tick": tick, "card": card, "is_over": True}
+        tab.evaluate(f"Object.assign(page.game.now, {json.dumps(now)}), showEnding(page.game)")
+        assert text_of(tab, "#ending h2") == head
+        assert text_of(tab, "#ending .before") == f"Your best before, in such games: {best}."
+        assert tab.evaluate("[levelAfter(page.game), remembered().level]") == [level, level]
 
 
 def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):

@@ -172,7 +172,7 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
         send(40)
         soon(tab, "page.frame === 59")
-        tab.keyboard.press("ArrowLeft")
+        tab.keyboard.press(",")
         soon(tab, "page.frame === 58 && !page.isLive && !page.isPlaying")
         send(10)
         soon(tab, "page.film.length === 70")

@@ -67,7 +67,10 @@ def test_what_a_command_says(text, command):
         ),
         ('{"do": "pace", "pace": 0}', "pace is 0; it must be a whole number from 1 to 1000"),
         ('{"do": "pace", "pace": 1001}', "pace is 1001"),
-        (wish(level="hardest"), "level is 'hardest' (did you mean 'hard'?); it must be one of easy, normal"),
+        (
+            wish(level="hardest"),
+            "level is 'hardest' (did you mean 'hard'?); it must be one of easy, moderate",
+        ),
         (wish(players=1), "players is 1; it must be a whole number from 2 to 250"),
         (wish(map="../lakes.png"), "map is '../lakes.png'"),
         (wish(name=""), "name[0] is ''; it must be a string of 1 to 64 printable characters"),

@@ -203,18 +203,36 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
     assert ticks == sorted(set(ticks))  # a decision each, whatever was posted
 
 
-def test_a_hundred_half_open_clients_hold_nothing_up(tmp_path):
-    with served(page=PAGE, save=tmp_path / "game.replay") as game:
-        head = f"POST {game.path}act HTTP/1.1\r\nHost: {game.host}\r\nOrigin: http://{game.host}\r\n"
-        head += "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-        clients = [socket.create_connection(game.address, timeout=SECONDS) for _ in range(100)]
-        for number, client in enumerate(clients):
-            client.sendall(head.encode() if number % 2 else b"GET /")
-        assert post(game, b'{"do": "pace", "pace": 1000}')[0] == 200  # it need not wait for the others
-        wait_for(lambda: now(game.session)["is_over"])
-        for client in clients:
-            client.close()
-    assert Replay.load(tmp_path / "game.replay").is_over
+def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_a_seat(tmp_path, monkeypatch):
+    for name, number in (("MOST_UNKNOWN", 8), ("MOST_CONNECTIONS", 16), ("REQUEST_SECONDS", SECONDS)):
+        monkeypatch.setattr(f"territorial.render.server.{name}", number)
+    seats = ("agent", "agent", "turtle", "banker")
+    with served(page=PAGE, save=tmp_path / "game.replay", people=(1, 2), seats=seats) as game:
+        head = f"HTTP/1.1\r\nHost: {game.host}\r\nContent-Length: 100\r\n\r\n{{"
+        half = ["", "G", "GET / HTTP/1.1\r\nHost: a\r\nB: ", f"POST /{'x' * 22}/act {head}"]
+        host, guest = (f"/{token}/" for token in game.server.tokens)
+
+        def client(request):
+            clients.append(socket.create_connection(game.address, timeout=SECONDS))
+            clients[-1].sendall(request.encode())
+            return clients[-1]
+
+        clients = []
+        for begin in 15 * [*half, f"POST {host}act {head}"]:
+            client(begin)
+            for one in clients[-4:]:
+                one.sendall(b"c")  # it trickles in
+            assert post(game, b'{"do": "pace", "pace": "step"}')[0] == get(game, token=guest)[0] == 200
+        wait_for(lambda: 1 not in game.server._senders.values())
+        for _ in range(16):  # as many as one person can have
+            assert (
+                client(f"GET {guest}seat HTTP/1.1\r\nHost: {game.host}\r\n\r\n").recv(12) == b"HTTP/1.1 200"
+            )
+        with pytest.raises((http.client.HTTPException, ConnectionError)):
+            get(game, token=guest)
+        assert post(game, path=host)[0] == 200
+        for one in clients:
+            one.close()
 
 
 def test_a_page_that_is_closed_is_noticed(tmp_path, monkeypatch):

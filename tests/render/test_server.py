@@ -10,6 +10,7 @@ import pytest
 
 from territorial.render import server as serving_module
 from territorial.render.server import Feed, PageServer, RequestBytes
+from tests.play.sessions import wait_for
 from tests.render.support import ask, running
 
 PAGE = b"<!doctype html><p>the page</p>"
@@ -247,19 +248,24 @@ def num_threads(server):
     )
 
 
-def test_there_are_no_more_threads_than_connections_that_are_allowed(monkeypatch):
-    monkeypatch.setattr(serving_module, "MOST_CONNECTIONS", 4)
+def test_silent_clients_make_room_and_there_are_no_more_threads_than_connections(monkeypatch):
+    monkeypatch.setattr(serving_module, "MOST_UNKNOWN", 4)
+    monkeypatch.setattr(serving_module, "MOST_CONNECTIONS", 2)
     monkeypatch.setattr(serving_module, "REQUEST_SECONDS", SECONDS)
-    with serving() as server:
-        silent = [socket.create_connection(server.server_address[:2], timeout=SECONDS) for _ in range(4)]
-        for _ in range(20):
-            assert closed_without_an_answer(server)
-            assert num_threads(server) <= 4
+    feed, request = Feed(), b"GET /film HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    feed.append(b"one ")
+    with serving(feed) as server:
+        silent = [socket.create_connection(server.server_address[:2], timeout=SECONDS) for _ in range(20)]
+        assert [connection.recv(1) for connection in silent[:-4]] == [b""] * 16
+        wait_for(lambda: num_threads(server) == 4)
+        for connection in silent[-2:]:  # as many as may watch
+            connection.sendall(request)
+            assert connection.recv(12) == b"HTTP/1.1 200"
+        assert closed_without_an_answer(server, request)
+        feed.close()
         for connection in silent:
             connection.close()
-        while closed_without_an_answer(server, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"):
-            pass
-        assert get(server)[0] == 200
+        wait_for(lambda: num_threads(server) == 0)
 
 
 @pytest.mark.parametrize(

@@ -179,7 +179,7 @@ class View {
   approach(row, column, part) {
     const dx = this.width / 2 - this.x - column * this.scale;
     const dy = this.height / 2 - this.y - row * this.scale;
-    this.pan(dx * part, dy * part);
+    if (Math.hypot(dx, dy) >= 0.5) this.pan(dx * part, dy * part);
   }
 
   /** Shows the board where it is, once the middle of the window lies on it. */

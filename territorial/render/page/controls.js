@@ -24,9 +24,8 @@ function connectButtons(page) {
   element("theme").addEventListener("click", () => toggleTheme(page));
   element("followed").querySelector("button").addEventListener("click", () => page.follow(0));
   element("zoom").addEventListener("click", ({ target }) => {
-    if (target.value === "in") page.view.zoom(1.5);
-    if (target.value === "out") page.view.zoom(1 / 1.5);
-    if (target.value === "fit") page.view.fit();
+    const acts = { in: "+", out: "-", fit: "w", own: "m" };
+    if (page.painter) KEYS[acts[target.value]]?.(page);
   });
 }
 
@@ -65,7 +64,7 @@ function connectFocus() {
   }
   const release = (kind) => ({ target }) => { if (isPointed) target.closest(kind)?.blur(); };
   document.addEventListener("click", release("button"));
-  document.addEventListener("change", release("select"));
+  document.addEventListener("change", release("select, [type=range]"));
 }
 
 function toggleTheme(page) {
@@ -76,31 +75,49 @@ function toggleTheme(page) {
 
 // ---- keys ----------------------------------------------------------------------------------------
 
+const PAN = 80; // pixels that an arrow moves the board
+
+/** What keys do on both pages. No key has one meaning here and another there. */
 const KEYS = {
+  ArrowLeft: (page) => page.dragged(PAN, 0),
+  ArrowRight: (page) => page.dragged(-PAN, 0),
+  ArrowUp: (page, event) => (isRow(event.target) ? page.followNext(-1) : page.dragged(0, PAN)),
+  ArrowDown: (page, event) => (isRow(event.target) ? page.followNext(1) : page.dragged(0, -PAN)),
+  Escape: (page) => page.follow(0),
+  "+": (page) => page.zoom(1.5),
+  "=": (page) => page.zoom(1.5),
+  "-": (page) => page.zoom(1 / 1.5),
+  w: (page) => page.view.fit(),
+  m: (page) => page.center(),
+  b: (page) => page.showNames(),
+  a: (page) => page.showAttacks(),
+  d: (page) => page.showDensity(),
+  c: (page) => page.copyPicture(),
+  t: (page) => toggleTheme(page),
+};
+
+/** What they do besides while a film is watched; `page.game.keys` is what they do while a seat is played. */
+const WATCH_KEYS = {
   " ": (page) => page.play(),
-  ArrowLeft: (page, event) => page.step(event.shiftKey ? -10 : -1),
-  ArrowRight: (page, event) => page.step(event.shiftKey ? 10 : 1),
+  ",": (page) => page.step(-1),
+  ".": (page) => page.step(1),
+  "<": (page) => page.step(-10),
+  ">": (page) => page.step(10),
   Home: (page) => page.seek(0),
   End: (page) => page.toEnd(),
   "[": (page) => changeSpeed(page, -1),
   "]": (page) => changeSpeed(page, 1),
-  ArrowUp: (page) => page.followNext(-1),
-  ArrowDown: (page) => page.followNext(1),
+  PageUp: (page) => page.followNext(-1),
+  PageDown: (page) => page.followNext(1),
   l: (page) => page.follow(page.film.standings(page.frame)[0]),
-  Escape: (page) => page.follow(0),
-  "+": (page) => page.view.zoom(1.5),
-  "=": (page) => page.view.zoom(1.5),
-  "-": (page) => page.view.zoom(1 / 1.5),
-  0: (page) => page.view.fit(),
-  b: (page) => page.showNames(),
-  a: (page) => page.showAttacks(),
-  d: (page) => page.showDensity(),
   f: (page) => page.hide(),
   k: (page) => page.copyLink(),
-  c: (page) => page.copyPicture(),
-  t: (page) => toggleTheme(page),
   "?": () => element("manual").showModal(),
 };
+
+const keysOf = (page) => ({ ...KEYS, ...(page.game?.keys ?? WATCH_KEYS) });
+
+const isRow = (target) => target.matches(".rows .row");
 
 function changeSpeed(page, by) {
   const place = SPEEDS.indexOf(page.speed) + by;
@@ -109,9 +126,10 @@ function changeSpeed(page, by) {
 
 function connectKeys(page) {
   document.addEventListener("keydown", (event) => {
-    const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    const isOwn = event.target.matches("select") || (event.key === " " && event.target.matches("button"));
-    const isBusy = document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey;
+    const act = keysOf(page)[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const isOwn = event.target.matches("select") || (event.key === " " && event.target.matches("button")) ||
+      (event.target.matches("input") && /^(Arrow|Page|Home|End)/.test(event.key));
+    const isBusy = document.querySelector("dialog[open]") || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey;
     if (!act || isOwn || isBusy || !page.painter) return;
     event.preventDefault();
     act(page, event);
@@ -167,7 +185,9 @@ class Drag {
   }
 
   #point(event) {
-    if (event.target.closest("p")) {
+    const isOver = !event.target.closest("p");
+    this.page.pointer = isOver ? within(this.box, event) : null;
+    if (!isOver) {
       this.page.tip.hide();
       return;
     }
@@ -188,11 +208,16 @@ function connectBoard(page) {
   box.addEventListener("pointercancel", whenReady((event) => drag.up(event)));
   box.addEventListener("pointerleave", whenReady(() => {
     page.tip.hide();
+    page.pointer = null;
     page.standings.mark(page.followed, page.hovered);
   }));
   box.addEventListener("wheel", whenReady((event) => {
     event.preventDefault();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;
+    if (page.game && (event.shiftKey || event.altKey)) {
+      page.game.scrollShare((event.deltaY || event.deltaX) * lines); // with shift most browsers turn it
+      return;
+    }
     const strength = event.ctrlKey ? 0.01 : 0.0015; // pinching a touchpad comes as small steps with ctrl
     page.view.zoom(Math.exp(-event.deltaY * lines * strength), ...within(box, event));
   }), { passive: false });

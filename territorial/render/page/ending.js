@@ -64,20 +64,55 @@ class OwnLandChart extends Chart {
   }
 }
 
+/** Returns the level for the next game: one up after a win, one down after a place below the first quarter. */
+function levelAfter({ now: { card, place, people }, page: { film } }) {
+  const { level, levels } = card, sides = film.teams.length || film.header.num_players;
+  if (!level || people.length > 1) return level;
+  const by = place === 1 ? 1 : place > Math.max(1, sides / 4) ? -1 : 0;
+  return levels[levels.indexOf(level) + by] ?? level;
+}
+
+/** Returns the level that the end card offers beside the same one: that of the result, or the next; undefined for none. */
+function otherLevel(game) {
+  const { level, levels } = game.now.card ?? {}, after = level && levelAfter(game);
+  if (!level || game.now.people.length > 1) return undefined;
+  return after === level ? levels[levels.indexOf(level) + 1] : after;
+}
+
+/** Has the browser keep a result, once for each game, and the level that it leads to; returns the best result before. */
+function bestBefore(game) {
+  const { place, tick, title, card } = game.now, id = location.pathname + title, { results = {} } = remembered();
+  const kind = `${card?.level ?? OWN}, ${element("about").textContent}`;
+  let { best, before, last } = results[kind] ?? {};
+  if (last !== id) {
+    before = best;
+    if (!best || place < best.place || (place === best.place && tick < best.tick)) best = { place, tick };
+    remember({ results: { ...results, [kind]: { best, before, last: id } }, ...(card?.level ? { level: levelAfter(game) } : {}) });
+  }
+  return before;
+}
+
 /** Shows the end card of a player who is out, or whose game is over. */
-function showEnding({ now, page }) {
-  const { film } = page, dialog = element("ending"), { seat } = now, has = Boolean(seat), card = now.card;
+function showEnding(game) {
+  const { now, page } = game, { film } = page, dialog = element("ending"), { seat, card } = now, has = Boolean(seat), isWon = now.place === 1;
   const sides = film.teams.length ? `${film.teams.length} teams` : film.header.num_players;
   const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
-  put(dialog.querySelector("h2"), !has ? "The game is over" : now.is_over ? `The end: ${place}` : `You are out: ${place}`);
+  const outcome = isWon ? (film.teams.length ? "Your team wins" : "You win") : now.is_over ? `The end: ${place}` : `You are out: ${place}`;
+  put(dialog.querySelector("h2"), has ? outcome : "The game is over");
   put(dialog.querySelector(".text"), now.is_over ? winnerText(film, seat) : `The ${now.people.length > 1 ? "others" : "bots"} play on, and you can watch them.`);
+  const before = has && now.place !== null ? bestBefore(game) : undefined, other = otherLevel(game);
+  const best = !before ? "none" : before.place === 1 ? `a win after ${count(before.tick)} ticks` : `place ${before.place}`;
+  put(dialog.querySelector(".before"), has && now.place !== null ? `Your best before, in such games: ${best}.` : "");
+  dialog.classList.toggle("is-won", isWon);
   dialog.querySelector(".replay").hidden = now.person > 0; // it lies on the host's computer
   put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
+  const save = dialog.querySelector("a");
+  save.hidden = !now.replay && !now.person;
+  save.download = (now.replay ?? "game.replay").split(/[\\/]/).at(-1);
   for (const part of dialog.querySelectorAll(".fate")) part.hidden = !has;
-  const next = card?.levels[card.levels.indexOf(card.level) + 1], hasNext = card?.level && next && now.people.length === 1;
   dialog.querySelector("[value='same']").hidden = !card;
-  dialog.querySelector("[value='next']").hidden = !hasNext;
-  put(dialog.querySelector("[value='next']"), `next level: ${next}`);
+  dialog.querySelector("[value='next']").hidden = !other;
+  put(dialog.querySelector("[value='next']"), `${card?.levels.indexOf(other) < card?.levels.indexOf(card.level) ? "easier" : "next"} level: ${other}`);
   if (!dialog.open) dialog.showModal();
   if (has) showFate(dialog, page, seat);
 }
@@ -85,7 +120,7 @@ function showEnding({ now, page }) {
 function winnerText(film, seat) {
   const last = film.length - 1, [first] = film.standings(last), land = percent(film.sideLand(first, last), film.numLand);
   if (first !== seat && !film.areAllies(first, seat)) return `${film.sideName(first)} has won, with ${land} of the land.`;
-  return `${film.teams.length ? "Your team has" : "You have"} won, with ${land} of the land.`;
+  return `After ${count(film.lastTick)} ticks, ${film.teams.length ? "your team holds" : "you hold"} ${land} of the land.`;
 }
 
 function showFate(dialog, page, seat) {

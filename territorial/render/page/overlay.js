@@ -13,7 +13,7 @@ class Overlay {
   #giftPlaces = [];
   #due = 0;
   #drawn = "";
-  #areStale = false; // the places, of a board that has changed since
+  isStale = false; // the places are those of a board that has changed since
 
   constructor(canvas, film, palette) {
     Object.assign(this, { canvas, film });
@@ -27,14 +27,14 @@ class Overlay {
   show(now, { board, view, frame, tick, painter, isPlaying }, seat) {
     const state = [frame, Math.round(tick), view.x, view.y, view.scale, seat, this.hasNames, this.labels.hasDensity, this.hasAttacks, painter.fill[1]];
     const size = [view.width, view.height, devicePixelRatio], wanted = [...state, ...size].join();
-    this.#areStale ||= wanted !== this.#drawn;
-    const isDue = this.#areStale && (!isPlaying || now >= this.#due);
+    this.isStale ||= wanted !== this.#drawn;
+    const isDue = this.isStale && (!isPlaying || now >= this.#due);
     if (wanted === this.#drawn && !isDue) return;
     this.#drawn = wanted;
     if (isDue) {
       this.find(board, view, frame);
       this.#due = now + PLACES_PERIOD;
-      this.#areStale = false;
+      this.isStale = false;
     }
     this.#clear(...size);
     if (this.hasAttacks) {

@@ -4,6 +4,7 @@
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
 const LIST_PERIOD = 125; // milliseconds from one change of the standings to the next while playing
 const CHART_PERIOD = 400; // the same for charts, while they change
+const OWN_ZOOM = 3; // of the whole board, to see own land in it
 const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown
 
 const element = (id) => document.getElementById(id);
@@ -15,6 +16,7 @@ class Page {
   frame = -1;        // the frame that shows it; -1 until there is one
   followed = 0;      // a seat, or 0
   hovered = 0;
+  pointer = null;    // where it is in the board's window, null beside
   game = null;       // of who plays a seat, see play.js
   isPlaying = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   speed = 200;
@@ -26,6 +28,8 @@ class Page {
   #said = "";
   #saidUntil = 0;
   #listDue = 0;
+  #listsAreStale = false;
+  #timer = 0;      // until what is stale is shown
   #chartsAreStale = false;
   #chartsDue = 0;  // not before this time, while the film is loading
   #isScheduled = false;
@@ -86,9 +90,9 @@ class Page {
     const inTeams = film.teams.length ? ` in ${film.teams.length} teams` : "";
     element("about").textContent =
       `${header.num_players} players${inTeams} on ${header.height} x ${header.width} cells, ${header.map}`;
-    element("goal").textContent =
-      `The ${inTeams ? "team" : "player"} that holds ${header.win_percent} % of the land, or is the last one left, wins; ` +
-      `after ${count(header.max_ticks)} ticks the game ends, and the one with the most land wins.`;
+    const goal = `The ${inTeams ? "team" : "player"} that holds ${header.win_percent} % of the land or is the last one left wins; ` +
+      `at tick ${count(header.max_ticks)} it is the one with the most land.`;
+    for (const place of document.querySelectorAll(".goal")) place.textContent = goal;
     document.body.classList.toggle("has-teams", Boolean(inTeams));
     this.palette = new Palette(header);
     this.board = new Uint8Array(film.numCells);
@@ -126,7 +130,9 @@ class Page {
     this.#now = now;
     if (this.isPlaying) this.#advance(elapsed);
     this.#show(now);
-    if (this.isPlaying || this.#chartsAreStale) this.wake();
+    clearTimeout(this.#timer);
+    if (this.isPlaying && !this.isLive) this.wake(); // what is live moves only as more of it arrives
+    else if (this.#chartsAreStale || this.#listsAreStale || this.overlay.isStale) this.#timer = setTimeout(() => this.wake(), LIST_PERIOD);
   }
 
   #advance(elapsed) {
@@ -156,7 +162,8 @@ class Page {
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
     this.game?.draw(isNew);
-    if (!this.isPlaying || now >= this.#listDue) {
+    this.#listsAreStale = this.isPlaying && now < this.#listDue;
+    if (!this.#listsAreStale) {
       this.#showLists(isNew);
       this.#listDue = now + LIST_PERIOD;
     }
@@ -379,6 +386,28 @@ class Page {
   dragged(dx, dy) {
     this.#movesAlong = false;
     this.view.pan(dx, dy);
+  }
+
+  /** Zooms around the pointer, or where it is not over the board, around who is followed, own land, or the middle. */
+  zoom(factor) {
+    const { x, y, scale, width, height } = this.view, center = this.#ownCenter;
+    const place = center && [x + center.column * scale, y + center.row * scale];
+    const isSeen = place && place[0] >= 0 && place[0] < width && place[1] >= 0 && place[1] < height;
+    this.view.zoom(factor, ...(this.pointer ?? (isSeen ? place : [])));
+  }
+
+  /** Has the followed seat, or the own one, in the middle, and near if the whole board was seen. */
+  center() {
+    const center = this.#ownCenter;
+    if (!center) return;
+    this.#movesAlong = true;
+    if (this.view.isFitted) this.view.zoom(OWN_ZOOM);
+    this.view.approach(center.row, center.column, 1);
+  }
+
+  get #ownCenter() {
+    const seat = this.followed || this.game?.now?.seat;
+    return seat ? centerOf(this.board, this.painter.width, seat) : null;
   }
 
   /** A click or, with `kind` "touch", a tap at a point of the board's window: it plays, or follows who is there. */

@@ -3,6 +3,9 @@
 
 const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
 const PREPARES = "The panel is being prepared, which takes up to a minute the first time.";
+const BOARD_WATCHED = element("view").getAttribute("aria-label");
+const BOARD_PLAYED = "the board: drag to move, wheel to zoom, click a territory to attack it";
+const NOTCH = 60; // pixels of a wheel that change the share by one
 const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
 
 /** The game of one seat, as the session has told last. */
@@ -13,10 +16,16 @@ class Game {
   isLive = true;     // until the player watches the game again
   #shownEnding = ""; // the ending that has been shown
   #stands = false;   // for as long as a dialog is open
+  #scrolled = 0;     // pixels of the wheel since the share was changed
   #rows = new Map(); // by owner code: the row of the list
 
   constructor(page) {
     this.page = page;
+    this.keys = playKeys(this);
+    this.veil = document.createElement("p");
+    this.veil.id = "veil";
+    this.veil.innerHTML = "<button type='button'><b></b><br>press space, or tap here, to <span></span></button>";
+    element("view").append(this.veil);
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
     this.agentView = new AgentView(this);
@@ -34,7 +43,7 @@ class Game {
   /** Begins: the page shows what happens now. */
   open() {
     document.body.classList.add("is-in-game");
-    swapWords();
+    element("view").setAttribute("aria-label", BOARD_PLAYED);
     this.page.toEnd();
     this.connection.listen();
   }
@@ -94,6 +103,7 @@ class Game {
     this.advice.show(this.now.panels.advice);
     this.agentView.show(this.now.panels.agent_view);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
+    this.#showVeil();
     this.#showPace();
     element("undo").hidden = !now.queued;
     if (now.queued) this.say(this.#waiting());
@@ -101,11 +111,26 @@ class Game {
     this.page.wake();
   }
 
+  /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
+  #showVeil() {
+    const { now, start } = this, stands = start.stands;
+    document.body.classList.toggle("is-stopped", now.is_paused && !now.is_over && !(stands && start.lobby.isShared));
+    put(this.veil.querySelector("b"), stands ? "The game has not begun" : "Paused");
+    put(this.veil.querySelector("span"), stands ? "begin" : "go on");
+  }
+
+  /** Shows the share of the land of the own side, or for spectators of the first, on its way to what wins. */
+  #showToward() {
+    const { now: { seat }, page: { film } } = this, last = film.length - 1, box = document.querySelector("#me .toward");
+    const [first] = film.standings(last), meter = box.querySelector("meter"), land = film.sideLand(seat || first, last);
+    Object.assign(meter, { max: film.header.win_percent, value: (100 * land) / film.numLand });
+    put(box.querySelector("span"), `${seat ? "" : `${film.sideName(first)} `}${percent(land, film.numLand)} of the land; ${film.header.win_percent} % wins`);
+  }
+
   #showMe() {
-    const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)}`];
+    const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)} of ${count(page.film.header.max_ticks)}`];
     if (now.pages > 1) when.push(`${now.pages} pages play this seat`);
-    if (now.is_paused) when.push("paused");
-    else if (now.pace === "step" && this.#decides && !now.people[now.person].has_decided) when.push("your turn");
+    if (now.pace === "step" && this.#decides && !now.people[now.person].has_decided) when.push("your turn");
     const facts = now.is_alive ? `${count(now.land)} cells, ${count(now.troops)} troops` : now.seat ? "out" : "";
     box.querySelector(".swatch").style.background = page.palette.texts[now.seat];
     const team = page.film.teamOf(now.seat) ? `, ${page.film.sideName(now.seat)}` : "";
@@ -184,6 +209,7 @@ class Game {
   }
 
   #showLists() {
+    this.#showToward();
     this.#showOpenings();
     this.#showAllies();
     this.#showAttacks();
@@ -320,6 +346,13 @@ class Game {
     if (this.now && this.page.painter) this.#showShare();
   }
 
+  /** Changes the share by the wheel: up is more. */
+  scrollShare(pixels) {
+    const notches = Math.trunc((this.#scrolled + pixels) / NOTCH);
+    this.#scrolled += pixels - notches * NOTCH;
+    if (notches) this.setShare(this.share - notches);
+  }
+
   /** Opens or closes a panel, "advice" or "agent_view"; the session tells what is in it. */
   async toggle(panel) {
     const late = setTimeout(() => this.say(PREPARES), PATIENCE);
@@ -388,8 +421,7 @@ class Game {
     this.outlines.hide();
     this.feed.hide();
     document.body.classList.remove("is-in-game");
-    swapWords();
-    takeKeys(WATCH_KEYS);
+    element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
   }
@@ -402,38 +434,18 @@ function place(list, items) {
   if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
 }
 
-/** What the page calls things of which playing makes others: selector, attribute, text. */
-const WORDS = [
-  ["#view", "aria-label", "the board: drag to move, wheel to zoom, click a territory to attack it"],
-  ["#zoom [value='fit']", "title", "the whole board"],
-];
-
-/** Puts the words of playing in place of those of watching, and the next time back. */
-function swapWords() {
-  for (const words of WORDS) {
-    const [selector, attribute, text] = words, named = document.querySelector(selector);
-    words[2] = named.getAttribute(attribute);
-    named.setAttribute(attribute, text);
-  }
-}
-
 // ---- keys and buttons --------------------------------------------------------------------------------
 
-const { k: _, ...WATCH_KEYS } = KEYS; // the address of this page is no link to pass on: who has it plays the seat
+delete WATCH_KEYS.k; // the address of this page is no link to pass on: who has it plays the seat
 
-/** Makes `keys` those of the page. */
-function takeKeys(keys) {
-  for (const name of Object.keys(KEYS)) delete KEYS[name];
-  Object.assign(KEYS, keys);
-}
-
+/** What keys do besides while a seat is played. */
 function playKeys(game) {
   const keys = {
     " ": () => game.pause(),
     "[": () => game.changePace(-1),
     "]": () => game.changePace(1),
-    ArrowLeft: () => game.setShare(game.share - 1),
-    ArrowRight: () => game.setShare(game.share + 1),
+    q: () => game.setShare(game.share - 1),
+    e: () => game.setShare(game.share + 1),
     n: () => game.attack(NEUTRAL),
     g: () => game.give(),
     h: () => game.hold(),
@@ -443,8 +455,7 @@ function playKeys(game) {
     "?": () => game.ask("rules"),
   };
   DIGITS.forEach((digit, place) => { keys[digit] = () => game.setShare(game.shares.keys[place]); });
-  for (const name of ["+", "=", "-", "a", "b", "c", "d", "t", "y", "Escape"]) keys[name] = WATCH_KEYS[name];
-  return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, (...given) => game.now && act(...given)]));
+  return Object.fromEntries(Object.entries(keys).map(([name, act]) => [name, () => game.now && act()]));
 }
 
 function connectGame(game) {
@@ -466,7 +477,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => (game.start.lobby.isShared ? game.start.open() : game.start.again(0)), next: () => game.start.again(1) }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => (game.start.lobby.isShared ? game.start.open() : game.start.again()), next: () => game.start.again(otherLevel(game)), card: () => game.start.open() }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("close", () => {
@@ -476,6 +487,8 @@ function connectGame(game) {
       dialog.returnValue = ""; // Escape would say again what was said before
     });
   }
+  element("ending").addEventListener("keydown", ({ key }) => key.toLowerCase() === "y" && element("ending").close("card"));
+  game.veil.querySelector("button").addEventListener("click", () => game.pause());
   element("help").addEventListener("click", (event) => {
     if (!game.isLive) return;
     event.stopImmediatePropagation();
@@ -489,5 +502,4 @@ document.addEventListener("visibilitychange", () => {
 
 page.game = new Game(page);
 connectGame(page.game);
-takeKeys(playKeys(page.game));
 page.game.open();

@@ -106,10 +106,11 @@ class StartCard {
     if (this.#state === "left" && this.#card) this.#fill();
   }
 
-  /** Asks, beginning with the values of the last game, or before the first one with those of the last time. */
+  /** Asks, beginning with the values of the last game and the level that its result leads to, or before the first one with those of the last time. */
   #fill(refused = "") {
     const card = this.#card, { form } = this, { seat } = this.game.now;
-    const values = { ...card, another: this.#isAnother, ...(this.stands ? { ...remembered(), ...card.given } : {}) };
+    const told = this.stands ? { ...remembered(), ...card.given } : { level: levelAfter(this.game) };
+    const values = { ...card, another: this.#isAnother, ...told };
     const own = "level" in card.given && card.given.level === null ? [OWN] : [];
     form.querySelector(".levels").replaceChildren(...[...own, ...card.levels].map((level) => choice("level", level)));
     const ownMap = card.map === null || ("map" in card.given && card.given.map === null) ? [OWN] : [];
@@ -162,10 +163,10 @@ class StartCard {
     return this.lobby.isShared && this.stands && !("seed" in card.given) && ["level", "players", "map"].every((name) => values[name] === card[name]);
   }
 
-  /** Plays once more; `by` 1: on the next level. */
-  again(by) {
-    const { level, levels, players, map, name, seed } = this.#card;
-    this.ask({ level: levels[levels.indexOf(level) + by] ?? level, players, map, name, seed: this.#isAnother ? null : seed });
+  /** Plays once more, by default on the same level. */
+  again(level = this.#card.level) {
+    const { players, map, name, seed } = this.#card;
+    this.ask({ level, players, map, name, seed: this.#isAnother ? null : seed });
   }
 
   /** Asks for another game; the page begins anew with it. */
