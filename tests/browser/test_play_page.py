@@ -117,6 +117,17 @@ def test_blocked_cells_cannot_be_attacked(play):
     assert len(game.posts) == 0
 
 
+def test_the_tip_is_a_line_beside_own_land_that_goes_when_the_pointer_rests(play):
+    tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, map="open"))
+    pass_tick(tab, lambda: (tab.keyboard.press("0"), tab.keyboard.press("n")))
+    for dx, dy in [(0, 0), (-40, -20), (30, 30), (-60, 60), (0, -100)]:
+        x, y = spot_of(tab, 1)
+        tab.mouse.move(x + dx, y + dy)
+        assert soon(tab, "!element('tip').hidden && [element('tip').textContent.includes('\\n')]") == [False]
+        assert tab.evaluate("page.ownCellsUnder(element('tip').getBoundingClientRect())") == 0
+        soon(tab, "element('tip').hidden")
+
+
 def test_a_target_that_is_out_is_said_to_be_out(play):
     tab, _ = play()
     tab.evaluate("page.game.target = 3, page.game.setShare(6)")

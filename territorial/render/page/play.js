@@ -162,8 +162,7 @@ class Game {
     if (!this.now) return "";
     this.forecast.look(owner);
     const doing = this.isAlly(owner) ? "your ally; click to give" : "click to send";
-    const then = this.forecast.text(owner);
-    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops${then ? `\n${then}` : ""}`;
+    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops`;
   }
 
   #waiting() {
