@@ -98,6 +98,8 @@ def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
     )  # leaves too few for the next front
     while is_legal(tab):
         pass_tick(tab, lambda: tab.keyboard.press("n"))
+    refused = tab.evaluate("page.game.connection.send({ do: 'launch', target: 1, share: 0 })")
+    assert refused == "This is your own land."  # which the session says, and the console does not
     posts = len(game.posts)
     tab.mouse.click(*spot_of(tab, FREE))
     (free,) = (one for one in now(game.session)["openings"] if one["owner"] == FREE)
