@@ -140,11 +140,10 @@ def test_a_target_that_is_out_is_said_to_be_out(play):
 
 def line_at(tab, row, column):
     """The colour and opacity of the outlines, uint8 (4,), at a point of the board in cells."""
-    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
     return tab.evaluate(f"""(() => {{
-        const {{ canvas }} = page.game.outlines, copy = new OffscreenCanvas(canvas.width, canvas.height);
-        const context = copy.getContext("2d", {{ willReadFrequently: true }}), {{ x, y, scale }} = page.view;
-        context.drawImage(canvas, 0, 0);
+        const {{ x, y, scale, width, height }} = page.view, copy = new OffscreenCanvas(width, height);
+        const context = copy.getContext("2d", {{ willReadFrequently: true }});
+        page.game.outlines.draw(context, page.view, 1);
         return [...context.getImageData(x + {column} * scale, y + {row} * scale, 1, 1).data];
     }})()""")
 
@@ -463,7 +462,7 @@ def test_what_is_touched_is_large_enough(play, width, height):
         assert max(shown) <= height  # without scrolling
 
 
-@pytest.mark.parametrize(("width", "height"), [(1100, 700), (1366, 650), (1440, 900)])
+@pytest.mark.parametrize(("width", "height"), [(1100, 700), (1366, 650), (1366, 768), (1440, 900)])
 def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
     tab, _ = play(
         config=territorial.GameConfig(max_ticks=300),
@@ -480,6 +479,12 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
     chart = "element('land')"
     assert tab.evaluate(f"!{chart}.offsetParent || {chart}.getBoundingClientRect().bottom <= innerHeight")
     assert tab.evaluate("element('standings').offsetHeight") >= 120
+    if width / height > 16 / 9:  # two columns
+        rows = tab.evaluate(
+            "[...document.querySelectorAll('.rows .row')].map((row) => row.getBoundingClientRect().bottom)"
+        )
+        assert sum(bottom <= height for bottom in rows) >= 27
+        assert tab.evaluate("element('news').clientHeight") >= 120  # a heading and four lines
     assert tab.evaluate("element('openings').children.length") == 17  # all can be reached by keyboard
     right = "page.view.box.getBoundingClientRect().left + page.view.x + 256 * page.view.scale"
     assert tab.evaluate(f"{right} <= element('zoom').getBoundingClientRect().left")

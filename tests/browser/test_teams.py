@@ -41,7 +41,7 @@ def gift_frame(least_tick=200):
 
 
 def overlay_of(tab):
-    return tab.evaluate("element('overlay').toDataURL()")
+    return tab.evaluate("element('cells').toDataURL()")
 
 
 # ---- watching --------------------------------------------------------------------------------------

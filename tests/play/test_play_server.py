@@ -82,7 +82,10 @@ def test_a_command_is_of_the_person_whose_token_it_has_and_all_are_waited_for(tm
         report = json.loads(post(game, b'{"do": "launch", "target": 0, "share": 3}', path=guest)[2])
         assert (report["seat"], report["queued"]) == (2, {"target": FREE, "share": 3})
         assert (now(game.session)["queued"], now(game.session)["tick"]) == (None, 0)
-        assert ["error" in json.loads(post(game, path=path)[2]) for path in (spectator, host)] == [True, False]
+        assert ["error" in json.loads(post(game, path=path)[2]) for path in (spectator, host)] == [
+            True,
+            False,
+        ]
         wait_for(lambda: now(game.session, 1)["tick"] == 10)
     launches = Replay.load(save).launches
     assert launches[launches[:, 1] <= 2, :3].tolist() == [[0, 2, FREE]]

@@ -1,10 +1,13 @@
 "use strict";
-// The board: cells painted on a canvas, which is then moved and scaled as a whole.
+// The board: cells painted on a canvas, and where that lies in the window.
 
 /** Paints owner codes as squares with darker sides where the owner changes, as render_board does. */
 class Painter {
-  constructor(canvas, height, width) {
-    const side = Math.max(height, width);
+  canvas = new OffscreenCanvas(1, 1);
+  version = 0; // of the canvas: another one wherever it has changed
+
+  constructor(height, width) {
+    const { canvas } = this, side = Math.max(height, width);
     this.size = Math.max(2, Math.min(8, Math.floor(1024 / side))); // pixels of a cell
     this.height = height;
     this.width = width;
@@ -46,6 +49,7 @@ class Painter {
     }
     if (!this.stale.length) return;
     painted.set(board);
+    this.version++;
     this.#show(this.#paintStale(board));
     this.stale.length = 0;
   }
@@ -97,9 +101,9 @@ class Painter {
 /** Where the board lies in the window: zoom, pan, and which cell is under the pointer. */
 class View {
   /** `moved()` is called whenever the board lies elsewhere than before. */
-  constructor(box, canvas, painter, moved) {
+  constructor(box, painter, moved) {
     const { height, width } = painter;
-    Object.assign(this, { box, canvas, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
+    Object.assign(this, { box, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
     this.area = { top: 0, left: 0, bottom: height, right: width };
     this.#measure();
     this.fit();
@@ -187,9 +191,6 @@ class View {
     const keep = (at, size, room) => Math.min(room / 2, Math.max(room / 2 - size * this.scale, at));
     this.x = keep(this.x, this.painter.width, this.width);
     this.y = keep(this.y, this.painter.height, this.height);
-    const factor = this.scale / this.painter.size;
-    this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
-    this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";
     this.moved();
   }
 

@@ -94,10 +94,10 @@ class Page {
     this.board = new Uint8Array(film.numCells);
     this.frame = 0;
     film.move(this.board, -1, this.frame);
-    this.painter = new Painter(element("cells"), header.height, header.width);
-    this.view = new View(element("view"), element("cells"), this.painter, () => this.wake());
+    this.painter = new Painter(header.height, header.width);
+    this.view = new View(element("view"), this.painter, () => this.wake());
     this.view.crop(this.board);
-    this.overlay = new Overlay(element("overlay"), film, this.palette);
+    this.overlay = new Overlay(element("cells"), film, this.palette);
     this.events = new GameEvents(film);
     this.timeline = new Timeline(element("marks"), element("highlights"), this.events, this.palette);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
@@ -153,9 +153,9 @@ class Page {
     }
     this.painter.paint(this.board);
     if (this.followed && this.#movesAlong) this.#moveAlong();
+    this.game?.draw(isNew);
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
-    this.game?.draw(isNew);
     if (!this.isPlaying || now >= this.#listDue) {
       this.#showLists(isNew);
       this.#listDue = now + LIST_PERIOD;

@@ -384,7 +384,6 @@ class Game {
   watchAgain() {
     this.isLive = false;
     this.page.game = null;
-    this.outlines.hide();
     this.feed.hide();
     document.body.classList.remove("is-in-game");
     swapWords();
