@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES = 1
 """After these an empty line is sent to pages, so that one that was closed is noticed."""
 _STATUS_OF_ERROR: Mapping[type[Exception], HTTPStatus] = {
     BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
-    RefusedError: HTTPStatus.OK,  # an answer like others: browsers report other statuses as faults of the page
+    RefusedError: HTTPStatus.OK,  # browsers report any other status as a fault of the page
     WishError: HTTPStatus.OK,
 }
 MOST_READ = 8 * LARGEST_COMMAND

@@ -47,7 +47,8 @@ def pixels_of(tab):
     """The board as it is painted, uint8 (height, width, 3)."""
     # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
     width, height, data = tab.evaluate("""(() => {
-        const { canvas } = page.painter, { width, height } = canvas, copy = new OffscreenCanvas(width, height);
+        const { canvas } = page.painter, { width, height } = canvas;
+        const copy = new OffscreenCanvas(width, height);
         const context = copy.getContext("2d", { willReadFrequently: true });
         context.drawImage(canvas, 0, 0);
         const bytes = context.getImageData(0, 0, width, height).data;

@@ -1,6 +1,8 @@
 "use strict";
 // The board: cells painted on a canvas, and where that lies in the window.
 
+const PLAIN = 0, STRIPES = 1, DOTS = 2; // patterns of land
+
 /** Paints owner codes as squares with darker sides where the owner changes, as render_board does. */
 class Painter {
   canvas = new OffscreenCanvas(1, 1);
@@ -20,12 +22,25 @@ class Painter {
     this.isStale = new Uint8Array(height * width);
     this.stale = []; // the cells that are, in any order
     this.fill = this.side = null;
+    this.patterns = new Uint8Array(256); // by owner code: PLAIN, STRIPES or DOTS
+    this.grain = Math.round((12 * side * this.size) / 1024); // pixels from one stripe to the next
   }
 
   /** Takes colours by owner code; all cells are painted anew with them. */
   setColors(fill, side) {
     this.fill = fill;
     this.side = side;
+    this.ink = fill.map(inkOf);
+    this.#markAll();
+  }
+
+  /** Paints the land of `seat`, which is one's own, with stripes and that of allies with dots, for eyes of every kind. */
+  setPatterns(seat, isAlly) {
+    this.patterns = this.patterns.map((_, owner) => (owner && owner === seat ? STRIPES : isAlly(owner) ? DOTS : PLAIN));
+    this.#markAll();
+  }
+
+  #markAll() {
     for (let cell = 0; cell < this.isStale.length; cell++) this.#mark(cell);
   }
 
@@ -73,11 +88,22 @@ class Painter {
     const { size, width, height } = this, owner = board[cell];
     this.#box(row, column, 0, 0, size, size, this.fill[owner]);
     if (owner === NEUTRAL) return;
+    if (this.patterns[owner]) this.#paintPattern(row, column, owner);
     const line = Math.max(1, size >> 2), far = size - line, side = this.side[owner];
     if (row > 0 && board[cell - width] !== owner) this.#box(row, column, 0, 0, line, size, side);
     if (row < height - 1 && board[cell + width] !== owner) this.#box(row, column, far, 0, line, size, side);
     if (column > 0 && board[cell - 1] !== owner) this.#box(row, column, 0, 0, size, line, side);
     if (column < width - 1 && board[cell + 1] !== owner) this.#box(row, column, 0, far, size, line, side);
+  }
+
+  #paintPattern(row, column, owner) {
+    const { size, width, grain, patterns, ink, pixels } = this, part = grain / 4;
+    for (let y = row * size; y < (row + 1) * size; y++) {
+      for (let x = column * size; x < (column + 1) * size; x++) {
+        const isInk = patterns[owner] === STRIPES ? (x + y) % grain < part : x % grain < part && y % grain < part;
+        if (isInk) pixels[y * width * size + x] = ink[owner];
+      }
+    }
   }
 
   /** Fills a box within a cell: its first line and column, its height and width in pixels. */

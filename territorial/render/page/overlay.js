@@ -76,6 +76,6 @@ class Overlay {
     context.drawImage(painter.canvas, view.x, view.y, painter.width * view.scale, painter.height * view.scale);
     outlines?.draw(context, view, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (this.hasNames) this.labels.draw(this.#labelPlaces, view, frame, painter.fill);
+    if (this.hasNames) this.labels.draw(this.#labelPlaces, view, frame, painter);
   }
 }

@@ -46,6 +46,7 @@ class Game {
     if (!this.now) return;
     if (isNew) this.#showLists(); // with the troops and donations of this tick
     this.feed.show();
+    if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
     this.start.draw();
     this.#showEnding();
