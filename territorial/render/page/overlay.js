@@ -36,7 +36,7 @@ class Overlay {
     const wanted = [ground, Math.round(tick), seat, this.hasAttacks].join();
     this.#areStale ||= wanted !== this.#drawn;
     const isDue = this.#areStale && (!isPlaying || now >= this.#due);
-    if (wanted === this.#drawn && !isDue) return;
+    if ((wanted === this.#drawn && !isDue) || !view.width || !view.height) return; // a window may have no size yet
     this.#drawn = wanted;
     if (isDue) {
       this.find(board, view, frame);
