@@ -8,7 +8,7 @@ from hmac import compare_digest
 from http import HTTPStatus
 
 from territorial.config.validation import whole_number_in
-from territorial.play.commands import LARGEST_COMMAND, read_command
+from territorial.play.commands import LARGEST_COMMAND, WishError, read_command
 from territorial.play.session import BusyError, RefusedError, Session
 from territorial.render.server import PageHandler, PageServer
 
@@ -19,7 +19,8 @@ SECONDS_BETWEEN_LINES = 1
 """After these an empty line is sent to pages, so that one that was closed is noticed."""
 _STATUS_OF_ERROR: Mapping[type[Exception], HTTPStatus] = {
     BusyError: HTTPStatus.SERVICE_UNAVAILABLE,
-    RefusedError: HTTPStatus.CONFLICT,
+    RefusedError: HTTPStatus.OK,  # browsers report any other status as a fault of the page
+    WishError: HTTPStatus.OK,
 }
 MOST_READ = 8 * LARGEST_COMMAND
 """Bytes of a refused body that are read: a client that is still sending would lose the answer."""

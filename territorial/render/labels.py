@@ -143,11 +143,13 @@ def draw_labels(
     colors: Colors,
     troops: Ints,
     names: Sequence[str] | None = None,
+    teams: Sequence[int] | None = None,
 ) -> None:
     """Write seats with their troops on the picture of a board, at ``places``, as large as fits.
 
-    ``colors`` (P, 3) are those of seats 1..P, ``troops`` (P,). Where there is room for it the name stands
-    beside the number. Where there is not even room for the number, it stands below the land, with a rim.
+    ``colors`` (P, 3) are those of seats 1..P, ``troops`` (P,). With ``teams``, the team 1..N of each seat,
+    that stands before the number, as in "T2 5". Where there is room for it the name stands beside the
+    number. Where there is not even room for the number, it stands below the land, with a rim.
     """
     inks = [_BLACK if light else _WHITE for light in is_light(colors).tolist()]
     rows = zip(*(part[1:].tolist() for part in places), troops.tolist(), inks, strict=True)
@@ -155,7 +157,8 @@ def draw_labels(
         if row < 0:
             continue
         name = "" if names is None else names[seat - 1]
-        lines, size = _wording(seat, name, short(balance), across * scale, along * scale)
+        number = str(seat) if teams is None else f"T{teams[seat - 1]} {seat}"
+        lines, size = _wording(number, name, short(balance), across * scale, along * scale)
         middle = int((row + 0.5) * scale), int((column + 0.5) * scale)
         if size > 0:
             _write(image, *middle, lines, ink, size)
@@ -173,9 +176,9 @@ def _write_below(image: Image, row: int, column: int, along: int, lines: tuple[s
     _write(image, row, column, lines, _BLACK, SMALLEST)
 
 
-def _wording(seat: int, name: str, troops: str, across: float, along: float) -> tuple[tuple[str, ...], int]:
+def _wording(number: str, name: str, troops: str, across: float, along: float) -> tuple[tuple[str, ...], int]:
     """Return the lines of a label and the size of its letters, 0 if nothing fits."""
-    number, sizes = str(seat), list(SIZES)
+    sizes = list(SIZES)
     for lines in ((f"{number}  {name}".rstrip(), troops), (number, troops), (number,)):
         # The corners of the text may leave the lozenge that the room to four sides spans by a fifth.
         width = max(text_width(line, SIZES[0]) for line in lines) / SIZES[0]  # in sizes of the letters

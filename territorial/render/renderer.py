@@ -179,7 +179,7 @@ class Renderer:
             if gifts is not None:
                 draw_gifts(picture, self._places, scale, self._colors, gifts)
             if self._has_labels:
-                draw_labels(picture, self._places, scale, self._colors, balances, self._names)
+                draw_labels(picture, self._places, scale, self._colors, balances, self._names, self._teams)
         if not self._has_panel:
             return picture
         height = max(picture.shape[0], _LEAST_PANEL)

@@ -44,12 +44,13 @@ def rows_of(tab):
 
 
 def pixels_of(tab):
-    """The canvas as uint8 (height, width, 3)."""
+    """The board as it is painted, uint8 (height, width, 3)."""
     # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
     width, height, data = tab.evaluate("""(() => {
-        const { width, height } = element("cells"), copy = new OffscreenCanvas(width, height);
+        const { canvas } = page.painter, { width, height } = canvas;
+        const copy = new OffscreenCanvas(width, height);
         const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(element("cells"), 0, 0);
+        context.drawImage(canvas, 0, 0);
         const bytes = context.getImageData(0, 0, width, height).data;
         return [width, height, btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))];
     })()""")

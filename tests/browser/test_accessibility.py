@@ -9,6 +9,9 @@ from tests.browser.support import settle
 
 AXE = "axe_playwright_python.sync_playwright"
 GRAVE = ("serious", "critical")
+NAMELESS = """[...document.querySelectorAll("dialog, canvas")].filter((one) => !one.ariaLabel
+    && !document.getElementById(one.getAttribute("aria-labelledby"))?.textContent
+    && !(one.id === "ending" && !one.open)).map((one) => one.outerHTML.slice(0, 60))"""
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +28,12 @@ def device(request):
 
 
 def grave_findings(tab, axe, moment):
-    """What axe finds serious or critical, in both themes: moment, theme, rule, and where and why."""
-    found = []
+    """What axe finds serious or critical, in both themes: moment, theme, rule, and where and why.
+
+    And the dialogs and canvases without a name, which it does not ask for.
+    """
+    nameless = tab.evaluate(NAMELESS)
+    found = [(moment, "both", "no name", html) for html in nameless]
     for theme in ("light", "dark"):
         settle(tab, f"page.setTheme('{theme}')")
         answer = axe.run(tab).response

@@ -19,7 +19,7 @@ def test_densities_are_read_and_seen_in_the_standings_and_on_labels(full):
     chips, labels = full.evaluate("""[
         [...document.querySelectorAll(".rows .row:not(.is-out)")].map(({ dataset, lastChild: chip }) =>
             [dataset.seat - 1, chip.textContent, DENSITY_COLORS.indexOf(chip.dataset.fill)]),
-        element("overlay").toDataURL()]""")
+        element("cells").toDataURL()]""")
     exact = {seat: frame.troops[seat] / frame.land[seat] for seat in frame.alive.nonzero()[0].tolist()}
     assert {seat: text for seat, text, _ in chips} == {
         seat: f"{int(10 * value) / 10:.1f}" if value < 9.95 else str(int(value))
@@ -28,7 +28,7 @@ def test_densities_are_read_and_seen_in_the_standings_and_on_labels(full):
     levels = [level for seat, _, level in sorted(chips, key=lambda chip: exact[chip[0]])]
     assert 0 <= levels[0] < sorted(levels)[len(levels) // 2] < levels[-1] == max(levels), levels
     settle(full, "element('density').click()")
-    assert full.evaluate("element('overlay').toDataURL()") != labels
+    assert full.evaluate("element('cells').toDataURL()") != labels
 
 
 @pytest.mark.quick

@@ -24,12 +24,17 @@ FIND = """(() => {
 
 
 def ink(tab):
-    """How many pixels of the overlay are not clear."""
+    """How many bytes of the picture are not those of the board alone."""
     return tab.evaluate("""(() => {
-        const { width, height } = element("overlay"), copy = new OffscreenCanvas(width, height);
-        const context = copy.getContext("2d", { willReadFrequently: true });
-        context.drawImage(element("overlay"), 0, 0);
-        return context.getImageData(0, 0, width, height).data.filter((byte, n) => n % 4 === 3 && byte).length;
+        const { overlay } = page, { width, height } = element("cells");
+        const [seen, bare] = [0, 1].map(() => new OffscreenCanvas(width, height).getContext("2d"));
+        seen.drawImage(element("cells"), 0, 0);
+        const { hasNames, hasAttacks } = overlay;
+        page.showNames(false), page.showAttacks(false), overlay.show(Infinity, page, 0);
+        bare.drawImage(element("cells"), 0, 0);
+        page.showNames(hasNames), page.showAttacks(hasAttacks);
+        const [a, b] = [seen, bare].map((context) => context.getImageData(0, 0, width, height).data);
+        return a.filter((byte, n) => byte !== b[n]).length;
     })()""")
 
 

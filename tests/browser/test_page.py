@@ -423,3 +423,10 @@ def test_names_are_text(show):
     assert text_of(tab, "#followed .text").startswith(f"P1 {bad}: ")
     assert rows_of(tab)[0][2][1].endswith(bad)
     assert tab.evaluate("document.querySelectorAll('img').length") == 0
+
+
+def test_a_board_without_room_is_no_error(small):
+    """Such as that of a page in a frame that has not been laid out yet."""
+    settle(small, "element('view').style.display = 'none'")
+    soon(small, "page.view.width === 0")
+    settle(small, "page.seek(500)")

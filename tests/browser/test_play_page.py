@@ -98,6 +98,8 @@ def test_a_click_that_is_not_legal_says_why_and_sends_nothing(play, replay_of):
     )  # leaves too few for the next front
     while is_legal(tab):
         pass_tick(tab, lambda: tab.keyboard.press("n"))
+    refused = tab.evaluate("page.game.connection.send({ do: 'launch', target: 1, share: 0 })")
+    assert refused == "This is your own land."  # which the session says, and the console does not
     posts = len(game.posts)
     tab.mouse.click(*spot_of(tab, FREE))
     (free,) = (one for one in now(game.session)["openings"] if one["owner"] == FREE)
@@ -117,6 +119,17 @@ def test_blocked_cells_cannot_be_attacked(play):
     assert len(game.posts) == 0
 
 
+def test_the_tip_is_a_line_beside_own_land_that_goes_when_the_pointer_rests(play):
+    tab, _ = play(config=territorial.GameConfig(height=64, width=64, num_players=4, map="open"))
+    pass_tick(tab, lambda: (tab.keyboard.press("0"), tab.keyboard.press("n")))
+    for dx, dy in [(0, 0), (-40, -20), (30, 30), (-60, 60), (0, -100)]:
+        x, y = spot_of(tab, 1)
+        tab.mouse.move(x + dx, y + dy)
+        assert soon(tab, "!element('tip').hidden && [element('tip').textContent.includes('\\n')]") == [False]
+        assert tab.evaluate("page.ownCellsUnder(element('tip').getBoundingClientRect())") == 0
+        soon(tab, "element('tip').hidden")
+
+
 def test_a_target_that_is_out_is_said_to_be_out(play):
     tab, _ = play()
     tab.evaluate("page.game.target = 3, page.game.setShare(6)")
@@ -127,11 +140,10 @@ def test_a_target_that_is_out_is_said_to_be_out(play):
 
 def line_at(tab, row, column):
     """The colour and opacity of the outlines, uint8 (4,), at a point of the board in cells."""
-    # From a copy: the browser warns of what reads much from a canvas that is meant to be seen.
     return tab.evaluate(f"""(() => {{
-        const {{ canvas }} = page.game.outlines, copy = new OffscreenCanvas(canvas.width, canvas.height);
-        const context = copy.getContext("2d", {{ willReadFrequently: true }}), {{ x, y, scale }} = page.view;
-        context.drawImage(canvas, 0, 0);
+        const {{ x, y, scale, width, height }} = page.view, copy = new OffscreenCanvas(width, height);
+        const context = copy.getContext("2d", {{ willReadFrequently: true }});
+        page.game.outlines.draw(context, page.view, 1);
         return [...context.getImageData(x + {column} * scale, y + {row} * scale, 1, 1).data];
     }})()""")
 
@@ -496,7 +508,7 @@ def test_what_is_touched_is_large_enough(play, width, height):
         assert max(shown) <= height  # without scrolling
 
 
-@pytest.mark.parametrize(("width", "height"), [(1100, 700), (1366, 650), (1440, 900)])
+@pytest.mark.parametrize(("width", "height"), [(1100, 700), (1366, 650), (1366, 768), (1440, 900)])
 def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
     tab, _ = play(
         config=territorial.GameConfig(max_ticks=300),
@@ -513,6 +525,12 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
     chart = "element('land')"
     assert tab.evaluate(f"!{chart}.offsetParent || {chart}.getBoundingClientRect().bottom <= innerHeight")
     assert tab.evaluate("element('standings').offsetHeight") >= 120
+    if width / height > 16 / 9:  # two columns
+        rows = tab.evaluate(
+            "[...document.querySelectorAll('.rows .row')].map((row) => row.getBoundingClientRect().bottom)"
+        )
+        assert sum(bottom <= height for bottom in rows) >= 27
+        assert tab.evaluate("element('news').clientHeight") >= 120  # a heading and four lines
     assert tab.evaluate("element('openings').children.length") == 17  # all can be reached by keyboard
     right = "page.view.box.getBoundingClientRect().left + page.view.x + 256 * page.view.scale"
     assert tab.evaluate(f"{right} <= element('zoom').getBoundingClientRect().left")

@@ -2,15 +2,19 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from territorial.render.colors import VIEWS, player_colors, seen
 from territorial.render.film import film_header, write_film
 from territorial.replay import Replay
-from tests.browser.chromium import PHONE
+from tests.browser.chromium import PHONE, soon
 from tests.browser.support import (
     assert_soon,
+    board_of,
     middle_of_element,
     pass_tick,
+    pixels_of,
     rows_of,
     settle,
     spot_of,
@@ -41,7 +45,7 @@ def gift_frame(least_tick=200):
 
 
 def overlay_of(tab):
-    return tab.evaluate("element('overlay').toDataURL()")
+    return tab.evaluate("element('cells').toDataURL()")
 
 
 # ---- watching --------------------------------------------------------------------------------------
@@ -199,6 +203,31 @@ def test_an_ally_that_is_full_says_why_not(play):
     tab.keyboard.press("g")
     assert_soon(lambda: text_of(tab, "#said"), f"P3 turtle: {reason}.")
     assert tab.evaluate("page.game.now.tick") == 0
+
+
+def test_own_land_and_that_of_allies_have_patterns_for_eyes_of_every_kind_and_labels_have_teams(play):
+    tab, _ = play(config=TEAM_GAME)
+    tab.evaluate(
+        "[page.texts = [], page.overlay.labels.context.fillText = (text) => page.texts.push(text), "
+        "page.showDensity()]"
+    )
+    soon(tab, "page.texts.some((text) => text.startsWith('T1 P3')) && page.painter.patterns[1]")
+    settle(tab)
+    pixels, size = pixels_of(tab), tab.evaluate("page.painter.size")
+    owner = board_of(tab).repeat(size, 0).repeat(size, 1)
+    ink = np.array(tab.evaluate("[...page.painter.ink]"), np.uint32).view(np.uint8).reshape(-1, 4)[:, :3]
+    parts = [(pixels[owner == seat] == ink[seat]).all(1).mean() for seat in (1, ALLY, ENEMY, 4)]
+    assert 0.15 < parts[0] < 0.3
+    assert 0.02 < parts[1] < 0.1
+    assert parts[2:] == [0, 0]
+    colors = np.vstack(
+        [player_colors(250), *(player_colors(250, np.arange(250) % n + 1) for n in (2, 5, 50))]
+    )
+    words = (colors.astype(np.uint32) << (0, 8, 16)).sum(1) | 255 << 24
+    inks = np.array(tab.evaluate("(words) => words.map(inkOf)", words.tolist()), np.uint32)
+    for view in VIEWS:
+        light, dark = (seen(rgb, view)[:, 0] for rgb in (colors, inks.view(np.uint8).reshape(-1, 4)[:, :3]))
+        assert np.abs(light - dark).min() > 15, view  # of 100, from black to white
 
 
 def test_games_without_teams_have_no_list_of_allies(play):

@@ -79,7 +79,8 @@ class AgentView {
     this.#images = names.map(() => Object.assign(document.createElement("canvas"), { height, width }));
     this.box.querySelector(".planes").replaceChildren(...this.#images.map((canvas, n) => {
       const figure = document.createElement("figure"), caption = document.createElement("figcaption");
-      caption.textContent = names[n];
+      caption.textContent = canvas.ariaLabel = names[n];
+      canvas.role = "img";
       figure.append(canvas, caption);
       return figure;
     }));

@@ -1,10 +1,15 @@
 "use strict";
-// The board: cells painted on a canvas, which is then moved and scaled as a whole.
+// The board: cells painted on a canvas, and where that lies in the window.
+
+const PLAIN = 0, STRIPES = 1, DOTS = 2; // patterns of land
 
 /** Paints owner codes as squares with darker sides where the owner changes, as render_board does. */
 class Painter {
-  constructor(canvas, height, width) {
-    const side = Math.max(height, width);
+  canvas = new OffscreenCanvas(1, 1);
+  version = 0; // of the canvas: another one wherever it has changed
+
+  constructor(height, width) {
+    const { canvas } = this, side = Math.max(height, width);
     this.size = Math.max(2, Math.min(8, Math.floor(1024 / side))); // pixels of a cell
     this.height = height;
     this.width = width;
@@ -17,12 +22,25 @@ class Painter {
     this.isStale = new Uint8Array(height * width);
     this.stale = []; // the cells that are, in any order
     this.fill = this.side = null;
+    this.patterns = new Uint8Array(256); // by owner code: PLAIN, STRIPES or DOTS
+    this.grain = Math.round((12 * side * this.size) / 1024); // pixels from one stripe to the next
   }
 
   /** Takes colours by owner code; all cells are painted anew with them. */
   setColors(fill, side) {
     this.fill = fill;
     this.side = side;
+    this.ink = fill.map(inkOf);
+    this.#markAll();
+  }
+
+  /** Paints the land of `seat`, which is one's own, with stripes and that of allies with dots, for eyes of every kind. */
+  setPatterns(seat, isAlly) {
+    this.patterns = this.patterns.map((_, owner) => (owner && owner === seat ? STRIPES : isAlly(owner) ? DOTS : PLAIN));
+    this.#markAll();
+  }
+
+  #markAll() {
     for (let cell = 0; cell < this.isStale.length; cell++) this.#mark(cell);
   }
 
@@ -46,6 +64,7 @@ class Painter {
     }
     if (!this.stale.length) return;
     painted.set(board);
+    this.version++;
     this.#show(this.#paintStale(board));
     this.stale.length = 0;
   }
@@ -69,11 +88,22 @@ class Painter {
     const { size, width, height } = this, owner = board[cell];
     this.#box(row, column, 0, 0, size, size, this.fill[owner]);
     if (owner === NEUTRAL) return;
+    if (this.patterns[owner]) this.#paintPattern(row, column, owner);
     const line = Math.max(1, size >> 2), far = size - line, side = this.side[owner];
     if (row > 0 && board[cell - width] !== owner) this.#box(row, column, 0, 0, line, size, side);
     if (row < height - 1 && board[cell + width] !== owner) this.#box(row, column, far, 0, line, size, side);
     if (column > 0 && board[cell - 1] !== owner) this.#box(row, column, 0, 0, size, line, side);
     if (column < width - 1 && board[cell + 1] !== owner) this.#box(row, column, 0, far, size, line, side);
+  }
+
+  #paintPattern(row, column, owner) {
+    const { size, width, grain, patterns, ink, pixels } = this, part = grain / 4;
+    for (let y = row * size; y < (row + 1) * size; y++) {
+      for (let x = column * size; x < (column + 1) * size; x++) {
+        const isInk = patterns[owner] === STRIPES ? (x + y) % grain < part : x % grain < part && y % grain < part;
+        if (isInk) pixels[y * width * size + x] = ink[owner];
+      }
+    }
   }
 
   /** Fills a box within a cell: its first line and column, its height and width in pixels. */
@@ -97,9 +127,9 @@ class Painter {
 /** Where the board lies in the window: zoom, pan, and which cell is under the pointer. */
 class View {
   /** `moved()` is called whenever the board lies elsewhere than before. */
-  constructor(box, canvas, painter, moved) {
+  constructor(box, painter, moved) {
     const { height, width } = painter;
-    Object.assign(this, { box, canvas, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
+    Object.assign(this, { box, painter, moved, scale: 1, x: 0, y: 0, isFitted: true });
     this.area = { top: 0, left: 0, bottom: height, right: width };
     this.#measure();
     this.fit();
@@ -187,9 +217,6 @@ class View {
     const keep = (at, size, room) => Math.min(room / 2, Math.max(room / 2 - size * this.scale, at));
     this.x = keep(this.x, this.painter.width, this.width);
     this.y = keep(this.y, this.painter.height, this.height);
-    const factor = this.scale / this.painter.size;
-    this.canvas.style.transform = `translate(${this.x}px, ${this.y}px) scale(${factor})`;
-    this.canvas.style.imageRendering = factor * devicePixelRatio >= 1.5 ? "pixelated" : "auto";
     this.moved();
   }
 

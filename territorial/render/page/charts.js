@@ -50,7 +50,7 @@ class Chart {
 
   /** Lifts the veil up to `tick`. */
   lift(tick) {
-    this.future.style.left = `${(100 * tick) / Math.max(1, this.end)}%`;
+    this.future.style.transform = `translateX(${(100 * tick) / Math.max(1, this.end)}%)`;
   }
 
   tickAt(x) { return Math.min(1, Math.max(0, x / this.width)) * this.end; }

@@ -41,6 +41,12 @@ function fadedBut(pixels, seat) {
   });
 }
 
+/** Returns the colour of a pattern on land of this one: much darker, or lighter where that is dark already. */
+function inkOf(pixel) {
+  const target = isLight(pixel) ? 0 : 255, mixed = (shift) => Math.round((pixel >> shift & 255) * 0.5 + target * 0.5) << shift;
+  return ((255 << 24) | mixed(16) | mixed(8) | mixed(0)) >>> 0;
+}
+
 /** Whether black is read better than white on a pixel of this colour. */
 function isLight(pixel) {
   const [r, g, b] = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255].map((byte) => (byte / 255) ** 2.2);

@@ -61,7 +61,7 @@ class ServerConnection {
     try {
       const answer = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body });
       const reply = await answer.json();
-      if (!answer.ok) return sentence(reply.error);
+      if (reply.error) return sentence(reply.error);
       this.arrived(reply);
       return "";
     } catch (error) {

@@ -195,7 +195,7 @@ class Drag {
       const { seat, text } = this.page.spotAt(...placeWithin(this.box, x, y));
       this.page.standings.mark(this.page.followed, seat);
       return text;
-    });
+    }, this.page.ownSeat ? (place) => this.page.ownCellsUnder(place) : null);
   }
 }
 

@@ -21,7 +21,12 @@ class Feed {
     const { film } = this.game.page, isFirst = this.#next === 1;
     const news = [];
     for (; this.#next < film.length; this.#next++) news.push(...this.#attacks(this.#next), ...this.#falls(this.#next));
+    const isAtEnd = !this.list.contains(document.activeElement);
     for (const one of news.slice(-MOST_LINES)) this.#add(one);
+    if (news.length && isAtEnd) {
+      this.#makeStop(this.list.lastChild);
+      this.list.scrollTop = this.list.scrollHeight;
+    }
     if (isFirst) requestAnimationFrame(() => this.list.setAttribute("aria-live", "polite")); // not what has been
     this.#warn();
   }
@@ -62,17 +67,15 @@ class Feed {
   }
 
   #add(news) {
-    const { list } = this, { palette } = this.game.page, isAtEnd = !list.contains(document.activeElement);
+    const { list } = this, { palette } = this.game.page;
     const line = document.createElement("button");
-    line.type = "button";
+    Object.assign(line, { type: "button", tabIndex: -1 });
     line.className = news.kind;
     line.style.borderColor = palette.texts[news.owner];
     line.textContent = line.title = `${count(news.tick)}: ${news.text}`;
     line.addEventListener("click", () => this.#center(news));
     if (list.children.length === MOST_LINES) list.firstChild.remove();
     list.append(line);
-    if (isAtEnd) this.#makeStop(line);
-    if (isAtEnd) list.scrollTop = list.scrollHeight;
   }
 
   /** Tab comes to one line, the last one; the arrows up and down go on from there. */

@@ -108,8 +108,8 @@ class Labels {
 
   constructor(context, film) { Object.assign(this, { context, film }); }
 
-  /** Writes who owns each of `places`, its troops and density at `frame`; `fill` are pixels by owner code. */
-  draw(places, view, frame, fill) {
+  /** Writes who owns each of `places`, its troops and density at `frame`, on what `painter` has painted. */
+  draw(places, view, frame, { fill, patterns }) {
     const { context, film } = this;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -126,9 +126,17 @@ class Labels {
       const y = view.y + (place.row + 0.5) * view.scale - (LABEL_LINE * size * (lines.length - 1)) / 2;
       lines.forEach((line, n) => {
         if (density && n === lines.length - 1) this.#drawChip(density, x, y + n * LABEL_LINE * size, size);
-        else context.fillText(line, x, y + n * LABEL_LINE * size);
+        else this.#write(line, x, y + n * LABEL_LINE * size, patterns[place.owner] && cssOf(fill[place.owner]));
       });
     }
+  }
+
+  /** Writes a text, with a `rim` of this colour where there is a pattern below. */
+  #write(text, x, y, rim) {
+    const { context } = this;
+    Object.assign(context, { lineWidth: 5, lineJoin: "round", strokeStyle: rim });
+    if (rim) context.strokeText(text, x, y);
+    context.fillText(text, x, y);
   }
 
   /** Writes a density on its colour, in the font that is set. */
@@ -150,9 +158,9 @@ class Labels {
     context.lineWidth = 3;
     context.lineJoin = "round";
     context.strokeStyle = "#fff";
-    context.strokeText(`P${owner}`, x, y);
+    context.strokeText(this.#number(owner), x, y);
     context.fillStyle = "#000";
-    context.fillText(`P${owner}`, x, y);
+    context.fillText(this.#number(owner), x, y);
   }
 
   /**
@@ -160,8 +168,8 @@ class Labels {
    * With a `density` this is the last line of each, and alone where no more fits.
    */
   #wording({ owner, height, width }, scale, troops, density) {
-    const number = `P${owner}`, last = density ? [density.text] : [], few = density ? [[]] : [];
-    for (const first of [[this.film.name(owner), troops], [number, troops], [number], ...few]) {
+    const number = this.#number(owner), name = number.replace(`P${owner}`, this.film.name(owner)), last = density ? [density.text] : [], few = density ? [[]] : [];
+    for (const first of [[name, troops], [number, troops], [number], ...few]) {
       const lines = [...first, ...last];
       const widest = Math.max(...lines.map((line) => this.#width(line)));
       const most = 0.92 * scale * Math.min(width / widest, height / (LABEL_LINE * lines.length));
@@ -169,6 +177,12 @@ class Labels {
       if (size) return { lines, size };
     }
     return { lines: [], size: 0 };
+  }
+
+  /** Returns the number of a seat, after that of its team. */
+  #number(owner) {
+    const team = this.film.teamOf(owner);
+    return team ? `T${team} P${owner}` : `P${owner}`;
   }
 
   /** Returns how wide a text is, in sizes of its letters; texts change too often to measure each. */

@@ -6,31 +6,19 @@ const SMALL_LAND = 24; // pixels of a side: own land that is smaller has a ring 
 const RING_RADIUS = 26; // pixels
 
 class Outlines {
-  #shown = "";
+  version = ""; // of what is drawn: another one wherever that has changed
   #seat = 0;
   #paths = [];
 
-  constructor(page) {
-    this.page = page;
-    this.canvas = document.createElement("canvas");
-    this.canvas.id = "outlines";
-    element("cells").after(this.canvas);
-  }
+  constructor(page) { this.page = page; }
 
-  /** Shows the land of `seat`, the owner codes of the set `legal` and those of allies, where anything is new. */
+  /** From now on the land of `seat` is drawn, the owner codes of the set `legal` and those of allies. */
   show(seat, legal, isAlly) {
-    const { view, frame } = this.page, ratio = devicePixelRatio;
-    const what = `${seat};${[...legal].sort()};${frame} `;
-    const where = `${view.x};${view.y};${view.scale};${view.width};${view.height};${ratio}`;
-    if (this.#shown === what + where) return;
-    if (!this.#shown.startsWith(what)) this.#paths = this.#trace(seat, legal, isAlly);
-    this.#shown = what + where;
+    const version = `${seat};${[...legal].sort()};${this.page.frame}`;
+    if (this.version === version) return;
+    this.version = version;
+    this.#paths = this.#trace(seat, legal, isAlly);
     this.#seat = seat;
-    this.#draw(view, ratio);
-  }
-
-  hide() {
-    this.canvas.hidden = true;
   }
 
   /** Returns the sides of cells, in cells: [around what can be attacked, around own land, around allies]. */
@@ -48,12 +36,9 @@ class Outlines {
     return [paths[TARGET_SIDE], paths[OWN_SIDE], paths[ALLY_SIDE]];
   }
 
-  #draw(view, ratio) {
-    const { canvas } = this, context = canvas.getContext("2d");
-    const width = Math.round(view.width * ratio), height = Math.round(view.height * ratio);
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, width, height);
+  /** Draws on what shows `view` with `ratio` pixels for each of CSS. */
+  draw(context, view, ratio) {
+    if (!this.version) return;
     const scale = view.scale * ratio, unit = ratio / scale;
     context.setTransform(scale, 0, 0, scale, view.x * ratio, view.y * ratio);
     context.lineCap = "square";

@@ -98,10 +98,10 @@ class Page {
     this.board = new Uint8Array(film.numCells);
     this.frame = 0;
     film.move(this.board, -1, this.frame);
-    this.painter = new Painter(element("cells"), header.height, header.width);
-    this.view = new View(element("view"), element("cells"), this.painter, () => this.wake());
+    this.painter = new Painter(header.height, header.width);
+    this.view = new View(element("view"), this.painter, () => this.wake());
     this.view.crop(this.board);
-    this.overlay = new Overlay(element("overlay"), film, this.palette);
+    this.overlay = new Overlay(element("cells"), film, this.palette);
     this.events = new GameEvents(film);
     this.timeline = new Timeline(element("marks"), element("highlights"), this.events, this.palette);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
@@ -159,9 +159,9 @@ class Page {
     }
     this.painter.paint(this.board);
     if (this.followed && this.#movesAlong) this.#moveAlong();
+    this.game?.draw(isNew);
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#showClock();
-    this.game?.draw(isNew);
     this.#listsAreStale = this.isPlaying && now < this.#listDue;
     if (!this.#listsAreStale) {
       this.#showLists(isNew);
@@ -427,8 +427,27 @@ class Page {
     if (!cell) return { seat: 0, text: "" };
     const owner = this.board[cell.cell], isSeat = owner !== NEUTRAL && owner !== BLOCKED;
     const who = ownerName(this.film, owner);
-    const where = this.game && !this.game.isSpectator ? `${who}: ${this.game.hint(owner)}` : `${who} (row ${cell.row}, column ${cell.column})`;
+    const seat = isSeat ? owner : 0;
+    if (this.ownSeat) return { seat, text: `${who}: ${this.game.hint(owner)}` }; // all else is beside the board
     const facts = isSeat ? factsOf(this.film, this.board, this.frame, owner) : [];
-    return { seat: isSeat ? owner : 0, text: [where, ...facts].join("\n") };
+    return { seat, text: [`${who} (row ${cell.row}, column ${cell.column})`, ...facts].join("\n") };
+  }
+
+  /** The seat that the user plays; 0 for who watches, or is out. */
+  get ownSeat() {
+    const now = this.game?.now;
+    return now?.is_alive && !now.is_over ? now.seat : 0;
+  }
+
+  /** Returns how many cells of one's own land lie under a box of the window. */
+  ownCellsUnder({ left, top, width, height }) {
+    const { board, ownSeat, view: { scale, ...view }, painter } = this, [x, y] = placeWithin(view.box, left, top);
+    const first = (at) => Math.max(0, Math.floor(at / scale)), last = (at, most) => Math.min(most, Math.ceil(at / scale));
+    const begin = first(x - view.x), end = last(x + width - view.x, painter.width), bottom = last(y + height - view.y, painter.height);
+    let count = 0;
+    for (let row = first(y - view.y); row < bottom; row++) {
+      for (let column = begin; column < end; column++) count += board[row * painter.width + column] === ownSeat;
+    }
+    return count;
   }
 }

@@ -55,6 +55,7 @@ class Game {
     if (!this.now) return;
     if (isNew) this.#showLists(); // with the troops and donations of this tick
     this.feed.show();
+    if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
     this.start.draw();
     this.#showEnding();
@@ -187,8 +188,7 @@ class Game {
     if (!this.now) return "";
     this.forecast.look(owner);
     const doing = this.isAlly(owner) ? "your ally; click to give" : "click to send";
-    const then = this.forecast.text(owner);
-    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops${then ? `\n${then}` : ""}`;
+    return this.whyNot(owner) || `${doing} ${count(this.amount(owner))} troops`;
   }
 
   #waiting() {
@@ -418,7 +418,6 @@ class Game {
   watchAgain() {
     this.isLive = false;
     this.page.game = null;
-    this.outlines.hide();
     this.feed.hide();
     document.body.classList.remove("is-in-game");
     element("view").setAttribute("aria-label", BOARD_WATCHED);

@@ -38,12 +38,10 @@ function pictureOf({ view, overlay, painter }, caption) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = style.getPropertyValue("--panel");
   context.fillRect(0, 0, width, height + line);
-  context.imageSmoothingEnabled = view.canvas.style.imageRendering !== "pixelated";
   context.save();
   context.beginPath();
   context.rect(0, 0, width, height);
   context.clip();
-  context.drawImage(view.canvas, x - left, y - top, painter.width * scale, painter.height * scale);
   context.drawImage(overlay.canvas, -left, -top, view.width, view.height);
   context.restore();
   context.fillStyle = style.getPropertyValue("--ink");

@@ -72,7 +72,11 @@ class Standings {
       const team = film.teamOf(seat), isFirst = team && team !== film.teamOf(order[place - 1]);
       return [...(isFirst ? [this.teamRows[team - 1]] : []), this.rows[seat - 1]];
     });
-    this.list.replaceChildren(...lines.map(({ element }) => element));
+    let there = this.list.firstChild;
+    for (const { element } of lines) { // only what has another place is moved: the browser lays out anew what is
+      if (element === there) there = there.nextSibling;
+      else this.list.insertBefore(element, there);
+    }
     this.order = order;
     this.#makeOneStop();
     focused?.focus({ preventScroll: true }); // what is taken out and put back has lost it

@@ -219,7 +219,7 @@ class StartCard {
     canvas.width = canvas.clientWidth * devicePixelRatio;
     canvas.height = (canvas.width * (bottom - top)) / (right - left);
     const scale = canvas.width / (right - left);
-    context.drawImage(page.view.canvas, left * size, top * size, (right - left) * size, (bottom - top) * size, 0, 0, canvas.width, canvas.height);
+    context.drawImage(page.painter.canvas, left * size, top * size, (right - left) * size, (bottom - top) * size, 0, 0, canvas.width, canvas.height);
     if (!center) return;
     for (const [color, width] of [["#000", 6], [page.palette.texts[now.seat], 3]]) {
       context.strokeStyle = color;

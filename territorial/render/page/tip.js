@@ -1,33 +1,64 @@
 "use strict";
 // The box of text beside the pointer.
 
+const REST_MS = 1000; // the tip of a player goes so long after the pointer has come to rest
+
 /** Tells what is under the pointer, also once that has changed under a pointer that rests. */
 class Tip {
   #describe = null;
+  #covers = null;  // how much a box of the window covers of what is to be seen; null: nothing matters
+  #isResting = false;
+  #timer = 0;
 
-  /** Shows what `describe(x, y)`, given a place in the window, returns; nothing for an empty text. */
-  show(event, describe) {
-    this.x = event.clientX;
-    this.y = event.clientY;
+  /**
+   * Shows what `describe(x, y)`, given a place in the window, returns; nothing for an empty text. With
+   * `covers(box)` it lies where that is least, and is gone once the pointer rests.
+   */
+  show({ clientX: x, clientY: y }, describe, covers = null) {
+    if (x !== this.x || y !== this.y) this.#isResting = false;
+    Object.assign(this, { x, y });
     this.#describe = describe;
+    this.#covers = covers;
+    clearTimeout(this.#timer);
+    if (covers) this.#timer = setTimeout(() => this.#rest(), REST_MS);
+    this.refresh();
+  }
+
+  #rest() {
+    this.#isResting = true;
     this.refresh();
   }
 
   hide() {
     this.#describe = null;
+    clearTimeout(this.#timer);
     element("tip").hidden = true;
   }
 
   /** Asks anew: time has passed, or the board has moved. */
   refresh() {
     if (!this.#describe) return;
-    const box = element("tip"), { x, y } = this, text = this.#describe(x, y);
-    box.hidden = !text;
-    if (!text) return;
+    const box = element("tip"), text = this.#describe(this.x, this.y);
+    box.hidden = !text || this.#isResting;
+    if (box.hidden) return;
     put(box, text);
-    const left = Math.min(x + 14, innerWidth - box.offsetWidth - 4);
-    const isLow = y + 22 + box.offsetHeight > innerHeight;
-    const top = isLow ? y - 10 - box.offsetHeight : y + 16;
-    box.style.transform = `translate(${Math.max(0, left)}px, ${Math.max(0, top)}px)`;
+    const { left, top } = this.#place(box.offsetWidth, box.offsetHeight);
+    box.style.transform = `translate(${left}px, ${top}px)`;
+  }
+
+  /** Returns the place nearest to the pointer, of those that cover least. */
+  #place(width, height) {
+    const { x, y } = this, places = [];
+    for (const away of this.#covers ? [0, 40, 100, 200] : [0]) {
+      for (const top of [y + 16 + away, y - 10 - away - height]) {
+        for (const left of [x + 14 + away / 2, x - 14 - away / 2 - width]) places.push({ left, top, width, height });
+      }
+    }
+    const within = (at, size, room) => Math.max(0, Math.min(at, room - size - 4));
+    const isFree = ({ top }) => top >= 0 && top + height + 6 <= innerHeight;
+    const seen = places.filter(isFree).map((place) => ({ ...place, left: within(place.left, width, innerWidth) }));
+    if (!seen.length) seen.push({ left: within(x + 14, width, innerWidth), top: 0, width, height });
+    const costs = seen.map((place) => this.#covers?.(place) ?? 0);
+    return seen[costs.indexOf(Math.min(...costs))];
   }
 }
