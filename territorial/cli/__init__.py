@@ -16,6 +16,7 @@ behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of s
 """
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -161,6 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         give_back()
         if sys.stdout is None:
             return _failed("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that it lacks, as of a path, is no error
+            sys.stdout.reconfigure(errors="backslashreplace")
         code = _do(arguments)
         sys.stdout.flush()
         return code

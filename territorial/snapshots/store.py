@@ -21,7 +21,7 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.arrays import mapped
-from territorial.files.atomic import naming, sync_folder
+from territorial.files.atomic import cleared, naming, own_folder, sync_folder
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
 from territorial.files.locks import InUseError, locked, one_writer
 from territorial.observation.layout import OBS_VERSION
@@ -122,12 +122,8 @@ class SnapshotStore:
     def __init__(
         self, path: str | os.PathLike[str], *, fetch: Callable[[str], SnapshotBundle] | None = None
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = own_folder(Path(path).absolute())
         self.fetch = fetch
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise NotADirectoryError(f"path is {str(path)!r}; that is a file, not a folder") from None
 
     def __repr__(self) -> str:
         return f"SnapshotStore({str(self.path)!r})"
@@ -283,11 +279,10 @@ class SnapshotStore:
     @contextmanager
     def _changing(self) -> Iterator[Path]:
         """Give a folder for what comes or goes; what is left in it goes. All other processes wait."""
-        folder = self.path / _UNFINISHED
         with locked(self.path / _LOCK):
             self._take_back()
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
+            cleared(self.path / _REPLACED)
+            folder = own_folder(cleared(self.path / _UNFINISHED))
             try:
                 yield folder
             finally:
@@ -309,7 +304,7 @@ class SnapshotStore:
     def _take_back(self) -> None:
         """Put back what is being replaced by something that has not come, and remove the rest."""
         replaced = self.path / _REPLACED
-        for old in replaced.iterdir() if replaced.is_dir() else ():
+        for old in replaced.iterdir() if replaced.is_dir() and not replaced.is_symlink() else ():
             if not (self.path / old.name).exists():
                 old.rename(self.path / old.name)
         shutil.rmtree(replaced, ignore_errors=True)
