@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -123,7 +124,8 @@ class Checkpoints:
             unfinished.rename(cleared(target))  # what is there is not whole
             sync_folder(self.path)
         except OSError as error:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            with suppress(OSError):
+                cleared(unfinished)
             raise self._failure(step, error) from error
         for old in self.steps()[: -self.keep]:
             self._remove(old)

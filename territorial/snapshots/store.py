@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -307,7 +307,8 @@ class SnapshotStore:
         for old in replaced.iterdir() if replaced.is_dir() and not replaced.is_symlink() else ():
             if not (self.path / old.name).exists():
                 old.rename(self.path / old.name)
-        shutil.rmtree(replaced, ignore_errors=True)
+        with suppress(OSError):
+            cleared(replaced)
 
     def _about(self, name: str) -> About:
         """Return what is written about a snapshot, fetched if it has to be."""
