@@ -103,6 +103,7 @@ class SnapshotStore:
     Any number of processes may use one store at once. A snapshot appears complete or not at all, also
     when a process or the machine is stopped half way, and never changes; another may have its name once it
     is removed. A process that has it loaded keeps it. Nothing in its files is ever executed or unpickled.
+    Nobody may write into its files: they are mapped, so that would change what plays, or end the process.
 
     A store can be pickled: the other side opens the same folder. Where that is another machine, give it
     ``fetch``, which all its processes together call once for each snapshot that they come to need.
