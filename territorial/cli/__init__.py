@@ -25,7 +25,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from territorial._interrupts import INTERRUPTED, give_back
+from territorial._interrupts import INTERRUPTED, finish, give_back
 from territorial._log import LOG
 from territorial.cli import bench, clone, dataset, demo, evolve, info, league, match, play, replay, watch
 from territorial.cli.options import TYPED, Parser, UsageError
@@ -166,6 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.reconfigure(errors="backslashreplace")
         code = _do(arguments)
         sys.stdout.flush()
+        finish()
         return code
     except UsageError as error:
         return _failed(f"error: {error}", WRONG)
@@ -239,6 +240,7 @@ def _error_of_stdout(text: str = "") -> OSError | None:
 
 
 def _failed(text: str, code: int) -> int:
+    finish()
     if sys.stdout is not None:
         _error_of_stdout()
     LOG.error(text)

@@ -128,7 +128,7 @@ def run(parsed: argparse.Namespace) -> int:
         if why:
             done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
             kept = f"{done} are in {parsed.records}; the same command resumes"
-            lost = f"{done} were played; without --records they are not saved"
+            lost = f"{done} were played; with --records, the same command would resume"
             LOG.error("%s\n%s", why, lost if parsed.records is None else kept)
     return code
 

@@ -2,11 +2,8 @@
 
 import argparse
 import secrets
-import signal
-import threading
 import time
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count, cycle
 from pathlib import Path
@@ -25,7 +22,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, is_acting, named_bot
 from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
+from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
 from territorial.play.panels import Look, advice_of, agent_view, chooser
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
@@ -149,8 +146,7 @@ def run(parsed: argparse.Namespace) -> int:
     make_server = partial(PlayServer, page(is_played=True), session)
     danger = "and gets this address, unencrypted as it is, can play your seat"
     more = {} if parsed.save is None else {"replay": str(first.save)}  # the usual name depends on the card
-    with _ends_like_ctrl_c():
-        serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
+    serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
     if session.save_error is not None:
         raise session.save_error
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
@@ -264,7 +260,9 @@ def table_of(
     people, unless another was asked for.
     """
     players, level = config.num_players, level_of(parsed)
-    people = dict(zip(seats_of_people(parsed, players), _people(parsed), strict=True))
+    with blamed_on("--person", ValueError):
+        names = [name and person_name("name", name) for name in _people(parsed)]
+    people = dict(zip(seats_of_people(parsed, players), names, strict=True))
     in_turn = (*range(parsed.seat, players + 1), *range(1, parsed.seat))
     free = [seat for seat in in_turn if seat not in people]
     seats, policies, named = (
@@ -353,19 +351,3 @@ def _panels(
         }
 
     return {"advice": advice, "agent_view": lambda game: look()(game)}
-
-
-# ---- as a server -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def _ends_like_ctrl_c() -> Iterator[None]:
-    """Within the block, closing the terminal or ending the process saves the game, as Ctrl-C does."""
-    is_main = threading.current_thread() is threading.main_thread()  # only there can it be asked for
-    names = [name for name in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -135,7 +135,12 @@ class _Process(SpawnProcess):
         main = vars(sys.modules["__main__"])
         hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
         # Libraries read their number of threads when they are imported.
-        with _STARTING, _changed(os.environ, {"OMP_NUM_THREADS": "1"}), _changed(main, hidden):
+        with (
+            _STARTING,
+            _changed(os.environ, {"OMP_NUM_THREADS": "1"}),
+            _changed(main, hidden),
+            nullcontext() if sys.platform == "win32" else _alone(),
+        ):
             super().start()
 
 
@@ -154,6 +159,16 @@ def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Ite
         for name in changes:
             del table[name]
         table.update(before)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep Ctrl-C, which reaches all processes of a terminal, from those that are started in the block."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---- what is sent to processes -------------------------------------------------------------------

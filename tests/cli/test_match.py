@@ -104,7 +104,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, done, tmp_pat
     assert last[1] == f"2 of 4 games are in {file}; the same command resumes"
     code, out, err = run(*common, "--games", "4")
     assert (code, out) == (1, "")
-    assert err.endswith("0 of 4 games were played; without --records they are not saved\n")
+    assert err.endswith("0 of 4 games were played; with --records, the same command would resume\n")
     stop.unlink()
     assert run(*kept, "--games", "4")[0] == 0
 
