@@ -141,7 +141,7 @@ def run(parsed: argparse.Namespace) -> int:
                 maps.save(shown[0].land, parsed.export)
         return "\n".join(f"written: {path}" for path in (parsed.picture, parsed.export) if path is not None)
 
-    has_files = parsed.picture is not None or parsed.export is not None
+    has_files = bool(parsed.picture or parsed.export)
     options.report(parsed, _text(parsed, shown, result), result, *[draw] * has_files)
     return 0
 

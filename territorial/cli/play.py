@@ -260,9 +260,7 @@ def table_of(
     people, unless another was asked for.
     """
     players, level = config.num_players, level_of(parsed)
-    with blamed_on("--person", ValueError):
-        names = [name and person_name("name", name) for name in _people(parsed)]
-    people = dict(zip(seats_of_people(parsed, players), names, strict=True))
+    people = dict(zip(seats_of_people(parsed, players), _people(parsed), strict=True))
     in_turn = (*range(parsed.seat, players + 1), *range(1, parsed.seat))
     free = [seat for seat in in_turn if seat not in people]
     seats, policies, named = (
@@ -272,9 +270,10 @@ def table_of(
     )
     for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
         seats[seat - 1] = bot
-    for seat, name in people.items():
-        if name is not None:
-            seats[seat - 1], named[seat] = AGENT, name
+    with blamed_on("--person", ValueError):
+        for seat, name in people.items():
+            if name is not None:
+                seats[seat - 1], named[seat] = AGENT, person_name("name", name)
     if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
             f"argument --advisor: {parsed.advisor!r} has no seat to advise, because --spectate takes none; "

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -132,16 +132,27 @@ class _Process(SpawnProcess):
     with_main: bool
 
     def start(self) -> None:
-        main = vars(sys.modules["__main__"])
+        main, place = vars(sys.modules["__main__"]), {"getcwd": lambda: os.sep}
         hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
-        # Libraries read their number of threads when they are imported.
-        with (
-            _STARTING,
-            _changed(os.environ, {"OMP_NUM_THREADS": "1"}),
-            _changed(main, hidden),
-            nullcontext() if sys.platform == "win32" else _alone(),
-        ):
-            super().start()
+        with suppress(OSError):  # else it is gone, or another user's: no path leads from there in any process
+            os.chdir(os.getcwd())
+            place = {}
+        # Ctrl-C reaches all processes of a terminal, and is for this one.
+        before = (
+            None if sys.platform == "win32" else signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        )
+        try:
+            # Libraries read their number of threads when they are imported.
+            with (
+                _STARTING,
+                _changed(os.environ, {"OMP_NUM_THREADS": "1"}),
+                _changed(vars(os), place),
+                _changed(main, hidden),
+            ):
+                super().start()
+        finally:
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _STARTING = threading.Lock()
@@ -159,16 +170,6 @@ def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Ite
         for name in changes:
             del table[name]
         table.update(before)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Keep Ctrl-C, which reaches all processes of a terminal, from those that are started in the block."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---- what is sent to processes -------------------------------------------------------------------

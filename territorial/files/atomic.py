@@ -82,9 +82,9 @@ def cleared(path: Path) -> Path:
 
 
 def _in_the_way(path: Path, wanted: str) -> OSError:
-    kinds = {"a link": path.is_symlink(), "a folder": path.is_dir(), "a file": path.is_file()}
-    found = next((kind for kind, is_it in kinds.items() if is_it), "a pipe or a device")
-    return FileExistsError(errno.EEXIST, f"it is {found}, where {wanted} is to be; move it away", str(path))
+    kinds = path.is_symlink() * ["a link"] + path.is_dir() * ["a folder"] + path.is_file() * ["a file"]
+    why = f"it is {[*kinds, 'a pipe or a device'][0]}, where {wanted} is to be; move it away"
+    return FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_unused(folder: Path, names: Iterable[str], begun: str | None = None) -> None:
