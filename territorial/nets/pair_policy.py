@@ -157,7 +157,9 @@ class PairPolicy(PairNetwork):
                 {name: torch.from_numpy(array.copy()) for name, array in found.arrays.items()}
             )
             if (wrong := policy.not_finite()) is not None:
-                raise ValueError(f"the parameter {wrong} has entries that are not finite; all of them must be")
+                raise ValueError(
+                    f"the parameter {wrong} has entries that are not finite; all of them must be"
+                )
         except (ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"
