@@ -1,9 +1,10 @@
-"""Ctrl-C while the command line is being imported: a line and exit code 130, and no traceback.
+"""Ctrl-C, and other signals, as the command begins or ends: a line, an exit code, and no traceback.
 
 ``territorial`` and ``python -m territorial`` import for half a second before their own first line runs, and
 an exception in the middle of that may be swallowed, or told, by any of the packages. So the process ends in
 the handler. Importing this module installs it, in processes that were started as the command and in no
-others; :func:`give_back` is called once commands can tell of interrupts themselves.
+others; :func:`give_back` is called once commands can tell of interrupts themselves, and :func:`finish` once
+they have told everything: Python has work to do at its end, in which an exception would be lost as well.
 """
 
 import os
@@ -13,6 +14,8 @@ from itertools import pairwise  # nothing more: the first milliseconds are not c
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What asks a process to end: Ctrl-C, another process, a terminal that is closed."""
 _NAMES = ("territorial", "territorial.exe")
 
 
@@ -25,15 +28,24 @@ def is_command(argv: list[str], orig_argv: list[str]) -> bool:
 
 
 def take_over() -> None:
-    """Let Ctrl-C end this process at once, unless it is ignored or handled by other code."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _leave)
+    """Let ``SIGNALS`` end this process at once, unless they are ignored or handled by other code."""
+    for number in SIGNALS:
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _leave)
 
 
 def give_back() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let the signals that were taken over raise KeyboardInterrupt."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is _leave:
+            signal.signal(number, signal.default_int_handler)
+
+
+def finish() -> None:
+    """Let no signal change how the command ends, once it has told everything."""
+    for number in SIGNALS if IS_COMMAND else ():
+        signal.signal(number, signal.SIG_IGN)
+    exec("")  # else Python forgets the exit code where Ctrl-C came in code that was evaluated as a text
 
 
 def _leave(*_: object) -> None:
@@ -43,5 +55,6 @@ def _leave(*_: object) -> None:
         os._exit(INTERRUPTED)
 
 
-if is_command(getattr(sys, "argv", []), sys.orig_argv):
+IS_COMMAND = is_command(getattr(sys, "argv", []), sys.orig_argv)
+if IS_COMMAND:
     take_over()

@@ -485,6 +485,24 @@ def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, caplog)
     assert re.fullmatch(r".*cannot be saved in.*No space left on device.*", "".join(caplog.messages))
 
 
+@needs_the_compiler
+@pytest.mark.parametrize("place", [".", "*.nbc", _cache.SECONDS, "compiling.lock"])
+def test_what_lies_where_compiled_code_is_kept_is_named_and_hinders_nothing(tmp_path, caplog, place):
+    kernel = kernel_in(tmp_path)
+    assert kernel(1) == 2
+    kept, name = kernel._cache._cache_file._folder, kernel._cache._cache_file._name
+    (path,) = [kept] if place == "." else kept.glob(place.replace("*", f"{name}*"))
+    for one in kept.glob(f"{name}*"):
+        one.unlink()
+    path.rename(tmp_path / "away") if path.exists() else None
+    path.write_text("notes") if place == "." else path.mkdir()
+    assert kernel_in(tmp_path)(1) == 2
+    said = f".*cannot be saved in {str(path)!r} \\(it is a (file|folder), where a .* move it away\\).*"
+    assert re.fullmatch("" if place == "compiling.lock" else said, "".join(caplog.messages))
+    shutil.rmtree(path, ignore_errors=True)
+    path.unlink(missing_ok=True)
+
+
 def test_without_any_folder_to_write_to_kernels_work(tmp_path):
     if not hasattr(os, "geteuid") or not Path("/dev/null").exists():
         pytest.skip("this system has no /dev/null")

@@ -461,7 +461,10 @@ def draw(
             f"(N, {sum(heads)})"
         )
     if not np.isfinite(logits).all():
-        raise ValueError("the logits are not all finite; use -1e9 to mask illegal actions")
+        raise ValueError(
+            "the logits are not all finite: either the network has weights that are NaN or too large, or it "
+            "masks illegal actions with -inf instead of -1e9"
+        )
     choices = np.empty((len(logits), len(heads)), np.int64)
     logps = np.empty(len(logits), np.float32)
     chances = random.random(choices.shape)

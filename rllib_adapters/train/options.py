@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import shown
-from territorial.files.atomic import check_unused, write_file
+from territorial.files.atomic import check_unused, own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
@@ -178,7 +178,7 @@ class Training:
     def read(cls, path: Path) -> Training:
         """Return the options in a file; ValueError if it holds something else."""
         try:
-            values = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
+            values = parse_object(read_file(own_file(path), BOUNDS.nbytes), BOUNDS)
             check_fields("it", values, cls.__dataclass_fields__)
             return cls(**values)
         except (ValueError, TypeError) as error:
@@ -187,7 +187,7 @@ class Training:
 
 def check_new(folder: Path) -> None:
     """Raise FileExistsError for a folder with files that a new run would remove or replace."""
-    if (folder / OPTIONS).exists():
+    if own_file(folder / OPTIONS).exists():
         raise FileExistsError(errno.EEXIST, "there is already a run; --resume resumes it", str(folder))
     check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS), OPTIONS)
 

@@ -39,7 +39,7 @@ from rllib_adapters.train.options import (
     check_new,
 )
 from territorial.config.validation import finite_number, shown, whole_number
-from territorial.files.atomic import naming, own_file, write_file
+from territorial.files.atomic import naming, own_file, own_folder, write_file
 from territorial.files.bounded import check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
 from territorial.memory.guard import MemoryGuard
@@ -107,7 +107,7 @@ class Run:
         goes_on = training is None
         chosen = Training.read(self.folder / OPTIONS) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
-        self.folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self.folder)
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
         self.store = (SharedStore if shared else SnapshotStore)(self.folder / SNAPSHOTS)
         self._seconds, logged = 0.0, 0

@@ -37,9 +37,9 @@ _NAMED = re.compile(
 class Network:
     """A network on pairs that the engine plays in compiled code, read from the file that ``export`` wrote.
 
-    It goes into ``seats`` like the name of a bot; so does the text ``"net:PATH"``. The file is checked once.
-    It is mapped as long as the bot is there: all processes share its pages. Its name has the path and the
-    beginning of the file's digest. Equal ones are one bot. Pickles have the path and the digest, not the
+    It goes into ``seats`` like the name of a bot; so does the text ``"net:PATH"``. The file is read into
+    memory and checked once, so the bot stays the same if the file is overwritten. Its name has the path and
+    the beginning of the file's digest. Equal ones are one bot. Pickles have the path and the digest, not the
     weights.
 
     Args:

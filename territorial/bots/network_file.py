@@ -1,8 +1,8 @@
 """The file of a network that plays in the engine: what is in it, and everything that is checked of one.
 
-docs/networks.md has the format. Weights are used where they lie, in the mapped file, so they are stored in
-the order in which the engine multiplies: for every pair of inputs, the two weights of each output side by
-side.
+docs/networks.md has the format. Weights are used where they lie among the bytes of the file, so they are
+stored in the order in which the engine multiplies: for every pair of inputs, the two weights of each output
+side by side.
 """
 
 import hashlib
@@ -43,6 +43,8 @@ LAYERS = ("candidate", "hidden", "context", "summary", "joint", "score", "hold")
 """The layers by name, in the order in which they are computed."""
 _DESCRIPTION_BOUNDS = Bounds(nbytes=2**16, values=2**11)
 _ALIGNMENT = 64
+MOST_BYTES = 2**22
+"""Of a file, of which the largest network takes a quarter."""
 
 Column = tuple[str, int]
 """The name of a column, and its version."""
@@ -118,12 +120,12 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class NetworkFile:
-    """A network: as read from its file, whose pages all processes share, or as it will be written."""
+    """A network: as read from its file, or as it will be written."""
 
     path: Path
     description: Description
     tensors: Mapping[str, Array]
-    """Read-only views of the mapped file: ``NAME.weights``, ``NAME.biases`` for each of ``LAYERS``."""
+    """Read-only: ``NAME.weights``, ``NAME.biases`` for each of ``LAYERS``."""
     digest: str
     """64 hexadecimal digits that stand for all of it."""
 
@@ -185,12 +187,12 @@ def _fields(description: Description) -> dict[str, Any]:
 def read(path: str | os.PathLike[str]) -> NetworkFile:
     """Return the network in a file, checked; NetworkError says what is wrong with it, OSError that it is not.
 
-    The file stays mapped as long as the result is there. No code may write to it or shorten it meanwhile.
+    It is read into memory, so the network stays the same whatever becomes of the file.
     """
     name = os.fspath(path)
     try:
         with open_file(path) as file:
-            content = safetensors.read(file)
+            content = safetensors.read(file, MOST_BYTES)
         fields = _description_text(content.metadata)
         description = _described(fields)
     except safetensors.FormatError as error:

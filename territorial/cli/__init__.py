@@ -16,6 +16,7 @@ behind stdout included), 2 wrong arguments, 130 interrupted, 141 the reader of s
 """
 
 import argparse
+import io
 import logging
 import os
 import sys
@@ -24,7 +25,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from territorial._interrupts import INTERRUPTED, give_back
+from territorial._interrupts import INTERRUPTED, finish, give_back
 from territorial._log import LOG
 from territorial.cli import bench, clone, dataset, demo, evolve, info, league, match, play, replay, watch
 from territorial.cli.options import TYPED, Parser, UsageError
@@ -161,8 +162,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         give_back()
         if sys.stdout is None:
             return _failed("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that it lacks, as of a path, is no error
+            sys.stdout.reconfigure(errors="backslashreplace")
         code = _do(arguments)
         sys.stdout.flush()
+        finish()
         return code
     except UsageError as error:
         return _failed(f"error: {error}", WRONG)
@@ -236,6 +240,7 @@ def _error_of_stdout(text: str = "") -> OSError | None:
 
 
 def _failed(text: str, code: int) -> int:
+    finish()
     if sys.stdout is not None:
         _error_of_stdout()
     LOG.error(text)

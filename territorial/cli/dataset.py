@@ -147,11 +147,12 @@ def run(parsed: argparse.Namespace) -> int:
         "bytes": size,
         "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
         "is_complete": manifest.is_complete,
-        "layouts": {layout: str(export(Dataset(parsed.folder), layout)) for layout in layouts},
+        "layouts": {layout: str(Path(parsed.folder, layout)) for layout in layouts},
     }
     text = (
         f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
         f"{len(manifest.shards):,} files, {size:,} bytes"
     )
-    options.report(parsed, "\n".join([text, *result["layouts"].values()]), result)
+    exports = (lambda layout=layout: str(export(Dataset(parsed.folder), layout)) for layout in layouts)
+    options.report(parsed, text, result, *exports)
     return 0

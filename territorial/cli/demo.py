@@ -110,22 +110,6 @@ def run(parsed: argparse.Namespace) -> int:
         if recorder is not None and files["replay"] is not None:
             with options.blamed_on("--replay"):
                 recorder.replay().save(files["replay"])
-        if files["picture"] is not None or files["animation"] is not None:
-            # The game is played again, as its length is known then.
-            game.reset(seeds=[parsed.seed])
-            source = LiveGame(game)
-            frames = list(source.frames(rhythm(config, ticks, BOARDS)))
-    if files["picture"] is not None:
-        title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
-        with options.blamed_on("--picture"):
-            write_png(files["picture"], draw_poster(title, source, frames, standings))
-    if files["animation"] is not None:
-        write_animation(files["animation"], source, frames, ANIMATION_FPS)
-    if files["page"] is not None:
-        game.reset(seeds=[parsed.seed])
-        with options.blamed_on("--page"):
-            shown = show(LiveGame(game), game.seats_of(0), parsed.seed)
-            write_page(files["page"], b"".join(write_film(*shown)))
     text = (
         f"{standings_table(standings, teams)}\n\n"
         f"{ticks:,} ticks in {seconds * 1000:,.1f} ms of engine time, one game on one "
@@ -134,8 +118,28 @@ def run(parsed: argparse.Namespace) -> int:
         f"seats, a decision every {config.decision_every} ticks)\n"
         "Many games at once are faster; `territorial bench` measures that."
     )
-    left = [f"{kind}: {path}" for kind, path in files.items() if path is not None]
-    options.report(parsed, "\n\n".join([text, "\n".join(left)] if left else [text]), result)
+
+    @options.enough_memory("--height, --width, --num-players", f"pictures of {options.size_of(config)}")
+    def draw() -> str:
+        if files["picture"] is not None or files["animation"] is not None:
+            # The game is played again, as its length is known then.
+            game.reset(seeds=[parsed.seed])
+            source = LiveGame(game)
+            frames = list(source.frames(rhythm(config, ticks, BOARDS)))
+        if files["picture"] is not None:
+            title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
+            with options.blamed_on("--picture"):
+                write_png(files["picture"], draw_poster(title, source, frames, standings))
+        if files["animation"] is not None:
+            write_animation(files["animation"], source, frames, ANIMATION_FPS)
+        if files["page"] is not None:
+            game.reset(seeds=[parsed.seed])
+            with options.blamed_on("--page"):
+                shown = show(LiveGame(game), game.seats_of(0), parsed.seed)
+                write_page(files["page"], b"".join(write_film(*shown)))
+        return "".join(f"\n{kind}: {path}" for kind, path in files.items() if path is not None)
+
+    options.report(parsed, text, result, *[draw] * any(files.values()))
     return 0
 
 

@@ -45,12 +45,8 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.plots:
         options.check_folder("--plots", parsed.plots)
     league, where = league_of(Path(parsed.path))
-    with blamed_on("--plots", ImportError):
-        plots = draw_league(league, Path(parsed.plots)) if parsed.plots else []
-    lines = [text_of(league, where, parsed.top), *(f"plot: {path}" for path in plots)]
-    if parsed.plots and not plots:
-        lines.append("no plots: no game has ended yet")
-    options.report(parsed, "\n".join(lines), partial(result_of, league))
+    plots = options.plots(parsed, partial(draw_league, league))
+    options.report(parsed, text_of(league, where, parsed.top), partial(result_of, league), *plots)
     return 0
 
 

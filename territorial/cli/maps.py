@@ -130,14 +130,19 @@ def run(parsed: argparse.Namespace) -> int:
         _check_export(parsed)
     shown = _all_maps(parsed) if parsed.maps or parsed.picture else []
     result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
-    if parsed.picture is not None:
-        with blamed_on("--picture"):
-            write_png(parsed.picture, draw_sheet(shown))
-    if parsed.export is not None:
-        with blamed_on("--export"):
-            maps.save(shown[0].land, parsed.export)
     result |= {"picture": parsed.picture, "export": parsed.export} if shown else {}
-    options.report(parsed, _text(parsed, shown, result), result)
+
+    def draw() -> str:
+        if parsed.picture is not None:
+            with blamed_on("--picture"):
+                write_png(parsed.picture, draw_sheet(shown))
+        if parsed.export is not None:
+            with blamed_on("--export"):
+                maps.save(shown[0].land, parsed.export)
+        return "\n".join(f"written: {path}" for path in (parsed.picture, parsed.export) if path is not None)
+
+    has_files = bool(parsed.picture or parsed.export)
+    options.report(parsed, _text(parsed, shown, result), result, *[draw] * has_files)
     return 0
 
 
@@ -220,7 +225,6 @@ def _text(parsed: argparse.Namespace, shown: Sequence[MapListing], result: Mappi
             colors = color_depth_of(sys.stdout)
             texts.append(render_ansi(owner, 0, columns=columns, colors=colors, terrain=one.terrain))
         texts.append(_facts_text(facts))
-    texts += [f"written: {path}" for path in (parsed.picture, parsed.export) if path is not None]
     return "\n".join(texts)
 
 

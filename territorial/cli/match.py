@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 from territorial._interrupts import INTERRUPTED
@@ -12,7 +13,7 @@ from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.charts import check_matplotlib
+from territorial.evaluation.charts import check_matplotlib, check_plots
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
 from territorial.evaluation.pool import MOST_PROCESSES, Play
@@ -90,6 +91,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.plots is not None:
         with blamed_on("--plots", ImportError):
             check_matplotlib()
+            check_plots(Path(parsed.plots))
         options.check_folder("--plots", parsed.plots)
     config = options.config_of(parsed, MAPS)
     is_lineup = parsed.seats is None or parsed.seats in LINEUPS
@@ -120,15 +122,13 @@ def run(parsed: argparse.Namespace) -> int:
             code, why = INTERRUPTED, "interrupted"
     try:
         if ranking.records:
-            with blamed_on("--plots"):
-                plots = [] if parsed.plots is None else ranking.draw(parsed.plots)
-            text = "\n".join([ranking.text(), *(f"plot: {path}" for path in plots)])
-            options.report(parsed, text, lambda: provenance() | ranking.to_dict())
+            plots = options.plots(parsed, ranking.draw)
+            options.report(parsed, ranking.text(), lambda: provenance() | ranking.to_dict(), *plots)
     finally:
         if why:
             done = f"{len(ranking.records):,} of {ranking.contest.games:,} games"
             kept = f"{done} are in {parsed.records}; the same command resumes"
-            lost = f"{done} were played; without --records they are not saved"
+            lost = f"{done} were played; with --records, the same command would resume"
             LOG.error("%s\n%s", why, lost if parsed.records is None else kept)
     return code
 

@@ -41,6 +41,7 @@ USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_FIELD].seats[1:])
 """Of a game that is shown or played, unless others are asked for."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
+NO_PLOTS = "no plots: no game has ended yet"
 
 MEANINGS: Mapping[str, str] = {
     "--address": "address of a running Ray cluster, HOST:PORT or the word auto, on which games are played",
@@ -449,8 +450,7 @@ def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
 def check_folder(argument: str, folder: str) -> None:
     """Make ``folder`` if it is not there; UsageError if files cannot be put into it."""
     with blamed_on(argument):
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        atomic.check_folder(Path(folder))
+        atomic.check_folder(atomic.own_folder(Path(folder)))
 
 
 def check_picture(argument: str, path: str) -> None:
@@ -461,16 +461,35 @@ def check_picture(argument: str, path: str) -> None:
 
 
 def report(
-    parsed: argparse.Namespace, text: str, result: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+    parsed: argparse.Namespace,
+    text: str,
+    result: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+    *drawings: Callable[[], str],
 ) -> None:
-    """Print ``text``, and write ``result`` where ``--json`` says; stdout has one of them.
+    """Write ``result`` where ``--json`` says, then print ``text``; stdout has one of them.
 
     A result that takes time to compute is given as a function, which is called for ``--json`` alone.
+    ``drawings``: each writes a file that shows the result, and returns the line on it. They come last, so
+    that a file that cannot be written loses nothing else.
     """
-    if parsed.json != STDOUT:
-        print(text)
-    if parsed.json is not None:
-        write_json(parsed.json, result() if callable(result) else result)
+    printed: Callable[[str], object] = str if parsed.json == STDOUT else print
+    try:
+        if parsed.json is not None:
+            write_json(parsed.json, result() if callable(result) else result)
+    finally:
+        printed(text)
+    for draw in drawings:
+        printed(draw())
+
+
+def plots(parsed: argparse.Namespace, draw: Callable[[Path], list[Path]]) -> list[Callable[[], str]]:
+    """Return what :func:`report` draws where ``--plots`` says: ``draw`` returns the files in a folder."""
+
+    def drawn() -> str:
+        with blamed_on("--plots", ImportError):
+            return "\n".join(f"plot: {path}" for path in draw(Path(parsed.plots))) or NO_PLOTS
+
+    return [drawn] if parsed.plots else []
 
 
 def write_json(destination: str, result: Mapping[str, Any]) -> None:

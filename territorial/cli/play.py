@@ -2,11 +2,8 @@
 
 import argparse
 import secrets
-import signal
-import threading
 import time
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from itertools import count, cycle
 from pathlib import Path
@@ -25,7 +22,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT, ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError
+from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
 from territorial.play.panels import Look, advice_of, agent_view, chooser
 from territorial.play.server import PlayServer
 from territorial.play.session import Session, Table
@@ -147,17 +144,9 @@ def run(parsed: argparse.Namespace) -> int:
 
     session = Session(make, pace=parsed.pace, is_paused=True, num_people=parsed.people)
     make_server = partial(PlayServer, page(is_played=True), session)
+    danger = "and gets this address, unencrypted as it is, can play your seat"
     more = {} if parsed.save is None else {"replay": str(first.save)}  # the usual name depends on the card
-    with _ends_like_ctrl_c():
-        serve(
-            parsed,
-            make_server,
-            session.run,
-            session.stop,
-            "and gets this address, unencrypted as it is, can play your seat",
-            is_opened=not parsed.no_open,
-            **more,
-        )
+    serve(parsed, make_server, session.run, session.stop, danger, is_opened=not parsed.no_open, **more)
     if session.save_error is not None:
         raise session.save_error
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in session.replays.items()]
@@ -288,9 +277,10 @@ def table_of(
     )
     for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
         seats[seat - 1] = bot
-    for seat, name in people.items():
-        if name is not None:
-            seats[seat - 1], named[seat] = AGENT, name
+    with blamed_on("--person", ValueError):
+        for seat, name in people.items():
+            if name is not None:
+                seats[seat - 1], named[seat] = AGENT, person_name("name", name)
     if parsed.spectate and parsed.advisor is not None:
         raise UsageError(
             f"argument --advisor: {parsed.advisor!r} has no seat to advise, because --spectate takes none; "
@@ -368,19 +358,3 @@ def _panels(
         }
 
     return {"advice": advice, "agent_view": lambda game: look()(game)}
-
-
-# ---- as a server -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def _ends_like_ctrl_c() -> Iterator[None]:
-    """Within the block, closing the terminal or ending the process saves the game, as Ctrl-C does."""
-    is_main = threading.current_thread() is threading.main_thread()  # only there can it be asked for
-    names = [name for name in ("SIGTERM", "SIGHUP") if is_main and hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), signal.default_int_handler) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

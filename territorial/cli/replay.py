@@ -32,8 +32,8 @@ VIDEO_PICTURES = 300
 VIDEO_FPS = 20
 
 
-Section = tuple[dict[str, Any], str]
-"""One thing that this verb can say: values that JSON has, and the same as text."""
+Section = tuple[dict[str, Any], str | Callable[[], str]]
+"""One thing that this verb can say: values that JSON has, and the same as text, or what draws it."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -95,7 +95,8 @@ def run(parsed: argparse.Namespace) -> int:
     result: dict[str, Any] = {"file": parsed.file}
     for found, _ in parts:
         result |= found
-    options.report(parsed, "\n".join(text for _, text in parts), result)
+    texts = [text for _, text in parts if isinstance(text, str)]
+    options.report(parsed, "\n".join(texts), result, *(draw for _, draw in parts if callable(draw)))
     return 0 if result.get("verified", True) else 1
 
 
@@ -192,22 +193,29 @@ def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
     """A picture of board and standings at the tick asked for."""
-    tick = _tick(parsed, replay)
-    # With the donations of the decision before.
-    *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
-    renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
-    picture = draw_frame(renderer, frame, replay.terrain)
-    with blamed_on("--picture"):
-        write_png(parsed.picture, picture)
-    return {"picture": parsed.picture}, f"\npicture: {parsed.picture}"
+
+    def draw() -> str:
+        tick = _tick(parsed, replay)
+        # With the donations of the decision before.
+        *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
+        renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
+        picture = draw_frame(renderer, frame, replay.terrain)
+        with blamed_on("--picture"):
+            write_png(parsed.picture, picture)
+        return f"\npicture: {parsed.picture}"
+
+    return {"picture": parsed.picture}, draw
 
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
     path, every = parsed.animation, parsed.every or rhythm(replay.config, replay.num_ticks, VIDEO_PICTURES)
-    pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
-    result = {"video": path, "video_pictures": pictures, "video_every": every}
-    return result, f"\nanimation: {path}, {pictures} pictures, one every {every} ticks"
+
+    def draw() -> str:
+        pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
+        return f"animation: {path}, {pictures} pictures, one every {every} ticks"
+
+    return {"video": path, "video_every": every}, draw
 
 
 # ---- within ----------------------------------------------------------------------------------------

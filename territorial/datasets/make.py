@@ -39,7 +39,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
 from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.schedule import MOST_GAMES
-from territorial.files.atomic import check_unused
+from territorial.files.atomic import check_unused, own_file, own_folder
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
 from territorial.replay import Recorder, Replay
@@ -127,14 +127,17 @@ def make(
         },
     )
     whole_number("seed of the last game", recipe.seed + recipe.games - 1, 0, LARGEST_SEED)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    target = own_folder(Path(folder))
     with one_writer(target / WRITER):
         manifest = _open_manifest(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
         # Its call returns a function of chunks, which keeps what all of them share.
         work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
         shards = {shard.file: shard for shard in manifest.shards}
-        missing = [chunk for chunk in manifest.recipe.shards.items() if chunk[0] not in shards]
+        missing = [
+            (file, chunk)
+            for file, chunk in manifest.recipe.shards.items()
+            if own_file(target / file).name not in shards
+        ]
         written = time.monotonic()
         try:
             for shard in chain.from_iterable(
@@ -157,7 +160,7 @@ def make(
 
 def _open_manifest(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
     """Return ``manifest`` with the shards that are in ``folder`` already; written there if there was none."""
-    if (folder / FILE).exists():
+    if own_file(folder / FILE).exists():
         found = read_manifest(folder)
         _check_same(folder, found, manifest)
         wanted = manifest.recipe.shards

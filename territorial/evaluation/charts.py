@@ -1,7 +1,7 @@
 """Plots of a contest, as PNG files: who beats whom, survival, land."""
 
 import errno
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,12 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.evaluation.statistics import RecordArrays
-from territorial.files.atomic import draft_of, own_file
+from territorial.files.atomic import draft_of, own_file, own_folder
 from territorial.files.bounded import open_file
 from territorial.typing import Floats
 
+PLOTS = ("beats", "survival", "land")
+"""The plots of a contest, by the names of their files."""
 _DPI = 110
 _MADE_BY, _HEAD = "territorial-env", 2**10
 """What the first so many bytes of a plot say."""
@@ -22,17 +24,17 @@ _MADE_BY, _HEAD = "territorial-env", 2**10
 def draw_charts(tally: RecordArrays, folder: Path) -> list[Path]:
     """Write all plots into ``folder``, which is made, and return their files.
 
-    They are called beats.png, survival.png and land.png. ImportError without the extra "league".
+    ``PLOTS`` names them. ImportError without the extra "league".
     """
     plt, names = check_matplotlib(), [line.player for line in tally.table()]
     index = [tally.players.index(name) for name in names]
     shares, title = tally.beats()[np.ix_(index, index)], "how often a seat of the row comes in before one "
-    drawn = {
-        "beats": lambda: draw_shares(plt, shares, list(map(short, names)), f"{title}of the column, per cent"),
-        "survival": lambda: _curves(plt, tally, names, "seats alive, per cent", tally.survival),
-        "land": lambda: _curves(plt, tally, names, "land of a seat, per cent of the map", tally.land),
-    }
-    return save_plots(plt, drawn, folder)
+    draws = (
+        lambda: draw_shares(plt, shares, list(map(short, names)), f"{title}of the column, per cent"),
+        lambda: _curves(plt, tally, names, "seats alive, per cent", tally.survival),
+        lambda: _curves(plt, tally, names, "land of a seat, per cent of the map", tally.land),
+    )
+    return save_plots(plt, dict(zip(PLOTS, draws, strict=True)), folder)
 
 
 def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -> list[Path]:
@@ -40,20 +42,25 @@ def save_plots(plt: Any, drawn: Mapping[str, Callable[[], Any]], folder: Path) -
 
     FileExistsError for a file there that is no plot that was drawn here.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    check_plots(own_folder(folder), drawn)
     files = []
     for name, draw in drawn.items():
-        figure, path = draw(), own_file(folder / f"{name}.png")
-        if path.exists():
-            with open_file(path) as file:
-                if _MADE_BY.encode() not in file.read(_HEAD):
-                    why = "it is no plot of this library, and would be replaced; move it away"
-                    raise FileExistsError(errno.EEXIST, why, str(path))
+        figure, path = draw(), folder / f"{name}.png"
         with draft_of(path) as draft:
             figure.savefig(draft, dpi=_DPI, format="png", metadata={"Software": _MADE_BY})
         plt.close(figure)
         files.append(path)
     return files
+
+
+def check_plots(folder: Path, names: Iterable[str] = PLOTS) -> None:
+    """Raise the error of :func:`save_plots` for files in the way, before there is anything to draw."""
+    for path in (own_file(folder / f"{name}.png") for name in names):
+        if path.exists():
+            with open_file(path) as file:
+                if _MADE_BY.encode() not in file.read(_HEAD):
+                    why = "it is no plot of this library, and would be replaced; move it away"
+                    raise FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_matplotlib() -> Any:

@@ -132,11 +132,27 @@ class _Process(SpawnProcess):
     with_main: bool
 
     def start(self) -> None:
-        main = vars(sys.modules["__main__"])
+        main, place = vars(sys.modules["__main__"]), {"getcwd": lambda: os.sep}
         hidden = {} if self.with_main else {"__spec__": None, "__file__": None}  # says what is to be imported
-        # Libraries read their number of threads when they are imported.
-        with _STARTING, _changed(os.environ, {"OMP_NUM_THREADS": "1"}), _changed(main, hidden):
-            super().start()
+        with suppress(OSError):  # else it is gone, or another user's: no path leads from there in any process
+            os.chdir(os.getcwd())
+            place = {}
+        # Ctrl-C reaches all processes of a terminal, and is for this one.
+        before = (
+            None if sys.platform == "win32" else signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        )
+        try:
+            # Libraries read their number of threads when they are imported.
+            with (
+                _STARTING,
+                _changed(os.environ, {"OMP_NUM_THREADS": "1"}),
+                _changed(vars(os), place),
+                _changed(main, hidden),
+            ):
+                super().start()
+        finally:
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _STARTING = threading.Lock()

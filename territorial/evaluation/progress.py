@@ -3,7 +3,7 @@
 import sys
 import time
 
-from territorial._log import is_quiet
+from territorial._log import is_quiet, is_terminal
 
 SHOW_EVERY = 2.0
 """Seconds between two lines that stay, where there is no terminal."""
@@ -21,7 +21,7 @@ class ProgressLine:
     """
 
     def __init__(self) -> None:
-        self._stream, self._is_terminal, self._is_quiet = sys.stderr, sys.stderr.isatty(), is_quiet()
+        self._stream, self._is_terminal, self._is_quiet = sys.stderr, is_terminal(sys.stderr), is_quiet()
         self._period = 0.1 if self._is_terminal else SHOW_EVERY
         self._shown, self._is_open = time.perf_counter(), False
 

@@ -10,7 +10,7 @@ from typing import Any
 from territorial.config.validation import whole_number
 from territorial.constants import RULES_VERSION
 from territorial.evolution.population import Arena, Candidate, Evolution, EvolutionSettings, Generation
-from territorial.files.atomic import check_unused, own_file, write_file
+from territorial.files.atomic import check_unused, own_file, own_folder, write_file
 from territorial.files.bounded import Bounds, check_fields, differences, parse_object, read_file
 from territorial.files.locks import one_writer
 
@@ -62,8 +62,7 @@ def evolve(
     """
     number = whole_number("generations", generations, 1, MOST_GENERATIONS)
     threads = whole_number("threads", threads, 1, MOST_THREADS)
-    settings, where = settings or EvolutionSettings(), Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
+    settings, where = settings or EvolutionSettings(), own_folder(Path(folder))
     with one_writer(where / "lock"):
         evolution, arena = read(where, settings), Arena(settings.config, threads)
         if evolution.history:  # of a process that was stopped between the two files
@@ -95,8 +94,8 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
     ValueError if it was asked for something else than ``settings``, or if the file holds none.
     FileExistsError for a style in a folder without an evolution.
     """
-    path = folder / FILE
-    check_unused(folder, [STYLE], FILE)
+    path = own_file(folder / FILE)
+    check_unused(folder, [own_file(folder / STYLE).name], FILE)
     if not path.exists():
         return Evolution.create(settings)
     try:

@@ -50,12 +50,41 @@ def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
 
 
 def own_file(path: Path) -> Path:
-    """Return ``path``, a fixed name in a folder; OSError for a link, as what is outside would be written."""
+    """Return ``path``, a fixed name in a folder for a file; OSError if anything else lies there.
+
+    Such as a link, as what is outside would be written.
+    """
     if path.is_symlink():
         raise OSError(
             errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
         )
+    if os.path.lexists(path) and not path.is_file():
+        raise _in_the_way(path, "a file")
     return path
+
+
+def own_folder(path: Path) -> Path:
+    """Return ``path``, a folder that is made if nothing lies there; OSError if anything else does."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise _in_the_way(path, "a folder") from None
+    return path
+
+
+def cleared(path: Path) -> Path:
+    """Return ``path``, a fixed name for a folder, once the folder there is removed; OSError as own_folder."""
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+        raise _in_the_way(path, "a folder")
+    if path.is_dir():
+        shutil.rmtree(path)
+    return path
+
+
+def _in_the_way(path: Path, wanted: str) -> OSError:
+    kinds = path.is_symlink() * ["a link"] + path.is_dir() * ["a folder"] + path.is_file() * ["a file"]
+    why = f"it is {[*kinds, 'a pipe or a device'][0]}, where {wanted} is to be; move it away"
+    return FileExistsError(errno.EEXIST, why, str(path))
 
 
 def check_unused(folder: Path, names: Iterable[str], begun: str | None = None) -> None:

@@ -27,7 +27,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from territorial.config.validation import is_whole_number, shown
-from territorial.files.arrays import mapped
+from territorial.files.arrays import loaded, mapped
 from territorial.files.bounded import Bounds, check_size, parse_object
 from territorial.typing import Array
 
@@ -71,7 +71,7 @@ class Tensors(NamedTuple):
     """The content of a file."""
 
     arrays: dict[str, Array]
-    """Read-only views of the mapped file."""
+    """Read-only views of the file."""
     dtypes: dict[str, str]
     """The dtype of each by the format's names, the keys of ``NUMPY_DTYPES``."""
     metadata: Mapping[str, str]
@@ -168,12 +168,14 @@ def _header(
 # ---- reading -----------------------------------------------------------------------------------------
 
 
-def read(file: IO[bytes]) -> Tensors:
+def read(file: IO[bytes], limit: int | None = None) -> Tensors:
     """Return the tensors of an open file as read-only views of its pages, which are not read yet.
 
     All processes that do so share one copy of the file in the memory of the machine. The views stay
     valid when the file is closed and, on Linux and macOS, when it is removed; no code may write to it or
-    shorten it meanwhile. Raises FormatError if it is not in the format.
+    shorten it meanwhile: that changes the views, or ends the process (SIGBUS). A file of at most ``limit``
+    bytes is read into memory of this process instead, where nothing changes it. Raises FormatError if it is
+    not in the format, or larger than that.
     """
     size = file.seek(0, 2)
     file.seek(0)
@@ -187,7 +189,9 @@ def read(file: IO[bytes]) -> Tensors:
         )
     metadata, entries = _parsed(file.read(length))
     _check_places(entries, size - 8 - length)
-    whole = mapped(file, size)
+    if limit is not None and size > limit:
+        raise FormatError(f"it has {size:,} bytes; it must have at most {limit:,}")
+    whole = mapped(file, size) if limit is None else loaded(file, size)
     data = whole[8 + length :]
     try:
         arrays = {

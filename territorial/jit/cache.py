@@ -26,7 +26,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
 
 from territorial._log import LOG
-from territorial.files.atomic import write_file
+from territorial.files.atomic import own_file, own_folder, write_file
 from territorial.files.locks import locked
 
 # ---- sources -------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ class _NumbaFiles(CompileResultCacheImpl):
 
     def ensure_cache_path(self) -> None:
         """Make the folder."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self._folder)
 
 
 class KernelCache(FunctionCache):
@@ -293,13 +293,13 @@ class KernelCache(FunctionCache):
         """Keep a compiled function, and its seconds; log a warning where that is not possible, and go on."""
         try:
             super().save_overload(sig, data)
-            with open(Path(self._cache_path, SECONDS), "a", encoding="ascii") as file:
+            with open(own_file(Path(self._cache_path, SECONDS)), "a", encoding="ascii") as file:
                 file.write(f"{self._py_func.__name__} {time.perf_counter() - self._began:.1f}\n")
         except OSError as error:
             LOG.warning(
                 "compiled code of territorial-env cannot be saved in %r (%s); the next process will compile "
                 "it again",
-                self._cache_path,
+                error.filename or self._cache_path,
                 error.strerror,
             )
         if not KernelCache._has_removed:
@@ -357,7 +357,7 @@ class KernelFiles:
     def save(self, key: Any, data: Any) -> None:
         """Keep ``data``; OSError where that is not possible."""
         payload = dumps((self._origin, key, data))
-        write_file(self._path(key), _digest(payload) + payload)
+        write_file(own_file(self._path(key)), _digest(payload) + payload)
 
     def payload(self, key: Any) -> bytes | None:
         """Return what was written with ``key``; None if there is nothing, or it is damaged."""

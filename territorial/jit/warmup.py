@@ -10,7 +10,7 @@ from typing import Any
 
 from numba.core import event
 
-from territorial._log import LOG, is_quiet
+from territorial._log import LOG, is_quiet, is_terminal
 from territorial.jit.cache import seconds_of
 from territorial.jit.decorators import JIT_ENABLED, WAIT
 
@@ -76,8 +76,8 @@ def progress(label: str) -> Iterator[None]:
     def show() -> None:
         while not done.wait(1.0) and not is_quiet():
             seconds = time.perf_counter() - started
-            end = "\r" if sys.stderr.isatty() else "\n"
-            if sys.stderr.isatty() or int(seconds) % 10 == 0:
+            end = "\r" if is_terminal(sys.stderr) else "\n"
+            if end == "\r" or int(seconds) % 10 == 0:
                 print(f"{label} {seconds:3.0f} s", end=end, file=sys.stderr, flush=True)  # noqa: T201
 
     thread = threading.Thread(target=show, daemon=True)

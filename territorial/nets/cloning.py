@@ -18,7 +18,7 @@ from territorial.actions.encoding import what_of
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.datasets import Dataset, DatasetError
 from territorial.datasets.manifest import current_columns
-from territorial.files.atomic import check_unused
+from territorial.files.atomic import check_unused, own_folder
 from territorial.nets.pair_policy import PairPolicy
 from territorial.observation.pair_columns import UNIT
 from territorial.snapshots.checkpoints import Checkpoints, keep_settings
@@ -202,8 +202,7 @@ class Cloning:
 
     def _open(self, folder: Path) -> None:
         """Go on from what is in the folder, or begin it; ValueError if it was begun with other settings."""
-        folder.mkdir(parents=True, exist_ok=True)
-        check_unused(folder, [CHECKPOINTS], SETTINGS)
+        check_unused(own_folder(folder), [CHECKPOINTS], SETTINGS)
         digests = " ".join(shard.digest[:8] for shard in self.data.manifest.shards)
         keep_settings(folder / SETTINGS, {**asdict(self.settings), "data": digests}, "cloning")
         self._checkpoints = Checkpoints(folder / CHECKPOINTS, keep=1)

@@ -166,9 +166,8 @@ def exported(
     description = _description(policy, interval, temperature, num_candidates)
     check_description(description)
     states = calibration_rows() if rows is None else rows
-    for name, values in policy.named_parameters():
-        if not bool(torch.isfinite(values).all()):
-            raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
+    if (name := policy.not_finite()) is not None:
+        raise ExportError(f"the parameter {name} has entries that are not finite; all of them must be")
     network = quantized(policy, description, _part(states, slice(0, None, 2)))
     report = compare(policy, network, _part(states, slice(1, None, 2)))
     if report.equal < least:
@@ -311,7 +310,12 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
     for own, pairs in _batches(rows):
         for name, values in policy.activations(own, pairs).items():
             if values.numel():
-                found[name] = max(found[name], float(values.max()))
+                found[name] = max(float(values.max()), found[name])  # NaN, if there is any
+            if not math.isfinite(found[name]):
+                raise ExportError(
+                    f"the layer {name} has activations that are not finite; smaller weights, as weight decay "
+                    "makes them, keep them finite"
+                )
     return found
 
 

@@ -75,13 +75,13 @@ class Choices(NamedTuple):
     """What the network thinks of B states with C candidates each, before anything is masked."""
 
     hold: Tensor
-    """float32 (B,): the logit of holding."""
+    """(B,), of the dtype of the weights, as all: the logit of holding."""
     targets: Tensor
-    """float32 (B, C): those of the candidates."""
+    """(B, C): those of the candidates."""
     fractions: Tensor
-    """float32 (B, C, 10): those of the fractions against each."""
+    """(B, C, 10): those of the fractions against each."""
     values: Tensor
-    """float32 (B,): what each state is worth."""
+    """(B,): what each state is worth."""
 
 
 class PairNetwork(nn.Module):
@@ -113,6 +113,11 @@ class PairNetwork(nn.Module):
         self.value = nn.Sequential(nn.Linear(c, h), nn.ReLU(), nn.Linear(h, 1))
         nn.init.constant_(self.hold.bias, HOLD_BIAS)
 
+    def not_finite(self) -> str | None:
+        """Return the name of a parameter that has infinite entries or NaN; None if none has."""
+        parts = self.named_parameters()
+        return next((name for name, part in parts if not bool(torch.isfinite(part).all())), None)
+
     def choices(self, own: Tensor, pairs: Tensor) -> Choices:
         """Return the logits and values of states, before anything is masked; arguments as for ``forward``."""
         check_recordable("a PairPolicy", own, pairs)
@@ -132,7 +137,8 @@ class PairNetwork(nn.Module):
         there = _there(pairs)
         states = there.div(pairs.shape[1], rounding_mode="floor")
         inputs = own, pairs.flatten(0, 1).index_select(0, there)
-        own, rows = (values.float().clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in inputs)
+        dtype = next((part.dtype for part in self.parameters()), torch.float32)
+        own, rows = (values.to(dtype).clamp(-LARGEST_INPUT, LARGEST_INPUT) for values in inputs)
         first = functional.relu(self.own(own).index_select(0, states) + self.candidate(rows))
         candidates = functional.relu(self.hidden(first))
         spread = _spread(candidates, there, pairs)

@@ -54,10 +54,10 @@ class PairPolicy(PairNetwork):
     """
 
     def forward(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the masked logits, float32 (B, 1 + 10 C), and the values, float32 (B,), of B states.
+        """Return the masked logits (B, 1 + 10 C) and the values (B,) of B states, of the weights' dtype.
 
         Args:
-            own: (B, 35), the columns of own; float32.
+            own: (B, 35), the columns of own, of any dtype.
             pairs: (B, C, 26), the columns of pairs, zero where no candidate is there; with teams
                 (B, C + D, 27), and so on.
             action_mask: (B, 1 + 10 C), above 0 for legal actions, of which holding is one.
@@ -125,13 +125,13 @@ class PairPolicy(PairNetwork):
         return report
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the weights as they are, so that :meth:`load` returns them; ``export`` is for the engine.
+        """Write the weights as float32, so that :meth:`load` returns them; ``export`` is for the engine.
 
         Args:
             path: the file to write, ``.safetensors`` by custom; it is there whole or not at all.
 
         """
-        tensors = {name: part.detach().cpu().numpy() for name, part in self.state_dict().items()}
+        tensors = {name: part.detach().float().cpu().numpy() for name, part in self.state_dict().items()}
         with draft_of(path) as draft, open(draft, "wb") as file:
             file.writelines(safetensors.pieces(tensors, metadata=_about(self.size, self.teams)))
 
@@ -143,7 +143,8 @@ class PairPolicy(PairNetwork):
             path: the file.
 
         Raises:
-            ValueError: the file holds something else, is damaged, or was made for other columns.
+            ValueError: the file holds something else, is damaged, was made for other columns, or has weights
+                that are not finite.
             OSError: it cannot be read.
 
         """
@@ -159,6 +160,10 @@ class PairPolicy(PairNetwork):
             policy.load_state_dict(
                 {name: torch.from_numpy(array.copy()) for name, array in found.arrays.items()}
             )
+            if (wrong := policy.not_finite()) is not None:
+                raise ValueError(
+                    f"the parameter {wrong} has entries that are not finite; all of them must be"
+                )
         except (ValueError, RuntimeError) as error:
             raise ValueError(
                 f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"

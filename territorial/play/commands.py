@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from territorial.bots import RESERVED_NAMES
 from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import NUM_FRACTIONS
@@ -116,12 +117,17 @@ def read_command(text: bytes) -> PlayerCommand:
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
         wish=_read_wish(fields) if do == "new" else None,
-        name=_name_in(fields) if do == "ready" else "",
+        name=person_name("name", fields["name"]) if do == "ready" else "",
     )
 
 
-def _name_in(fields: dict[str, Any]) -> str:
-    return checked_names("name", [fields["name"]], 1)[0]
+def person_name(what: str, name: Any) -> str:
+    """Return what a person is called, in single spaces; ValueError for a blank name and for that of a bot."""
+    given = " ".join(filter(None, name.split(" "))) if isinstance(name, str) else name
+    (seen,) = checked_names(what, [given], 1)
+    if seen.casefold() in RESERVED_NAMES:
+        raise ValueError(f"{what} is {seen!r}, which is the name of a bot; choose another name")
+    return seen
 
 
 def _read_wish(fields: dict[str, Any]) -> Wish:
@@ -134,6 +140,6 @@ def _read_wish(fields: dict[str, Any]) -> Wish:
         level=None if fields["level"] is None else one_of("level", fields["level"], LEVELS),
         players=whole_number("players", fields["players"], 2, 250),
         map=None if fields["map"] is None else one_of("map", fields["map"], ALL_MAPS),
-        name=_name_in(fields),
+        name=person_name("name", fields["name"]),
         seed=seed,
     )

@@ -406,6 +406,9 @@ class Session:
         """Return why there can be no next game; empty if there can."""
         if self.table.card is None or (person.decides and self._now.tick):
             return "there is no other game yet; resign to end this one"
+        name = command.wish.name if command.wish else command.name
+        if name and name.casefold() in (one.name.casefold() for one in self.people if one is not person):
+            return f"another person is called {name!r}; choose another name"
         if command.do == "new" and self._now.tick and self._deciding:
             return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
         return ""

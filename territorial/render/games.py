@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import numpy.typing as npt
 
+from territorial._log import is_terminal
 from territorial.config.map_names import Terrain
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
@@ -84,7 +85,7 @@ def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | None:
             return _Window(arguments)
         except (ImportError, RuntimeError):  # a Python without Tk, or a display that does not answer
             pass
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         return _Terminal(arguments, sys.stdout)
     warnings.warn(
         'render_mode is "human", but there is neither a display nor a terminal, so nothing '

@@ -19,7 +19,7 @@ from territorial.config.validation import whole_number
 from territorial.engine.recording import LOG_STEPS, GameObserver, last_position
 from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
-from territorial.files.atomic import check_folder
+from territorial.files.atomic import check_folder, own_folder
 from territorial.game.scratch import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.file_format import Checkpoint, ReplayError
@@ -115,8 +115,7 @@ class Recorder(GameObserver):
         for k in games or ():
             recorded[whole_number("one of games", k, 0, game.num_games - 1)] = True
         if isinstance(self._to, Path):
-            self._to.mkdir(parents=True, exist_ok=True)
-            check_folder(self._to)  # now rather than when the first game is over
+            check_folder(own_folder(self._to))  # now rather than when the first game is over
         self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None

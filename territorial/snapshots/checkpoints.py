@@ -10,12 +10,13 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from territorial._log import LOG
 from territorial.config.validation import is_whole_number, shown, whole_number
-from territorial.files.atomic import sync_folder, write_file
+from territorial.files.atomic import cleared, own_file, own_folder, sync_folder, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
 
 CONTENTS = "contents.json"
@@ -31,7 +32,7 @@ def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
 
     ValueError for a file of other settings, or of something else; ``what``: what errors call the run.
     """
-    if not path.exists():
+    if not own_file(path).exists():
         write_file(path, (json.dumps(settings, indent=1) + "\n").encode())
     try:
         began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
@@ -66,9 +67,8 @@ class Checkpoints:
     """
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 2) -> None:
-        self.path = Path(path).absolute()
         self.keep = whole_number("keep", keep, 1)
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path = own_folder(Path(path).absolute())
         self._read: set[tuple[str, bytes]] = set()
         """Those whose files have been compared with their digests, and their lists of files."""
 
@@ -106,9 +106,7 @@ class Checkpoints:
 
     def set_aside(self, step: int) -> None:
         """Give a checkpoint that cannot be used another name, in place of an earlier one of that name."""
-        aside = self.path / f"damaged-{step:08d}"
-        shutil.rmtree(aside, ignore_errors=True)
-        self.at(step).rename(aside)
+        self.at(step).rename(cleared(self.path / f"damaged-{step:08d}"))
 
     def write(self, step: int, fill: Callable[[Path], None]) -> Path:
         """Return the folder of a new checkpoint, into which ``fill(folder)`` has put what belongs to it.
@@ -119,16 +117,15 @@ class Checkpoints:
         target, unfinished = self.at(whole_number("step", step, 0, 99_999_999)), self.path / _UNFINISHED
         if self._damage(target) is None:
             raise FileExistsError(f"{self.path} already has a checkpoint of step {step}")
-        shutil.rmtree(unfinished, ignore_errors=True)
         try:
-            unfinished.mkdir()
+            cleared(unfinished).mkdir()
             fill(unfinished)
             _seal(unfinished)
-            shutil.rmtree(target, ignore_errors=True)  # what is there is not whole
-            unfinished.rename(target)
+            unfinished.rename(cleared(target))  # what is there is not whole
             sync_folder(self.path)
         except OSError as error:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            with suppress(OSError):
+                cleared(unfinished)
             raise self._failure(step, error) from error
         for old in self.steps()[: -self.keep]:
             self._remove(old)
@@ -148,8 +145,7 @@ class Checkpoints:
 
     def _remove(self, step: int) -> None:
         """Remove a checkpoint: under its name it is whole until it is gone."""
-        leaving = self.path / f".leaving-{step:08d}"
-        shutil.rmtree(leaving, ignore_errors=True)
+        leaving = cleared(self.path / f".leaving-{step:08d}")
         self.at(step).rename(leaving)
         shutil.rmtree(leaving, ignore_errors=True)
 

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
@@ -22,7 +22,7 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.arrays import mapped
-from territorial.files.atomic import naming, sync_folder
+from territorial.files.atomic import cleared, naming, own_folder, sync_folder
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
 from territorial.files.locks import InUseError, locked, one_writer, this_process
 from territorial.observation.layout import OBS_VERSION
@@ -104,6 +104,7 @@ class SnapshotStore:
     Any number of processes may use one store at once. A snapshot appears complete or not at all, also
     when a process or the machine is stopped half way, and never changes; another may have its name once it
     is removed. A process that has it loaded keeps it. Nothing in its files is ever executed or unpickled.
+    Nobody may write into its files: they are mapped, so that would change what plays, or end the process.
 
     A store can be pickled: the other side opens the same folder. Where that is another machine, give it
     ``fetch``, which all its processes together call once for each snapshot that they come to need.
@@ -123,12 +124,8 @@ class SnapshotStore:
     def __init__(
         self, path: str | os.PathLike[str], *, fetch: Callable[[str], SnapshotBundle] | None = None
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = own_folder(Path(path).absolute())
         self.fetch = fetch
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise NotADirectoryError(f"path is {str(path)!r}; that is a file, not a folder") from None
 
     def __repr__(self) -> str:
         return f"SnapshotStore({str(self.path)!r})"
@@ -284,11 +281,10 @@ class SnapshotStore:
     @contextmanager
     def _changing(self) -> Iterator[Path]:
         """Give a folder for what comes or goes; what is left in it goes. All other processes wait."""
-        folder = self.path / _UNFINISHED
         with locked(self.path / _LOCK):
             self._take_back()
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
+            cleared(self.path / _REPLACED)
+            folder = own_folder(cleared(self.path / _UNFINISHED))
             try:
                 yield folder
             finally:
@@ -310,10 +306,11 @@ class SnapshotStore:
     def _take_back(self) -> None:
         """Put back what is being replaced by something that has not come, and remove the rest."""
         replaced = self.path / _REPLACED
-        for old in replaced.iterdir() if replaced.is_dir() else ():
+        for old in replaced.iterdir() if replaced.is_dir() and not replaced.is_symlink() else ():
             if not (self.path / old.name).exists():
                 old.rename(self.path / old.name)
-        shutil.rmtree(replaced, ignore_errors=True)
+        with suppress(OSError):
+            cleared(replaced)
 
     def _about(self, name: str) -> About:
         """Return what is written about a snapshot, fetched if it has to be."""

@@ -3,7 +3,6 @@
 import copy
 import multiprocessing
 import pickle
-import sys
 from pathlib import Path
 from weakref import WeakSet
 
@@ -224,19 +223,16 @@ def test_a_bad_file_is_refused_by_its_seat(tmp_path):
         )
 
 
-@pytest.mark.verify
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory is a process's own")
-def test_three_hundred_files_take_no_memory_of_their_own(path, tmp_path):
-    standard = random_file(tmp_path / "0", 0, candidate_width=64, context_width=128).path
-    for number in range(1, 300):
-        (tmp_path / str(number)).write_bytes(standard.read_bytes())
-    game = batch([f"net:{standard}", "banker", "novice", "novice"], num_games=1)
-    before, networks = anonymous_memory(), []
-    for number in range(300):
-        networks.append(Network(tmp_path / str(number)))
-        game.set_seats(0, [networks[-1], "banker", "novice", "novice"])
-    assert len({network.path for network in networks}) == 300
-    assert anonymous_memory() - before < 300 * standard.stat().st_size / 2
+def test_a_network_that_plays_stays_the_same_whatever_becomes_of_its_file(path, other, tmp_path):
+    expected, mine = digests(batch([f"net:{path}", "banker", "novice", "novice"])), tmp_path / "mine"
+    mine.write_bytes(path.read_bytes())
+    for changed in (bytes(mine.stat().st_size), other.read_bytes(), b""):  # written into it, as cp does
+        mine.write_bytes(path.read_bytes())
+        network = Network(mine)
+        game = batch([network, "banker", "novice", "novice"])
+        mine.write_bytes(changed)
+        assert digests(game) == expected
+        assert network.digest == Network(path).digest
 
 
 def test_a_batch_holds_the_networks_that_have_a_seat_however_many_come_and_go(path, tmp_path):
@@ -273,9 +269,3 @@ def test_a_network_in_the_row_of_another_plays_as_it_would_alone(path, tmp_path)
     for one in (game, alone):
         after_steps(one, 30, seed=5)
     assert game.digest(0) == alone.digest(0)
-
-
-def anonymous_memory() -> int:
-    """Return the bytes of this process that are no file's and no other process's."""
-    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))

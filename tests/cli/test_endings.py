@@ -197,6 +197,62 @@ def test_ctrl_c_while_it_is_imported_ends_it_with_a_line(tmp_path, way, package)
     assert (process.returncode, err) == (130, b"\nterritorial: interrupted\n")
 
 
+ENDING = """
+import atexit, os, sys
+from territorial.cli import main
+atexit.register(lambda: (os.write(1, b"ending"), sys.stdin.read()))
+sys.exit(main())
+"""
+
+
+@needs_signals
+def test_no_signal_changes_how_a_command_ends_that_has_told_everything(tmp_path):
+    script = tmp_path / "territorial"
+    script.write_text(ENDING)
+    process = subprocess.Popen(
+        [sys.executable, str(script), "demo", "--height", "1"],
+        env=os.environ | {"PYTHONPATH": HOME},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.read(6) == b"ending"
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert err.splitlines()[-1].startswith(b"territorial demo: error: argument --height")
+
+
+BOT = """
+import os, signal
+from territorial.bots import PythonBot
+class Mine(PythonBot):
+    name = "mine-1"
+    def decide(self, view):
+        eval("os.kill(int(os.environ['MATCH'] or os.getppid()), getattr(signal, os.environ['SIGNAL']))")
+        return -1, 1
+"""
+
+
+@needs_signals
+@pytest.mark.parametrize(("name", "processes"), [("SIGINT", 1), ("SIGTERM", 1), ("SIGTERM", 2)])
+def test_a_match_that_is_asked_to_end_says_so_in_two_lines(tmp_path, name, processes):
+    (tmp_path / "mine.py").write_text(BOT)
+    small = f"{' '.join(SMALL)} --max-ticks 300"
+    options = f"--seats mine:Mine,turtle --games {2 * processes} --processes {processes} {small}"
+    done = shell(
+        f"cd {tmp_path} && MATCH={'$$' if processes == 1 else ''} exec $T match --quiet {options}",
+        SIGNAL=name,
+        MATCH="",
+    )
+    lost = f"0 of {2 * processes} games were played; with --records, the same command would resume"
+    assert done.stderr.splitlines()[-2:] == ["territorial match: interrupted", lost]
+    assert not [line for line in done.stderr.splitlines() if "Error" in line or "Warning" in line]
+    assert (done.returncode, done.stdout) == (130, "")
+
+
 def test_only_the_command_takes_ctrl_c_over():
     def is_command(first, *original):
         return _interrupts.is_command([first, "info"], [sys.executable, *original, "info"])
@@ -221,11 +277,12 @@ def test_only_the_command_takes_ctrl_c_over():
 
 
 @needs_signals
-def test_ctrl_c_is_given_back_and_never_taken_from_others():
+def test_ctrl_c_is_given_back_and_never_taken_from_others(monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     try:
         for theirs in (signal.SIG_IGN, lambda *_: None):
             signal.signal(signal.SIGINT, theirs)
+            monkeypatch.setattr(_interrupts, "SIGNALS", [signal.SIGINT])
             _interrupts.take_over()
             _interrupts.give_back()
             assert signal.getsignal(signal.SIGINT) is theirs

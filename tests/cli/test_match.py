@@ -6,16 +6,27 @@ import re
 import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
 from territorial import GameConfig, match
-from territorial.cli import snapshots
-from territorial.evaluation.match import MAPS
+from territorial.cli import main, snapshots
+from territorial.cli import match as match_verb
+from territorial.evaluation.match import MAPS, Ranking
+from territorial.league import charts
+from tests.files.test_atomic import LEAGUE
 from tests.play.sessions import wait_for
 
 SMALL = ("--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "300", "--map", "open")
 ONE = ("--processes", "1")
+COMMANDS = (
+    "match --games 2 --deal --processes 1",
+    "watch --page ł.html",
+    "dataset ł --games 1 --processes 1",
+    "evolve ł --generations 1 --population 6 --games-per-style 1 --style-seats 2",
+    "demo --picture ł.png",
+)
 
 
 def test_match_tells_json_its_games(result_of):
@@ -67,6 +78,39 @@ def test_a_player_alone_has_standings_and_no_rating(done, tmp_path):
     assert drawn == {"beats", "survival", "land"}
 
 
+@pytest.mark.parametrize("verb", ["match", "league"])
+def test_what_was_computed_is_written_before_it_is_printed_or_drawn(run, tmp_path, monkeypatch, verb):
+    """Drawing and printing fail, the one after the other."""
+    pytest.importorskip("matplotlib", reason="needs the extra league")
+    file, plots, lost = tmp_path / "a.json", tmp_path / "plots", OSError(28, "No space left", "beats.png")
+    for place in (Ranking, charts):
+        monkeypatch.setattr(place, "draw" if place is Ranking else "save_plots", Mock(side_effect=lost))
+    (tmp_path / "league").write_bytes(LEAGUE.to_bytes())
+    games = ["show", tmp_path / "league"] if verb == "league" else ["--games", "2", *SMALL, *ONE]
+    code, out, err = run(verb, *games, "--json", file, "--plots", plots)
+    assert (code, json.loads(file.read_text()).keys() >= {"players"}) == (2, True)
+    assert "rating" in out
+    assert err.endswith("argument --plots: 'beats.png': No space left\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_letters_that_stdout_lacks_are_replaced(tmp_path, monkeypatch, command, encoding):
+    monkeypatch.chdir(tmp_path)
+    with open("out", "w", encoding=encoding) as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main([*command.split(), *SMALL]) == 0
+    out = (tmp_path / "out").read_text(encoding)
+    assert ("\\u0142" in out) == ("ł" in command)
+
+
+def test_a_plot_that_cannot_be_written_is_named_before_games_are_played(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib", reason="needs the extra league")
+    monkeypatch.setattr(match_verb, "match", lambda *_, **__: pytest.fail("it was played"))
+    (tmp_path / "land.png").mkdir()
+    assert "land.png': it is a folder" in run("match", "--plots", tmp_path, *SMALL)[2]
+
+
 def test_a_file_of_something_else_is_an_error_of_the_option(run, tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text("my notes\n")
@@ -104,7 +148,7 @@ def test_a_bot_that_fails_ends_the_contest_with_a_word_on_why(run, done, tmp_pat
     assert last[1] == f"2 of 4 games are in {file}; the same command resumes"
     code, out, err = run(*common, "--games", "4")
     assert (code, out) == (1, "")
-    assert err.endswith("0 of 4 games were played; without --records they are not saved\n")
+    assert err.endswith("0 of 4 games were played; with --records, the same command would resume\n")
     stop.unlink()
     assert run(*kept, "--games", "4")[0] == 0
 

@@ -122,6 +122,7 @@ REFUSED = [
     ),
     ([*PLAY, "--person", ""], ["argument --person: "]),
     ([*PLAY, "--person", "a\nb"], ["argument --person: "]),
+    ([*PLAY, "--person", "turtle"], ["argument --person: ", "'turtle', which is the name of a bot"]),
     ([*PLAY, "--save", "no/such/game.replay"], ["argument --save: ", "No such file"]),
     ([*PLAY, "--host", "1.2.3.4"], ["arguments --host, --port: cannot serve on '1.2.3.4'"]),
     ([*MATCH, "--seats", "wizard"], ["no bot 'wizard'; there are random, novice"]),

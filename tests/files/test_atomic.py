@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from territorial.evaluation.charts import save_plots
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.record import GameRecord, ResultsError
 from territorial.evolution import Evolution, EvolutionSettings
-from territorial.evolution.evolve import write
+from territorial.evolution.evolve import evolve, write
 from territorial.files import locks
 from territorial.files.atomic import draft_of, write_file
 from territorial.files.locks import one_writer
@@ -34,6 +35,7 @@ from territorial.league import League, LeagueConfig, Learner, SnapshotStore
 from territorial.league.charts import draw_league
 from territorial.render import web, write_png, write_video
 from territorial.replay import Checkpoint, Decisions
+from territorial.snapshots.checkpoints import Checkpoints
 from territorial.snapshots.store import only_writer
 from tests.league.support import manifest
 
@@ -339,3 +341,56 @@ def test_a_link_in_the_place_of_a_file_with_a_fixed_name_is_refused(writer, tmp_
         writes(folder)
     assert caught.value.filename == str(folder / name)
     assert (outside.stat().st_ino, outside.read_bytes()) == before
+
+
+def checkpoint(folder, step=1):
+    Checkpoints(folder, keep=1).write(step, lambda folder: (folder / "weights").write_bytes(b"w"))
+
+
+FIXED_FOLDERS = {
+    "store": ("runs", lambda folder: SnapshotStore(folder / "runs")),
+    "what comes to a store": (".unfinished", MORE_WRITERS["store"]),
+    "what is replaced in a store": (".replaced", MORE_WRITERS["store"]),
+    "checkpoints": ("runs", lambda folder: checkpoint(folder / "runs")),
+    "what comes to checkpoints": (".unfinished", checkpoint),
+    "a checkpoint": ("checkpoint-00000001", checkpoint),
+    "what leaves checkpoints": (".leaving-00000001", lambda folder: [checkpoint(folder, n) for n in (1, 2)]),
+    "damaged": (
+        "damaged-00000001",
+        lambda folder: (checkpoint(folder), Checkpoints(folder).set_aside(1)),
+    ),
+    "folder of an evolution": (
+        "runs",
+        lambda folder: evolve(folder / "runs", EVOLUTION.settings, generations=1),
+    ),
+    "folder of a data set": ("runs", lambda folder: begun(folder / "runs")),
+}
+THINGS = {
+    "a file": lambda path: path.write_bytes(b"notes"),
+    "a folder": lambda path: (path / "notes").mkdir(parents=True),
+    "a link": lambda path: path.symlink_to("nowhere"),
+    "a pipe or a device": lambda path: os.mkfifo(path),
+}
+
+
+@posix
+@pytest.mark.parametrize("thing", THINGS)
+@pytest.mark.parametrize("writer", [*FIXED_FOLDERS, *WRITERS_OF_FIXED_NAMES])
+def test_whatever_lies_at_a_fixed_name_is_named_and_stays(writer, thing, tmp_path):
+    name, writes = (FIXED_FOLDERS | WRITERS_OF_FIXED_NAMES)[writer]
+    if thing == ("a folder" if writer in FIXED_FOLDERS else "a file"):
+        return  # it is used
+    path = tmp_path / "folder" / name
+    path.parent.mkdir()
+    THINGS[thing](path)
+    before = path.lstat()
+    with pytest.raises(
+        OSError, match=f"it is {thing}(, where a .* is to be; move it away|; remove it)"
+    ) as caught:
+        writes(path.parent)
+    assert str(path) in str(caught.value)
+    assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
+    path.rename(tmp_path / "away")
+    for one in path.parent.glob("checkpoint-*"):  # what was written all the same
+        shutil.rmtree(one)
+    writes(path.parent)

@@ -187,6 +187,25 @@ def test_it_is_said_how_a_process_ended():
         list(Processes(2)(is_killed, [1, 2]))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder that is worked in can be removed on Windows")
+def test_processes_play_from_a_working_folder_that_cannot_be_entered(tmp_path, monkeypatch):
+    place = tmp_path / "gone"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    assert len(quietly(["banker", "turtle"], SMALL, 2, processes=2).records) == 2
+
+
+def test_a_match_is_played_without_a_console(monkeypatch, capfd):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    assert match(["banker"], SMALL, 2, processes=1).is_complete
+    scenario = Scenario(config=SMALL, seats=["agent", "banker", "turtle", "novice"])
+    assert evaluate(["banker"], {"a": scenario}, 1, processes=1).is_complete
+    monkeypatch.undo()
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("codes", "message"),
     [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],

@@ -344,12 +344,6 @@ def test_a_snapshot_that_is_replaced_while_it_is_loaded_is_read_again(store, mon
     assert_same(weights, tensors(1) | {"more": np.ones(100)})
 
 
-def test_a_file_where_the_folder_should_be(tmp_path):
-    (tmp_path / "x").write_text("", encoding="utf-8")
-    with pytest.raises(NotADirectoryError, match="that is a file, not a folder"):
-        SnapshotStore(tmp_path / "x")
-
-
 # ---- fetching ----------------------------------------------------------------------------------------
 
 

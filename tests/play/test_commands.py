@@ -74,6 +74,8 @@ def test_what_a_command_says(text, command):
         (wish(players=1), "players is 1; it must be a whole number from 2 to 250"),
         (wish(map="../lakes.png"), "map is '../lakes.png'"),
         (wish(name=""), "name[0] is ''; it must be a string of 1 to 64 printable characters"),
+        (wish(name="   "), "name[0] is ''; it must be a string of 1 to 64 printable characters"),
+        (wish(name="Champion-1"), "name is 'Champion-1', which is the name of a bot; choose another name"),
         (wish(seed=7.5), "seed is 7.5; it must be the text of a whole number from 0 to 2**64 - 1"),
         ('{"do": "hold", "do": "resign"}', "occurs twice"),
         (json.dumps({"do": "hold" + " " * LARGEST_COMMAND}), "it must have at most 1,024"),

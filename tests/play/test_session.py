@@ -192,6 +192,7 @@ def test_a_game_that_waits_for_decisions_has_none_without_them(save, clock):
 HOST, GUEST = 0, 1
 GO_ON, RESIGN, NEXT = (PlayerCommand(do) for do in ("pause", "resign", "new"))
 PAUSE, READY = PlayerCommand("pause", is_on=True), PlayerCommand("ready", name="Eve", is_on=True)
+NEW = PlayerCommand("new", wish=Wish("easy", 4, None, "Eve", None))
 
 
 def paused_or_refused(session, person, command):
@@ -219,10 +220,12 @@ def paused_or_refused(session, person, command):
             "there is no other game yet; resign to end this one",
         ),
         ([(GUEST, READY), (GUEST, GO_ON)], "Ada, the host, begins the game"),
+        ([(GUEST, READY._replace(name="ADA"))], "another person is called 'ADA'; choose another name"),
+        ([(GUEST, READY), (HOST, NEW)], "another person is called 'Eve'; choose another name"),
     ],
 )
 def test_what_two_people_can_do_and_when_their_game_is_paused(save, done, report):
-    options = {"people": (1, 2), "seats": TWO_AGENTS, "card": {}, "is_paused": done[0] == (GUEST, READY)}
+    options = {"people": (1, 2), "seats": TWO_AGENTS, "card": {}, "is_paused": done[0][1].do == "ready"}
     with session_of(save, **options) as session, session.page_open(GUEST):
         assert [paused_or_refused(session, *one) for one in done][-1] == report
 

@@ -107,8 +107,11 @@ def test_a_terminal_without_half_blocks_gets_signs(monkeypatch, terminal):
     assert "111" in stream.text()
 
 
-def test_without_display_and_terminal_one_warning_names_the_alternatives(monkeypatch):
+@pytest.mark.parametrize("has_stdout", [True, False])
+def test_without_display_and_terminal_one_warning_names_the_alternatives(monkeypatch, has_stdout):
     stream = print_to(Terminal(is_terminal=False), monkeypatch)
+    if not has_stdout:
+        monkeypatch.setattr("sys.stdout", None)
     screen = Screen(3)
     with pytest.warns(UserWarning, match='neither a display nor a terminal.*"rgb_array" or "ansi"'):
         screen.draw(*FRAME)

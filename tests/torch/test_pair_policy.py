@@ -197,6 +197,37 @@ def test_weights_that_saturate_whole_numbers_are_refused(tmp_path, rows):
         policy.hold.weight[0, 0] = math.nan
     with pytest.raises(ExportError, match=r"the parameter hold.weight has entries that are not finite"):
         policy.export(tmp_path / "net", rows=rows)
+    policy.save(tmp_path / "weights")
+    with pytest.raises(ValueError, match=r"weights' .*: the parameter hold.weight has entries that are not"):
+        PairPolicy.load(tmp_path / "weights")
+
+
+@pytest.mark.parametrize("number", [1e30, 1e38, 3e38])
+@pytest.mark.parametrize(
+    "layer", ["own", "candidate", "hidden", "context", "summary", "joint", "score", "hold"]
+)
+def test_weights_however_large_are_refused_by_the_layer_that_cannot_hold_them(tmp_path, rows, layer, number):
+    policy, few = PairPolicy("small"), Rows(*(array[:40] for array in rows))
+    with torch.no_grad():
+        policy.get_submodule(layer).weight[:] = number
+    with pytest.raises(ExportError, match=r"the layer .* (saturate|activations that are not finite)"):
+        policy.export(tmp_path / "net", rows=few, least_equal=0)
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("float64", 1e-5), ("float16", 0.1), ("bfloat16", 0.5)])
+def test_a_policy_of_another_dtype_acts_as_it_does_and_is_saved_and_exported(tmp_path, rows, dtype, near):
+    policy, (own, pairs, mask) = policy_of(scale=1.0), inputs(100)
+    wanted, worth = policy(own, pairs, mask)
+    other = policy_of(scale=1.0).to(getattr(torch, dtype))
+    for kind in (torch.float32, getattr(torch, dtype)):
+        logits, values = other(own.to(kind), pairs.to(kind), mask)
+        assert (logits.dtype, values.dtype) == (getattr(torch, dtype),) * 2
+        torch.testing.assert_close(logits[mask > 0].float(), wanted[mask > 0], rtol=0, atol=near)
+        torch.testing.assert_close(values.float(), worth, rtol=0, atol=near)
+        assert (logits[mask == 0].float() < -1e8).all()
+    other.save(tmp_path / "weights")
+    assert PairPolicy.load(tmp_path / "weights").hold.weight.dtype is torch.float32
+    assert other.export(tmp_path / "net", rows=rows, least_equal=0.9).equal > 0.9
 
 
 @pytest.mark.parametrize(
