@@ -71,7 +71,7 @@ def _opened(store: SnapshotStore, name: str, interval: int) -> Network | None:
     key = str(found.path), found.sha256, interval
     network = _open.get(key)
     if network is None:
-        network = _open[key] = Network(found.path, interval=interval)
+        network = _open[key] = Network(found.path, interval=interval, is_mapped=True)
     return network
 
 

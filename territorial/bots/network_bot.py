@@ -47,6 +47,8 @@ class Network:
         temperature: 0 plays the likeliest action, 1 draws as the policy does; 0 to 255, default None: that of
             the file.
         interval: ticks from one decision to the next; 1 to 10,000,000, default None: that of the file.
+        is_mapped: True: the weights stay in the mapped file, of which all processes share the pages. Only for
+            files that nobody overwrites, such as those of a store of snapshots; default False.
 
     Raises:
         NetworkError: for a file that is no network, or reads columns that this release does not have.
@@ -63,8 +65,9 @@ class Network:
         *,
         temperature: float | None = None,
         interval: int | None = None,
+        is_mapped: bool = False,
     ) -> None:
-        self._file = read(path)
+        self._file = read(path, is_mapped=is_mapped)
         self._places = places_in_layout(self._file)
         self._shown = os.fspath(path)
         about = self._file.description

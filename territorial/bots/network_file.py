@@ -184,15 +184,16 @@ def _fields(description: Description) -> dict[str, Any]:
 # ---- reading -----------------------------------------------------------------------------------------
 
 
-def read(path: str | os.PathLike[str]) -> NetworkFile:
+def read(path: str | os.PathLike[str], *, is_mapped: bool = False) -> NetworkFile:
     """Return the network in a file, checked; NetworkError says what is wrong with it, OSError that it is not.
 
-    It is read into memory, so the network stays the same whatever becomes of the file.
+    It is read into memory, so the network stays the same whatever becomes of the file. ``is_mapped``: it stays
+    in the mapped file, whose pages all processes share, and which no code may write to or shorten.
     """
     name = os.fspath(path)
     try:
         with open_file(path) as file:
-            content = safetensors.read(file, MOST_BYTES)
+            content = safetensors.read(file, None if is_mapped else MOST_BYTES)
         fields = _description_text(content.metadata)
         description = _described(fields)
     except safetensors.FormatError as error:

@@ -85,7 +85,7 @@ class SnapshotPolicy:
         MismatchError for a snapshot of other rules, NetworkError for a damaged file.
         """
         found = self.store.network(self.name)
-        return None if found is None else Network(found.path)
+        return None if found is None else Network(found.path, is_mapped=True)
 
     @property
     def player_name(self) -> str:

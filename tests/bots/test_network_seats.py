@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import pickle
+import sys
 from pathlib import Path
 from weakref import WeakSet
 
@@ -235,6 +236,21 @@ def test_a_network_that_plays_stays_the_same_whatever_becomes_of_its_file(path, 
         assert network.digest == Network(path).digest
 
 
+@pytest.mark.verify
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory is a process's own")
+def test_three_hundred_mapped_files_take_no_memory_of_their_own(path, tmp_path):
+    standard = random_file(tmp_path / "0", 0, candidate_width=64, context_width=128).path
+    for number in range(1, 300):
+        (tmp_path / str(number)).write_bytes(standard.read_bytes())
+    game = batch([f"net:{standard}", "banker", "novice", "novice"], num_games=1)
+    before, networks = anonymous_memory(), []
+    for number in range(300):
+        networks.append(Network(tmp_path / str(number), is_mapped=True))
+        game.set_seats(0, [networks[-1], "banker", "novice", "novice"])
+    assert len({network.path for network in networks}) == 300
+    assert anonymous_memory() - before < 300 * standard.stat().st_size / 2
+
+
 def test_a_batch_holds_the_networks_that_have_a_seat_however_many_come_and_go(path, tmp_path):
     sizes = {"candidate_width": 16, "context_width": 16}
     game, held = batch([f"net:{path}", "banker", "novice", "novice"], num_games=2), WeakSet()
@@ -269,3 +285,9 @@ def test_a_network_in_the_row_of_another_plays_as_it_would_alone(path, tmp_path)
     for one in (game, alone):
         after_steps(one, 30, seed=5)
     assert game.digest(0) == alone.digest(0)
+
+
+def anonymous_memory() -> int:
+    """Return the bytes of this process that are no file's and no other process's."""
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
