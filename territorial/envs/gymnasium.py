@@ -18,6 +18,7 @@ from territorial.engine.seats import Seat
 from territorial.envs.options import VecKeywords, agent_seats, config_of
 from territorial.envs.spaces import Observation
 from territorial.envs.vector import Info, TerritorialVec, make_vec
+from territorial.files.arrays import CopiedWhole
 from territorial.render import RENDER_FPS, RENDER_MODES
 
 ENV_ID = "territorial/Territorial-v0"
@@ -25,7 +26,7 @@ FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
 
 
-class SeatEnv(gymnasium.Env[Observation, Any]):
+class SeatEnv(CopiedWhole, gymnasium.Env[Observation, Any]):
     """One seat of a game among bots, as a ``gymnasium.Env``.
 
     The episode of the agent is over, ``terminated``, when it dies or the game ends, and ``truncated`` after
@@ -112,7 +113,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         }
 
 
-class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
+class SeatVectorEnv(CopiedWhole, VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
 
     Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated

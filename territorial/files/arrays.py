@@ -1,12 +1,13 @@
 """Arrays in memory of others: files that all processes share by mapping them, and what was unpickled."""
 
+import copy
 import ctypes
 import mmap
 import os
 import sys
 import weakref
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,13 @@ def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
     """Return each of ``arrays`` as :func:`writable` does."""
     return [writable(array) for array in arrays]
+
+
+class CopiedWhole:
+    """A base of classes that hold a game: ``copy.copy`` copies it, too, as ``copy.deepcopy`` does."""
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
 
 class WritableArrays:
