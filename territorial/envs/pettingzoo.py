@@ -1,5 +1,6 @@
 """PettingZoo's environments of one game: all agents at once, and one after the other."""
 
+import copy
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Unpack
@@ -265,6 +266,8 @@ class TerritorialEnv(CopiedWhole, ParallelEnv):  # type: ignore[misc]  # Petting
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
             self._set_agents([agent for agent, is_over in zip(listed, over, strict=True) if not is_over])
+        if not self.agents and self.options.zero_copy:  # whoever resets by itself shows them afterwards
+            observations = copy.deepcopy(observations)
         if self.render_mode == "human":
             self.render()
         return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos

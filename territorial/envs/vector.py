@@ -207,6 +207,10 @@ class TerritorialVec(CopiedWhole, WritableArrays):
         ``seed``, for the batch, and ``seeds``, one a game, are those of ``VecGame.reset``.
         """
         self.begin(seed, seeds=seeds)
+        return self.begun()
+
+    def begun(self) -> tuple[Observation, Info]:
+        """Return observations and infos of games of which some have just begun: what ``reset`` returns."""
         if self.render_mode == "human":
             self.render()
         begun = nothing_played(self.num_envs, len(self.reward_names), self.num_agents, self.launches())
