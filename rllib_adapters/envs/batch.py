@@ -25,7 +25,7 @@ from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import known_places, places_now
-from territorial.files.arrays import CopiedWhole
+from territorial.files.arrays import WritableArrays
 from territorial.league import LineUpDistribution, Outcome, Player
 from territorial.typing import Bools
 
@@ -164,7 +164,7 @@ class GameView(MultiAgentEnv):
         self._draw()
 
 
-class TerritorialBatchEnv(CopiedWhole, VectorMultiAgentEnv):
+class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
     """E games of ``TerritorialMultiAgentEnv`` in one batch of the engine, played with arrays.
 
     Games, opponents and ends are those of E such environments with the same seeds. A game that ends is

@@ -61,7 +61,7 @@ from territorial.engine.saved_game import (
 )
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults
-from territorial.files.arrays import CopiedWhole
+from territorial.files.arrays import WritableArrays
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
@@ -81,7 +81,7 @@ COPIED = (
 MAX_GAMES = 1_000_000
 
 
-class VecGame(CopiedWhole, ShownInNotebooks):
+class VecGame(WritableArrays, ShownInNotebooks):
     """Many games of one config, stepped together by compiled code; each plays exactly as it would alone.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.

@@ -21,7 +21,7 @@ from territorial.engine.seats import Seat
 from territorial.envs.options import VecKeywords, agent_seats, config_of
 from territorial.envs.spaces import Observation
 from territorial.envs.vector import Info, TerritorialVec, make_vec
-from territorial.files.arrays import CopiedWhole
+from territorial.files.arrays import WritableArrays
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Bools
 
@@ -30,7 +30,7 @@ FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
 
 
-class SeatEnv(CopiedWhole, gymnasium.Env[Observation, Any]):
+class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
     """One seat of a game among bots, as a ``gymnasium.Env``.
 
     The episode of the agent is over, ``terminated``, when it dies or the game ends, and ``truncated`` after
@@ -85,10 +85,9 @@ class SeatEnv(CopiedWhole, gymnasium.Env[Observation, Any]):
         shown, rewards, ends, cuts, info = self.vec.step(np.asarray(action)[None, None])
         has_ended, is_cut = bool(ends[0, 0]), bool(cuts[0, 0])
         self._is_over = has_ended or is_cut
-        seen = self._of_agent(shown)
-        if self._is_over and self.vec.options.zero_copy:  # whoever resets by itself shows it afterwards
-            seen = copy.deepcopy(seen)
-        return seen, float(rewards[0, 0]), has_ended, is_cut, self._info_of(info)
+        if self._is_over and self.vec.options.zero_copy:  # a vector may show it after it has reset the game
+            shown = copy.deepcopy(shown)
+        return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._info_of(info)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
@@ -120,7 +119,7 @@ class SeatEnv(CopiedWhole, gymnasium.Env[Observation, Any]):
         }
 
 
-class SeatVectorEnv(CopiedWhole, VectorEnv[Observation, Any, npt.NDArray[Any]]):
+class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
 
     Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
@@ -202,11 +201,10 @@ class SeatVectorEnv(CopiedWhole, VectorEnv[Observation, Any, npt.NDArray[Any]]):
     ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Info]:
         """Play one action a sub-environment; those of games that ended in the last step are ignored."""
         vec = self.vec
-        array = np.asarray(actions)
-        by_game = array.reshape(vec.num_envs, vec.num_agents, *array.shape[1:])
+        by_game = np.reshape(actions, (vec.num_envs, vec.num_agents, *np.shape(actions)[1:]))
         shown, rewards, ends, cuts, info = vec.step(by_game)
-        infos = self._info_of(info, np.ones(vec.num_envs, np.bool_))
-        return vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), infos
+        every = np.ones(vec.num_envs, np.bool_)
+        return vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._info_of(info, every)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E * A, M): 1 for every legal action."""
@@ -227,18 +225,14 @@ class SeatVectorEnv(CopiedWhole, VectorEnv[Observation, Any, npt.NDArray[Any]]):
     def _games_of(self, options: dict[str, Any] | None) -> Bools:
         """Return the games, (E,), that a reset with ``options`` begins."""
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
+        games = mask.ravel()[:: self.vec.num_agents]
+        is_by_game = np.array_equal(mask, games.repeat(self.vec.num_agents))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not (is_by_game and mask.any()):
             raise ValueError(
-                f"options['reset_mask'] is {shown(mask)}; it must be an array of {self.num_envs} bools, at "
-                "least one of them True"
+                f"options['reset_mask'] is {shown(mask)}; it must be an array of {self.num_envs} bools, some "
+                f"of them True, and alike for the {self.vec.num_agents} agents of a game, who begin together"
             )
-        by_game = mask.reshape(self.vec.num_envs, -1)
-        for k in np.flatnonzero(by_game.any(1) != by_game.all(1)).tolist():
-            raise ValueError(
-                f"options['reset_mask'] has {by_game[k].tolist()} for the agents of game {k}; they must be "
-                "all True or all False, as the agents of a game begin together"
-            )
-        return by_game.all(1)
+        return games
 
     def _info_of(self, info: Info, games: Bools) -> Info:
         """Return infos by sub-environment, marked as there for those of ``games``, (E,)."""

@@ -23,7 +23,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import Info, TerritorialVec
-from territorial.files.arrays import CopiedWhole
+from territorial.files.arrays import WritableArrays
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints
@@ -38,7 +38,7 @@ Steps = tuple[
 ]
 
 
-class TerritorialEnv(CopiedWhole, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """One game of conquest as a PettingZoo ``ParallelEnv``. P players fight over a map of H x W cells.
 
     Every agent sees the whole game and decides, every ``decision_every`` ticks, whether to send troops
@@ -266,7 +266,7 @@ class TerritorialEnv(CopiedWhole, ParallelEnv):  # type: ignore[misc]  # Petting
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
             self._set_agents([agent for agent, is_over in zip(listed, over, strict=True) if not is_over])
-        if not self.agents and self.options.zero_copy:  # whoever resets by itself shows them afterwards
+        if not self.agents and self.options.zero_copy:  # a vector may show them after it has reset
             observations = copy.deepcopy(observations)
         if self.render_mode == "human":
             self.render()
@@ -399,7 +399,7 @@ def _rows(count: int, shared: dict[str, Any], columns: Mapping[str, Iterable[Any
     return rows
 
 
-class TurnByTurnEnv(CopiedWhole, parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class TurnByTurnEnv(WritableArrays, parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A :class:`TerritorialEnv` as a PettingZoo ``AECEnv``, in which agents take turns.
 
     Every agent sees the game as it stands before the first turn. The action of the last agent plays all of
@@ -431,7 +431,7 @@ class TurnByTurnEnv(CopiedWhole, parallel_to_aec_wrapper):  # type: ignore[misc]
         super().step(action)
 
 
-class _InOrder(CopiedWhole, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class _InOrder(WritableArrays, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A :class:`TurnByTurnEnv` in which calls in a wrong order are errors."""
 
 

@@ -32,7 +32,7 @@ from territorial.envs.options import (
     options_in,
 )
 from territorial.envs.spaces import Observation, only_key, space_of
-from territorial.files.arrays import CopiedWhole, WritableArrays
+from territorial.files.arrays import WritableArrays
 from territorial.game.state import SEATING, State, view
 from territorial.observation.copies import Copies
 from territorial.observation.tables import Observations
@@ -45,7 +45,7 @@ Steps = tuple[
 ]
 
 
-class TerritorialVec(CopiedWhole, WritableArrays):
+class TerritorialVec(WritableArrays):
     """Many games of one config, with A agents each, stepped by one call.
 
     Observations, actions, rewards and infos mean what they mean in :class:`~territorial.TerritorialEnv`,

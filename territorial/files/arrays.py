@@ -60,15 +60,11 @@ def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
     return [writable(array) for array in arrays]
 
 
-class CopiedWhole:
-    """A base of classes that hold a game: ``copy.copy`` copies it, too, as ``copy.deepcopy`` does."""
+class WritableArrays:
+    """A base of classes that write to arrays of their own: a copy of any kind has others, which it can write."""
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
-
-
-class WritableArrays:
-    """A base of classes that write to arrays of their own: a copy that was unpickled can do so, too."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(

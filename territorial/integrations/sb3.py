@@ -13,10 +13,10 @@ except ImportError as error:
     raise ImportError('MaskableVecEnv needs Stable-Baselines3: pip install "territorial-env[sb3]"') from error
 
 from territorial.envs.vector import make_vec
-from territorial.files.arrays import CopiedWhole
+from territorial.files.arrays import WritableArrays
 
 
-class MaskableVecEnv(CopiedWhole, VecEnv):
+class MaskableVecEnv(WritableArrays, VecEnv):
     """E games of A agents as E * A environments for Stable-Baselines3, and with masks for ``MaskablePPO``.
 
     Environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated

@@ -134,11 +134,9 @@ def test_a_mask_resets_some_games_and_the_others_go_on():
         ([True] * 7, "must be an array of 8 bools"),
         ([1] * 8, "must be an array of 8 bools"),
         (True, "must be an array of 8 bools"),
-        ([False] * 8, "at least one of them True"),
-        (
-            [True] * 6 + [False] * 2,
-            r"has \[True, True, False, False\] for the agents of game 1; they must be",
-        ),
+        ([[True]] * 8, "must be an array of 8 bools"),
+        ([False] * 8, "some of them True"),
+        ([True] * 6 + [False] * 2, "alike for the 4 agents of a game"),
     ],
 )
 def test_a_mask_that_fits_no_games_is_an_error_and_they_go_on(mask, message):
