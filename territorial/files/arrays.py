@@ -61,7 +61,7 @@ def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
 
 
 class WritableArrays:
-    """A base of classes that write to arrays of their own: a copy of any kind has others, which it can write."""
+    """A base of classes that write to arrays of their own: a copy of any kind has others to write to."""
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
