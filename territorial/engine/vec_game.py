@@ -600,6 +600,11 @@ class VecGame(WritableArrays, ShownInNotebooks):
             restore_frames(self._arrays.buffers, k, saved.older_frames)
         self._observer.after_placing(k)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the games and of what they show."""
+        return sum(part.nbytes for part in (*self.blocks, *self.observations, *self.final_observations))
+
     @exclusive
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""

@@ -169,6 +169,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
             )
         fixed: VecKeywords = {**keywords, "agent_death": "keep"}
         self.vec = make_vec(num_envs // agents, seats=seats, autoreset="next_step", **fixed)
+        self.vec.check_room(arrays_per_agent=4 + bool(self.vec.shared_keys))  # 4: the bounds of its space
         self.num_envs = num_envs
         self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space

@@ -27,7 +27,7 @@ from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_col
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
-Keys = dict[str, spaces.Space[Any]]
+Keys = dict[str, spaces.Box]
 
 LARGE = 2**21
 """Bytes of copies that are worth making within steps, past the caches: smaller ones stay in the caches."""

@@ -39,6 +39,7 @@ class MaskableVecEnv(WritableArrays, VecEnv):
     def __init__(self, num_games: int, **keywords: Any) -> None:
         fixed = {"autoreset": "same_step", "agent_death": "keep", "action_mask": "none"}
         self.vec = make_vec(num_games, **({"obs": "features"} | keywords | fixed))
+        self.vec.check_room(arrays_per_agent=bool(self.vec.shared_keys))  # as boards of its own
         spaces = self.vec.single_observation_space, self.vec.single_action_space
         super().__init__(self.vec.num_envs * self.vec.num_agents, *spaces)
         self._actions: npt.NDArray[Any] = np.zeros(0)
