@@ -210,7 +210,8 @@ class FeatureDecoder(WritableArrays):
         lead = globals_.shape[:-1]
         flat = np.concatenate([globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1)
         flat *= self.scale
-        return np.minimum(flat, LARGEST, out=flat)
+        np.minimum(flat, LARGEST, out=flat)
+        return flat
 
     def __call__(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
         """Return a new float32 (..., P, N): the feature vectors of all seats, in their order.
