@@ -4,9 +4,10 @@ import copy
 import io
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -38,19 +39,23 @@ class Step(NamedTuple):
     """What a step returned, everything by agent; of a reset only observations and infos."""
 
     observations: Mapping[Any, Any]
-    rewards: Mapping[Any, Any]
-    terminations: Mapping[Any, Any]
-    truncations: Mapping[Any, Any]
-    infos: Mapping[Any, Any]
+    rewards: Mapping[Any, Any] = {}
+    terminations: Mapping[Any, Any] = {}
+    truncations: Mapping[Any, Any] = {}
+    infos: Mapping[Any, Any] = {}
+
+
+ON_RESET = "observations", "infos"
+"""What there is without a step."""
 
 
 def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -> None:
     """Check an environment with all of its wrappers for what makes trainers fail or learn from wrong numbers.
 
-    PettingZoo's or Gymnasium's own checks come first. Then random episodes are played by the masks that are
-    shown: observations lie in their spaces and no later step overwrites them, rewards and ends are complete,
-    masks fit the actions and the moment, eliminated agents get no reward, infos keep their keys. A seed gives
-    one episode, and other seeds others. A pickled copy plays on as the original does.
+    Random episodes are played by the masks that are shown: observations lie in their spaces and no later step
+    overwrites them, rewards and ends are complete, masks fit the actions and the moment, eliminated agents
+    get no reward, infos keep their keys. PettingZoo's or Gymnasium's own checks come after the first two. A
+    seed gives one episode, and other seeds others. A pickled copy plays on as the original does.
 
     Args:
         make: a function that returns a new PettingZoo ``ParallelEnv`` or ``AECEnv``, or a ``gymnasium.Env``.
@@ -58,8 +63,9 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
         max_steps: steps of an episode after which it is looked at no further; default 500.
 
     Raises:
-        AssertionError: names the first thing that is wrong, the step and the agent.
-        TypeError: if ``make`` returns something else.
+        AssertionError: names the first thing that is wrong, the step and the agent. What the environment
+            itself raises is its cause.
+        TypeError: if ``make`` is no function, or returns something else.
 
     Warns:
         UserWarning: for each trainer that would ignore masks, or misread eliminated agents, without an error.
@@ -70,38 +76,44 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
         >>> check_env(lambda: territorial.parallel_env(height=24, width=24, num_players=3), max_steps=10)
 
     """
-    parallel = _checked_by_others(make, max_steps)
+    parallel, theirs, check = _in_parallel_form(make, max_steps)
     traits = set().union(*(_check_step(*seen) for seen in _seen(parallel(), seed, max_steps)))
+    with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):  # it prints that it passed
+        _asked(theirs, check, make())
     one, two = parallel(), parallel()
     plays = (_episode(env, seed, max_steps) for env in (one, two))
     for number, (left, right) in enumerate(zip(*plays, strict=False)):
         _same(left, right, f"the seed {seed} gives two episodes: step {number}")
-    _need(sorted(one.agents) == sorted(two.agents), f"the seed {seed} gives two episodes of other lengths")
-    first, *others = [copy.deepcopy(one.reset(seed=seed + i)[0]) for i in range(4)]
+    _need(set(one.agents) == set(two.agents), f"the seed {seed} gives two episodes of other lengths")
+    first, *others = [copy.deepcopy(_asked("reset()", _reset, one, seed + i).observations) for i in range(4)]
     differ = any(_difference(first, other) for other in others)
     _need(differ, f"reset() shows the same for the seeds {seed} to {seed + 3}: pass the seed on")
-    _check_copies(parallel(), seed, max_steps)
+    _asked("a copy in an episode", _check_copies, parallel(), seed, max_steps)
     for trainer, wrong in TRAINERS.items():
         for trait in sorted(traits & wrong.keys()) if not isinstance(one, _OneAgent) else ():
             warnings.warn(f"{trainer} {wrong[trait]} where {trait}: docs/trainers_other.md", stacklevel=2)
 
 
-def _checked_by_others(make: Callable[[], Any], max_steps: int) -> Callable[[], Any]:
-    """Let PettingZoo or Gymnasium check; return what makes the environment in the parallel form."""
+def _in_parallel_form(
+    make: Callable[[], Any], max_steps: int
+) -> tuple[Callable[[], Any], str, Callable[[Any], Any]]:
+    """Return what makes the environment in the parallel form, and the name and check of its own library."""
+    if not callable(make):
+        raise TypeError(f"make is {make!r}; it must be a function that returns a new environment")
     env = make()
-    if isinstance(env, gymnasium.Env):
-        with warnings.catch_warnings(action="ignore"):
-            gymnasium.utils.env_checker.check_env(env, skip_render_check=True, skip_close_check=True)
-        return lambda: _OneAgent(make())
-    is_aec = hasattr(env, "agent_iter")
-    if not is_aec and not (hasattr(env, "possible_agents") and hasattr(env, "step")):
+    is_aec, is_one_agent = hasattr(env, "agent_iter"), isinstance(env, gymnasium.Env)
+    if not (is_aec or is_one_agent or (hasattr(env, "possible_agents") and hasattr(env, "step"))):
         kind = f"{type(env).__module__}.{type(env).__qualname__}"
         raise TypeError(f"make() returns a {kind}; it must be a ParallelEnv, an AECEnv or a gymnasium.Env")
+    _need(make() is not env, "make() returns the same environment twice; it must make a new one each time")
+    if is_one_agent:
+        check = partial(gymnasium.utils.env_checker.check_env, skip_render_check=True, skip_close_check=True)
+        return lambda: _OneAgent(make()), "Gymnasium's check_env", check
     from pettingzoo.test import api_test, parallel_api_test  # type: ignore[import-untyped]  # needs pytest
 
-    with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):  # it prints that it passed
-        (api_test if is_aec else parallel_api_test)(env, num_cycles=min(100, max_steps))
-    return (lambda: aec_to_parallel(make())) if is_aec else make
+    name, check = ("api_test", api_test) if is_aec else ("parallel_api_test", parallel_api_test)
+    form = (lambda: _asked("aec_to_parallel()", aec_to_parallel, make())) if is_aec else make
+    return form, f"PettingZoo's {name}", partial(check, num_cycles=min(100, max_steps))
 
 
 class _OneAgent:
@@ -118,32 +130,69 @@ class _OneAgent:
 
     def reset(self, seed: int | None = None) -> tuple[dict[str, Any], ...]:
         self.agents = ["agent"]
-        return tuple({"agent": part} for part in self.env.reset(seed=seed))
+        return tuple({"agent": part} for part in _parts(self.env.reset(seed=seed), ON_RESET))
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        parts = self.env.step(actions["agent"])
+        parts = _parts(self.env.step(actions["agent"]), Step._fields)
         self.agents = [] if parts[2] or parts[3] else self.agents
         return tuple({"agent": part} for part in parts)
+
+
+def _asked(what: str, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a call gives; AssertionError, whose text begins with ``what``, for any error of it."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        kind = "" if isinstance(error, AssertionError) and str(error) else f"{type(error).__name__}: "
+        raise AssertionError(f"{what}: {kind}{error}") from error
+
+
+def _parts(returned: Any, names: Sequence[str]) -> Any:
+    """Return what a call ``returned``, as many parts as there are ``names``."""
+    is_tuple = isinstance(returned, (tuple, list))
+    kinds = [type(part).__name__ for part in (returned if is_tuple else [returned])]
+    _need(is_tuple and len(kinds) == len(names), f"it returns {kinds}; it must return {', '.join(names)}")
+    return returned
+
+
+def _returned(env: Any, names: Sequence[str], acted: Iterable[Any], parts: Any) -> Step:
+    """Return what a call returned: ``names``, by agents that ``acted``, and some by those that act next."""
+    step = Step(**dict(zip(names, _parts(parts, names), strict=True)))
+    _need(isinstance(env.agents, list), f"agents is {env.agents!r}; it must be a list")
+    for name in names:
+        entries, wanted = getattr(step, name), [*acted, *env.agents] if name in ON_RESET else acted
+        _need(isinstance(entries, Mapping), f"{name} are {entries!r}; they must be a dict by agent")
+        missing = [agent for agent in dict.fromkeys(wanted) if agent not in entries]
+        _need(not missing, f"there are no {name} of {missing}")
+    return step
+
+
+def _reset(env: Any, seed: int) -> Step:
+    """Begin an episode."""
+    step = _returned(env, ON_RESET, (), env.reset(seed=seed))
+    _need(bool(env.agents), "it leaves no agents")
+    return step
 
 
 def _episode(env: Any, seed: int, max_steps: int) -> Iterator[tuple[dict[Any, Any], Step]]:
     """Play at random by the masks; yield actions and what they led to, first the reset without actions."""
     rng = np.random.default_rng(seed)
-    observations, infos = env.reset(seed=seed)
-    _need(bool(env.agents), "reset() leaves no agents")
-    yield {}, Step(observations, {}, {}, {}, infos)
-    for _ in range(max_steps):
+    step = _asked(f"reset(seed={seed})", _reset, env, seed)
+    yield {}, step
+    for number in range(1, max_steps + 1):
         if not env.agents:
             return
-        masks = {agent: _mask(observations[agent], infos.get(agent)) for agent in env.agents}
-        actions = {agent: _drawn(env.action_space(agent), mask, rng) for agent, mask in masks.items()}
-        step = Step(*env.step(actions))
-        observations, infos = step.observations, step.infos
+        actions = {
+            agent: _asked(f"action {number} of {agent!r}", _drawn, env, agent, step, rng)
+            for agent in env.agents
+        }
+        step = _asked(f"step {number}", lambda now=actions: _returned(env, Step._fields, now, env.step(now)))
         yield actions, step
 
 
-def _drawn(space: Any, mask: Any, rng: np.random.Generator) -> Any:
-    """Return a random action, legal if there is a mask."""
+def _drawn(env: Any, agent: Any, step: Step, rng: np.random.Generator) -> Any:
+    """Return a random action of an agent, legal if there is a mask."""
+    space, mask = env.action_space(agent), _mask(step.observations[agent], step.infos[agent])
     if mask is None:
         space.seed(int(rng.integers(2**31)))
         return space.sample()
@@ -197,40 +246,47 @@ def _seen(env: Any, seed: int, max_steps: int) -> Iterator[tuple[int, Any, Step,
 
 def _check_step(number: int, env: Any, step: Step, before: _Before | None) -> set[str]:
     """Raise AssertionError for what is wrong with a step; return what it shows of the environment."""
+    acted = [] if before is None else before.agents
     if before is not None:
         changed = _difference(before.step.observations, before.kept)
         _need(changed is None, f"step {number} overwrites the observations{changed} of the step before")
-        for name in Step._fields:
-            missing = [agent for agent in before.agents if agent not in getattr(step, name)]
-            _need(not missing, f"step {number} has no {name} of {missing}, which acted in it")
-    for agent, observation in step.observations.items():
-        at, info = f"step {number}, {agent!r}: ", step.infos.get(agent, {})
-        if not env.observation_space(agent).contains(observation):
-            shown = {path: (np.asarray(leaf).dtype, np.shape(leaf)) for path, leaf in _leaves(observation)}
-            raise AssertionError(f"{at}its space {env.observation_space(agent)} does not contain {shown}")
-        mask = _mask(observation, info)
-        if mask is not None and agent in env.agents:
-            may_choose = _mask_parts(env.action_space(agent), mask)[0].sum() > 1
-            _need(info.get("alive", 1) or not may_choose, f"{at}it is dead, and its mask allows a choice")
-        _need(mask is None or not info.get("illegal"), f"{at}launches by the mask before were not legal")
-        if before is not None and agent in before.agents:
-            _check_ends(step, before, agent, env.agents, at)
+    for agent in dict.fromkeys([*acted, *env.agents]):
+        _asked(f"step {number}, {agent!r}", _check_agent, env, agent, step, before)
     return _traits(step, before, env.agents)
 
 
-def _check_ends(step: Step, before: _Before, agent: Any, agents: list[Any], at: str) -> None:
+def _check_agent(env: Any, agent: Any, step: Step, before: _Before | None) -> None:
+    """Check what a step shows to an agent."""
+    observation, info = step.observations[agent], step.infos[agent]
+    space, acts = env.observation_space(agent), env.action_space(agent)
+    _need(isinstance(info, Mapping), f"its info is {info!r}; it must be a dict")
+    are_spaces = isinstance(space, spaces.Space) and isinstance(acts, spaces.Space)
+    _need(are_spaces, f"its spaces are {space!r} and {acts!r}; they must be those of Gymnasium")
+    if not space.contains(observation):
+        shown = {path: (np.asarray(leaf).dtype, np.shape(leaf)) for path, leaf in _leaves(observation)}
+        raise AssertionError(f"its space {space} does not contain {shown}")
+    mask = _mask(observation, info)
+    if mask is not None and agent in env.agents:
+        may_choose = _mask_parts(acts, mask)[0].sum() > 1
+        _need(info.get("alive", 1) or not may_choose, "it is dead, and its mask allows a choice")
+    _need(mask is None or not info.get("illegal"), "launches by the mask before were not legal")
+    if before is not None and agent in before.agents:
+        _check_ends(step, before, agent, env.agents)
+
+
+def _check_ends(step: Step, before: _Before, agent: Any, agents: list[Any]) -> None:
     """Check reward, ends and infos of an agent that has acted."""
     reward, ends = step.rewards[agent], (step.terminations[agent], step.truncations[agent])
-    is_finite = isinstance(reward, (int, float, np.number)) and np.isfinite(float(reward))
-    _need(bool(is_finite), f"{at}the reward is {reward!r}; it must be a finite number")
+    is_finite = isinstance(reward, (int, float, np.integer, np.floating)) and -np.inf < reward < np.inf
+    _need(bool(is_finite), f"the reward is {reward!r}; it must be a finite number")
     kinds = [f"{type(end).__module__}.{type(end).__qualname__}" for end in ends]
-    _need(all(isinstance(end, bool) for end in ends), f"{at}terminated and truncated are {kinds}, not bools")
+    _need(all(isinstance(end, bool) for end in ends), f"terminated and truncated are {kinds}, not bools")
     goes_on = agent in agents
-    _need(any(ends) != goes_on, f"{at}it has ended: {any(ends)}; it is in agents: {goes_on}")
-    was, now = before.step.infos.get(agent, {}), step.infos.get(agent, {})
-    _need(was.keys() == now.keys(), f"{at}infos have {sorted(was.keys() ^ now.keys())} at times only")
+    _need(any(ends) != goes_on, f"it has ended: {any(ends)}; it is in agents: {goes_on}")
+    was, now = before.step.infos[agent], step.infos[agent]
+    _need(was.keys() == now.keys(), f"infos have {sorted(was.keys() ^ now.keys(), key=repr)} at times only")
     is_dead = not was.get("alive", 1) and not now.get("alive", 1)
-    _need(not is_dead or reward == 0, f"{at}the reward is {reward} though it is dead")
+    _need(not is_dead or reward == 0, f"the reward is {reward} though it is dead")
 
 
 def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
@@ -245,15 +301,14 @@ def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
 def _check_copies(env: Any, seed: int, max_steps: int) -> None:
     """Copies by pickle, made in the middle of an episode, play it and the next one as the original does."""
     play = _episode(env, seed, max_steps)
-    for _ in range(PICKLED_AFTER + 1):
-        next(play)
+    begun = len(list(islice(play, PICKLED_AFTER + 1)))
     copies = {protocol: pickle.loads(pickle.dumps(env, protocol)) for protocol in PROTOCOLS}
     rest = chain(play, _episode(env, seed + 1, max_steps))
-    for number, (actions, step) in enumerate(rest, PICKLED_AFTER + 1):
+    for number, (actions, step) in enumerate(rest, begun):
         for protocol, other in copies.items():
             found = other.step(actions) if actions else other.reset(seed=seed + 1)
             wanted = tuple(step) if actions else (step.observations, step.infos)
-            _same(wanted, tuple(found), f"a copy by pickle protocol {protocol} parts ways: step {number}")
+            _same(wanted, found, f"a copy by pickle protocol {protocol} parts ways: step {number}")
 
 
 def _need(holds: bool, otherwise: str) -> None:

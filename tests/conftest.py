@@ -6,6 +6,7 @@ To look for new ones, as `make verify` may: `pytest --hypothesis-profile=explore
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Neither deadlines nor the check for slow drawing: a loaded machine would fail them.
@@ -17,6 +18,12 @@ settings.load_profile("repeatable")
 # Shells make what they start in the background deaf to it, and deafness is inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def memory_is_plenty(monkeypatch):
+    """How much is free on this machine decides nothing."""
+    monkeypatch.setattr("territorial.files.room.free_memory", lambda: 1e15)
 
 
 def pytest_collection_modifyitems(items):

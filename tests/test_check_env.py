@@ -198,7 +198,7 @@ BROKEN = {
         r"terminated and truncated are \['numpy.bool_?', 'builtins.bool'\], not bools",
     ),
     NotFinite: (AssertionError, "the reward is nan; it must be a finite number"),
-    ForgetsAgents: (AssertionError, r"no rewards of \['player_0'\], which acted in it|KeyError|player_0"),
+    ForgetsAgents: (AssertionError, r"step 1: there are no rewards of \['player_0'\]"),
     FloatMasks: (AssertionError, "the mask is of float32; Gymnasium samples by int8 alone"),
     AllowsNothing: (AssertionError, "not of 0 and 1, or allows no action"),
     LateMasks: (AssertionError, "launches by the mask before were not legal"),
@@ -206,9 +206,9 @@ BROKEN = {
     LateInfos: (AssertionError, r"infos have \['bonus'\] at times only"),
     Noise: (AssertionError, "the seed 0 gives two episodes: step 1 differs at .*player_0"),
     DropsSeed: (AssertionError, "shows the same for the seeds 0 to 3"),
-    HoldsALambda: (Exception, "lambda"),
+    HoldsALambda: (AssertionError, "a copy in an episode: .*lambda"),
     PlaysAnotherNextGame: (AssertionError, r"a copy by pickle protocol \d parts ways: step"),
-    LocksATable: (ValueError, "cannot set WRITEABLE flag"),
+    LocksATable: (AssertionError, "a copy in an episode: ValueError: cannot set WRITEABLE flag"),
 }
 
 
@@ -221,6 +221,106 @@ def test_a_wrapper_that_breaks_something_is_named(wrapper, monkeypatch):
     make = make_kept if is_about_the_dead else lambda: make_game(max_ticks=100)
     with pytest.raises(kind) as error:
         check_env(lambda: wrapper(make()), max_steps=40 if is_about_the_dead else 30)
+    assert re.search(message, str(error.value)), str(error.value)
+
+
+class Malformed(Wrapper):
+    """Changes by functions what reset and step return; other attributes are those that are given."""
+
+    def __init__(self, begin=lambda *parts: parts, change=lambda *parts: parts, **attributes):
+        super().__init__(make_game(max_ticks=100))
+        self.begin, self.change = begin, change
+        self.__dict__.update(attributes)
+
+    def reset(self, seed=None, options=None):
+        return self.begin(*self.env.reset(seed, options))
+
+
+def without_first(agents):
+    return dict(list(agents.items())[1:])
+
+
+def with_masks(mask):
+    """Return a change of what a step returns: ``mask`` for every mask."""
+    return lambda seen, *others: ({a: one | {"action_mask": mask} for a, one in seen.items()}, *others)
+
+
+LISTED = "observations, rewards, terminations, truncations, infos"
+MALFORMED = [
+    (
+        {"begin": lambda seen, infos: seen},
+        r"^reset\(seed=0\): it returns \['dict'\]; it must return observations, infos",
+    ),
+    ({"begin": lambda *_: None}, r"^reset\(seed=0\): it returns \['NoneType'\]"),
+    ({"begin": lambda seen, infos: (seen, None)}, r"^reset\(seed=0\): infos are None; they must be a dict"),
+    (
+        {"begin": lambda seen, infos: (without_first(seen), infos)},
+        r"there are no observations of \['player_0'\]",
+    ),
+    ({"begin": lambda seen, infos: (seen, without_first(infos))}, r"there are no infos of \['player_0'\]"),
+    ({"begin": lambda seen, infos: (seen, dict.fromkeys(infos))}, "^step 0, 'player_0': its info is None"),
+    ({"begin": lambda seen, infos: 1 / 0}, r"^reset\(seed=0\): ZeroDivisionError: division by zero"),
+    ({"begin": lambda seen, infos: ({a: [[1], 2] for a in seen}, infos)}, "^step 0, 'player_0': its space"),
+    (
+        {"change": lambda *parts: parts[:4]},
+        f"^step 1: it returns .*; it must return {LISTED}",
+    ),
+    ({"change": lambda *parts: None}, r"^step 1: it returns \['NoneType'\]"),
+    ({"change": lambda seen, *others: ([*seen], *others)}, r"^step 1: observations are \['player_0'"),
+    (
+        {"change": lambda seen, *others: (without_first(seen), *others)},
+        "^step 1: there are no observations of",
+    ),
+    ({"change": lambda *parts: (*parts[:4], without_first(parts[4]))}, "^step 1: there are no infos of"),
+    ({"change": lambda *parts: {}["key"]}, "^step 1: KeyError: 'key'"),
+    (
+        {"change": lambda seen, rewards, *others: (seen, dict.fromkeys(rewards), *others)},
+        "the reward is None",
+    ),
+    ({"change": with_masks([1, [0]])}, "^step 1, 'player_0': "),
+    ({"change": with_masks(None)}, "^step 1, 'player_0': its space"),
+    ({"agents": None}, r"^reset\(seed=0\): agents is None; it must be a list"),
+    ({"agents": []}, r"^reset\(seed=0\): it leaves no agents"),
+    ({"observation_space": lambda agent: None}, "^step 0, 'player_0': its spaces are None and Disc"),
+    ({"observation_space": {}}, "^step 0, 'player_0': TypeError: 'dict' object is not callable"),
+    ({"action_space": lambda agent: None}, "^step 0, 'player_0': its spaces are .* and None"),
+    ({"action_space": spaces.Discrete}, "^step 0, 'player_0': "),
+]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({"reset": lambda self, **_: np.zeros(3)}, r"^reset\(seed=0\): it returns \['ndarray'\]; it must"),
+        ({"step": lambda self, _: ({}, 0.0, False, {})}, f"^step 1: it returns .* must return {LISTED}"),
+        (
+            {"step": lambda self, _: (self.seen, 0.0, False, False, None)},
+            "^step 1, 'agent': its info is None",
+        ),
+        (
+            {"step": lambda self, _: (self.seen, None, False, False, {})},
+            "^step 1, 'agent': the reward is None",
+        ),
+        ({"step": lambda self, _: [][1]}, "^step 1: IndexError"),
+        ({"action_space": None}, "^step 0, 'agent': its spaces are Discrete.2. and None"),
+    ],
+)
+def test_so_does_a_malformed_environment_of_one_agent(broken, message):
+    class One(gymnasium.Env):
+        observation_space, action_space, seen = spaces.Discrete(2), spaces.Discrete(2), 1
+
+        def reset(self, seed=None, options=None):
+            return self.seen, {}
+
+    with pytest.raises(AssertionError) as error:
+        check_env(type("Broken", (One,), broken), max_steps=5)
+    assert re.search(message, str(error.value)), str(error.value)
+
+
+@pytest.mark.parametrize(("broken", "message"), MALFORMED)
+def test_what_is_malformed_ends_in_a_sentence_with_its_place(broken, message):
+    with pytest.raises(AssertionError) as error:
+        check_env(lambda: Malformed(**broken), max_steps=5)
     assert re.search(message, str(error.value)), str(error.value)
 
 
@@ -243,3 +343,13 @@ def test_the_checks_of_pettingzoo_and_gymnasium_are_made():
 def test_what_is_no_such_environment_is_refused(thing):
     with pytest.raises(TypeError, match="it must be a ParallelEnv, an AECEnv or a gymnasium"):
         check_env(lambda: thing)
+    with pytest.raises(TypeError, match="it must be a function that returns a new environment"):
+        check_env(thing)
+
+
+@pytest.mark.filterwarnings(IGNORED)
+def test_one_environment_twice_is_refused_and_short_episodes_are_not():
+    env = make_game()
+    with pytest.raises(AssertionError, match=r"make\(\) returns the same environment twice"):
+        check_env(lambda: env)
+    check_env(lambda: make_game(max_cycles=2), max_steps=5)

@@ -25,6 +25,8 @@ from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import known_places, places_now
+from territorial.files.arrays import WritableArrays
+from territorial.files.room import check_room
 from territorial.league import LineUpDistribution, Outcome, Player
 from territorial.typing import Bools
 
@@ -163,7 +165,7 @@ class GameView(MultiAgentEnv):
         self._draw()
 
 
-class TerritorialBatchEnv(VectorMultiAgentEnv):
+class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
     """E games of ``TerritorialMultiAgentEnv`` in one batch of the engine, played with arrays.
 
     Games, opponents and ends are those of E such environments with the same seeds. A game that ends is
@@ -193,6 +195,7 @@ class TerritorialBatchEnv(VectorMultiAgentEnv):
             # Pairs are read as the games stand; actions that name any owner need the engine's masks.
             observe=options.shows_boards or not options.options_of(PAIRS).action_format.startswith("pairs"),
         )
+        check_room(f"{num_envs:,} games", self.game.nbytes, "fewer games take less")
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
         """How agents see and act, by the forms that they have."""
         self.frozen_form = options.frozen_form

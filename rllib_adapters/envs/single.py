@@ -19,6 +19,7 @@ from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig, frozen_name, learner_name, module_of, roles_by_seat
 from rllib_adapters.envs.seating import TRAINABLE, seats_of_agents
 from territorial.config.teams import RANDOM
+from territorial.files.arrays import WritableArrays
 from territorial.league import LineUpDistribution
 from territorial.typing import Ints
 
@@ -26,7 +27,7 @@ Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
 
 
-class TerritorialMultiAgentEnv(MultiAgentEnv):
+class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
     """One game of conquest for RLlib; the game itself is that of ``territorial.parallel_env``.
 
     **Agents.** ``player_i`` plays seat i + 1 for ``trainable:main`` and learns, ``NAME:player_i`` does for
@@ -241,7 +242,7 @@ def team_groups(env_config: Mapping[str, Any] | EnvConfig | None) -> dict[str, l
     return dict(sorted(groups.items(), key=lambda item: int(item[0].removeprefix(GROUP_PREFIX))))
 
 
-class TerritorialTeamsEnv(GroupAgentsWrapper):
+class TerritorialTeamsEnv(WritableArrays, GroupAgentsWrapper):
     """``TerritorialMultiAgentEnv`` whose agents are teams, by RLlib's own grouping.
 
     A team ``team_g`` sees a tuple of the observations of its members, and acts with a tuple of their actions,

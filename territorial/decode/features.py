@@ -17,6 +17,9 @@ from territorial.typing import Floats32, Ints
 REVERSE = tuple(index(BORDERS, name) for name in ("front", "pool", "log_pool", "taken"))
 """Columns of the borders table of which an agent also sees the other direction."""
 
+LARGEST = np.float32(8)
+"""What a feature counts as at most: pools, density and fill have no bound that games reach."""
+
 ROUNDING = 1e-5
 """How far float32 may carry a feature above its exact bound, as a share of it."""
 
@@ -106,7 +109,7 @@ def limits(config: GameConfig) -> dict[str, float]:
     """Return, for every column by its name, a value that no game can exceed; none is below 0.
 
     Most are reached. Pools have no cap of their own, so that theirs is all that a seat could be paid
-    in the longest game, far above what ever happens.
+    in the longest game, far above what ever happens; features of them are LARGEST at most.
     """
     cells, seats = config.height * config.width, config.num_players
     # Whatever is paid or refunded stops at the hard cap; only the start may lie above it.
@@ -158,7 +161,7 @@ class FeatureDecoder(WritableArrays):
     Args:
         config: of the game.
 
-    The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``):
+    The vector of a seat, float32 (N,), every number scaled to about 0..1 (see ``Column.scale``), 8 at most:
 
     ========  ===============  ====================================================================
     part      length           content
@@ -186,7 +189,7 @@ class FeatureDecoder(WritableArrays):
         self.index = _gather_index(ObsLayout.of(config, 0), self.reverse, len(self.names))
         """intp (P, N): where in ``state`` each feature of each seat lies."""
         exact = per_number(scales(config), config) * per_number(limits(config), config)
-        self.state_high: Floats32 = (exact * (1 + ROUNDING)).astype(np.float32)
+        self.state_high: Floats32 = np.minimum(exact * (1 + ROUNDING), LARGEST).astype(np.float32)
         """float32 (S,): what the numbers of ``state`` cannot exceed; the least of all is 0."""
         of_one = self.index[0]  # every seat's vector has the same columns in the same places
         self.feature_scale: Floats32 = self.scale[of_one]
@@ -207,6 +210,7 @@ class FeatureDecoder(WritableArrays):
         lead = globals_.shape[:-1]
         flat = np.concatenate([globals_, players.reshape(*lead, -1), borders.reshape(*lead, -1)], axis=-1)
         flat *= self.scale
+        np.minimum(flat, LARGEST, out=flat)
         return flat
 
     def __call__(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
@@ -222,16 +226,17 @@ class FeatureDecoder(WritableArrays):
 def _gather_index(layout: ObsLayout, reverse: Ints, num_features: int) -> npt.NDArray[np.intp]:
     """Return where in the tables, laid end to end, each feature of each seat lies: (P, N).
 
-    That is what the features are of tables that hold the places of their own numbers, which are exact.
+    That is what the features are of tables that hold the places of their own numbers, which are exact, and
+    scaled to less than LARGEST by a power of two.
     """
-    seats, ones = np.arange(1, layout.num_players + 1), np.ones(num_features, np.float32)
+    seats, scale = np.arange(1, layout.num_players + 1), np.full(num_features, 2**-22, np.float32)
     sizes = {name: layout.shape(name) for name in ("globals", "players", "borders")}
     ends = np.cumsum([math.prod(shape) for shape in sizes.values()])
     parts = np.split(np.arange(ends[-1], dtype=np.float32), ends[:-1])
     tables = [read_only(part.reshape(1, *shape)) for part, shape in zip(parts, sizes.values(), strict=True)]
     places = np.empty((len(seats), num_features), np.float32)
-    write_features(tables[1], tables[2], tables[0], reverse, ones, seats, np.zeros_like(seats), places)
-    return places.astype(np.intp)
+    write_features(tables[1], tables[2], tables[0], reverse, scale, seats, np.zeros_like(seats), places)
+    return (places * 2**22).astype(np.intp)
 
 
 @kernel
@@ -266,9 +271,9 @@ def write_features(
 
 @njit
 def write_scaled(values: Any, scale: Any, out: Any) -> None:
-    """Write ``values`` times ``scale``."""
+    """Write ``values`` times ``scale``, LARGEST at most."""
     for i in range(len(out)):
-        out[i] = values[i] * scale[i]
+        out[i] = min(values[i] * scale[i], LARGEST)
 
 
 @njit
@@ -286,13 +291,13 @@ def write_borders(borders: Any, p: int, reverse: Any, scale: Any, out: Any) -> N
 def write_ego(values: Any, p: int, factor: Any, out: Any) -> None:
     """Write ``values`` (P+1,), which lie in the order of owner codes, in the ego order of player ``p``."""
     after = len(values) - p  # from the own seat on
-    out[0] = values[0] * factor
+    out[0] = min(values[0] * factor, LARGEST)
     write_times(values[p:], factor, out[1 : 1 + after])
     write_times(values[1:p], factor, out[1 + after :])
 
 
 @njit
 def write_times(values: Any, factor: Any, out: Any) -> None:
-    """Write ``values`` times ``factor``."""
+    """Write ``values`` times ``factor``, LARGEST at most."""
     for i in range(len(values)):
-        out[i] = values[i] * factor
+        out[i] = min(values[i] * factor, LARGEST)

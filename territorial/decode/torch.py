@@ -17,7 +17,7 @@ from territorial.constants import MAX_SIDE
 from territorial.decode import boards
 from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
 from territorial.decode.boards import Entries
-from territorial.decode.features import FeatureDecoder, write_features
+from territorial.decode.features import LARGEST, FeatureDecoder, write_features
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
 from territorial.observation.layout import ObsLayout
 
@@ -254,7 +254,7 @@ class TorchDecoder(DecoderArguments):
             )
             return features
         state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
-        state *= self._table("state_scale", globals_.device)
+        state = (state * self._table("state_scale", globals_.device)).clamp(max=float(LARGEST))
         order = self._table("feature_index", globals_.device)[entries.seats - 1]
         return state.take(order + entries.games[:, None] * state.shape[1])
 

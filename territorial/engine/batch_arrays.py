@@ -77,9 +77,9 @@ def writable(arrays: BatchArrays) -> BatchArrays:
 # ---- seeds -----------------------------------------------------------------------------------------
 
 
-def seed_of_episode(batch_seed: int, episode: int) -> int:
-    """Return the seed of an episode of a batch's first game: what a batch of one game plays."""
-    return int(draw(np.uint64(batch_seed), STREAM_EPISODE, 0, episode))
+def seed_of_episode(batch_seed: int, episode: int, k: int = 0) -> int:
+    """Return the seed of an episode of game ``k`` of a batch; game 0 is what a batch of one game plays."""
+    return int(draw(np.uint64(batch_seed), STREAM_EPISODE, k, episode))
 
 
 def next_seeds(arrays: BatchArrays, episodes: Ints | None = None) -> npt.NDArray[np.uint64]:

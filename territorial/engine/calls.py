@@ -56,6 +56,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _DOING = {
     "__getstate__": "copying",
     "owner_codes": "state.owner",
+    "step_unchecked": "step()",
     "maps": "maps",
     "max_cycles": "max_cycles",
 }

@@ -61,6 +61,7 @@ from territorial.engine.saved_game import (
 )
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults
+from territorial.files.arrays import WritableArrays
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
 from territorial.jit import warmup
@@ -80,7 +81,7 @@ COPIED = (
 MAX_GAMES = 1_000_000
 
 
-class VecGame(ShownInNotebooks):
+class VecGame(WritableArrays, ShownInNotebooks):
     """Many games of one config, stepped together by compiled code; each plays exactly as it would alone.
 
     All arrays that ``reset`` and ``step`` return are views of buffers that the next call overwrites.
@@ -599,6 +600,11 @@ class VecGame(ShownInNotebooks):
             restore_frames(self._arrays.buffers, k, saved.older_frames)
         self._observer.after_placing(k)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the games and of what they show."""
+        return sum(part.nbytes for part in (*self.blocks, *self.observations, *self.final_observations))
+
     @exclusive
     def clone(self) -> VecGame:
         """Return an independent copy of the whole batch; both go on identically."""
@@ -624,9 +630,6 @@ class VecGame(ShownInNotebooks):
         other = memo[id(self)] = object.__new__(type(self))
         other.__setstate__(self.__getstate__() | {"_players": copy.deepcopy(self._players)})
         return other
-
-    def __copy__(self) -> VecGame:
-        return self.clone()
 
     def __repr__(self) -> str:
         config = self.config

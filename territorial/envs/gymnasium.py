@@ -1,5 +1,6 @@
 """Gymnasium's two kinds of environment: one seat against bots, and a vector in which every agent is one."""
 
+import copy
 from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any, Unpack
@@ -13,19 +14,23 @@ from gymnasium.vector.utils import batch_space
 
 from territorial import bots
 from territorial.config.fields import takes_keywords_of
-from territorial.config.validation import whole_number
+from territorial.config.validation import shown, whole_number
+from territorial.constants import LARGEST_SEED
+from territorial.engine.batch_arrays import seed_of_episode
 from territorial.engine.seats import Seat
 from territorial.envs.options import VecKeywords, agent_seats, config_of
 from territorial.envs.spaces import Observation
 from territorial.envs.vector import Info, TerritorialVec, make_vec
+from territorial.files.arrays import WritableArrays
 from territorial.render import RENDER_FPS, RENDER_MODES
+from territorial.typing import Bools
 
 ENV_ID = "territorial/Territorial-v0"
 FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
 
 
-class SeatEnv(gymnasium.Env[Observation, Any]):
+class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
     """One seat of a game among bots, as a ``gymnasium.Env``.
 
     The episode of the agent is over, ``terminated``, when it dies or the game ends, and ``truncated`` after
@@ -80,6 +85,8 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         shown, rewards, ends, cuts, info = self.vec.step(np.asarray(action)[None, None])
         has_ended, is_cut = bool(ends[0, 0]), bool(cuts[0, 0])
         self._is_over = has_ended or is_cut
+        if self._is_over and self.vec.options.zero_copy:  # a vector may show it after it has reset the game
+            shown = copy.deepcopy(shown)
         return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._info_of(info)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -112,7 +119,7 @@ class SeatEnv(gymnasium.Env[Observation, Any]):
         }
 
 
-class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
+class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]]):
     """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
 
     Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
@@ -162,6 +169,7 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
             )
         fixed: VecKeywords = {**keywords, "agent_death": "keep"}
         self.vec = make_vec(num_envs // agents, seats=seats, autoreset="next_step", **fixed)
+        self.vec.check_room(arrays_per_agent=4 + bool(self.vec.shared_keys))  # 4: the bounds of its space
         self.num_envs = num_envs
         self.render_mode = self.vec.render_mode
         self.single_observation_space = self.vec.single_observation_space
@@ -172,20 +180,32 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Begin new games everywhere; ``seed`` is that of the batch, ``options`` are ignored."""
+        """Begin new games everywhere, or those alone of ``options["reset_mask"]``, bool (E * A,).
+
+        ``seed`` is that of the batch: game k plays its first game of that seed. In games that are not of the
+        mask nothing changes; what they show is returned as well, and infos mark those of the mask. Other
+        ``options`` are ignored. ValueError for a mask that names some agents of a game and not the others.
+        """
+        games = self._games_of(options)
         super().reset(seed=seed)
-        shown, info = self.vec.reset(seed)
-        return self.vec.per_agent(shown), self._info_of(info)
+        if games.all():
+            self.vec.begin(seed)
+        else:
+            batch = None if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
+            for k in np.flatnonzero(games).tolist():
+                self.vec.reset_game(k, None if batch is None else seed_of_episode(batch, 0, k))
+        shown, info = self.vec.begun()
+        return self.vec.per_agent(shown), self._info_of(info, games)
 
     def step(
         self, actions: Any
     ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Info]:
         """Play one action a sub-environment; those of games that ended in the last step are ignored."""
         vec = self.vec
-        array = np.asarray(actions)
-        by_game = array.reshape(vec.num_envs, vec.num_agents, *array.shape[1:])
+        by_game = np.reshape(actions, (vec.num_envs, vec.num_agents, *np.shape(actions)[1:]))
         shown, rewards, ends, cuts, info = vec.step(by_game)
-        return self.vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._info_of(info)
+        every = np.ones(vec.num_envs, np.bool_)
+        return vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._info_of(info, every)
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return new int8 (E * A, M): 1 for every legal action."""
@@ -203,19 +223,33 @@ class SeatVectorEnv(VectorEnv[Observation, Any, npt.NDArray[Any]]):
         if hasattr(self, "vec"):  # the base class also closes an environment whose constructor raised
             self.vec.close()
 
-    def _info_of(self, info: Info) -> Info:
+    def _games_of(self, options: dict[str, Any] | None) -> Bools:
+        """Return the games, (E,), that a reset with ``options`` begins."""
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
+        games = mask.ravel()[:: self.vec.num_agents]
+        is_by_game = np.array_equal(mask, games.repeat(self.vec.num_agents))
+        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not (is_by_game and mask.any()):
+            raise ValueError(
+                f"options['reset_mask'] is {shown(mask)}; it must be an array of {self.num_envs} bools, some "
+                f"of them True, and alike for the {self.vec.num_agents} agents of a game, who begin together"
+            )
+        return games
+
+    def _info_of(self, info: Info, games: Bools) -> Info:
+        """Return infos by sub-environment, marked as there for those of ``games``, (E,)."""
+        mask = games.repeat(self.vec.num_agents)
         entries = {
             name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
         }
         for name, launches in _launches_in(info).items():
             repeated = {column: array.repeat(self.vec.num_agents, 0) for column, array in launches.items()}
-            entries[name] = _marked(repeated, self.num_envs)
-        return _marked(entries, self.num_envs)
+            entries[name] = _marked(repeated, mask)
+        return _marked(entries, mask)
 
 
-def _marked(info: Info, num_envs: int) -> Info:
-    """Return an info of ``num_envs`` sub-environments, with what says that all of them have each entry."""
-    return info | {f"_{name}": np.ones(num_envs, np.bool_) for name in info}
+def _marked(info: Info, mask: Bools) -> Info:
+    """Return an info of sub-environments, with what says that those of ``mask`` have each entry."""
+    return info | {f"_{name}": mask.copy() for name in info}
 
 
 def _launches_in(info: Info) -> dict[str, Info]:

@@ -7,7 +7,7 @@ a game is there once a game.
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_col
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
 
-Keys = dict[str, spaces.Space[Any]]
+Keys = dict[str, spaces.Box]
 
 LARGE = 2**21
 """Bytes of copies that are worth making within steps, past the caches: smaller ones stay in the caches."""
@@ -150,7 +150,7 @@ class PackedBoards(Mode):
 
 
 class Features(Mode):
-    """One vector of numbers of about 0..1, see ``decode.FeatureDecoder``."""
+    """One vector of numbers of about 0..1 and at most 8, see ``decode.FeatureDecoder``."""
 
     shows_boards = False
     options = ("obs_key",)

@@ -85,8 +85,8 @@ class EnvOptions:
     )
     zero_copy: bool = option(
         False,
-        'True: "packed" arrays are read-only views of engine memory, which the next step overwrites; for '
-        "that form only",
+        'True: "packed" arrays are read-only views of engine memory, which the next step overwrites; in '
+        "environments of one game those of the last step of an episode are copies; for that form only",
     )
     num_candidates: int | None = option(
         None,

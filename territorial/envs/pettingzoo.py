@@ -1,5 +1,6 @@
 """PettingZoo's environments of one game: all agents at once, and one after the other."""
 
+import copy
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Unpack
@@ -22,6 +23,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import Info, TerritorialVec
+from territorial.files.arrays import WritableArrays
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints
@@ -36,7 +38,7 @@ Steps = tuple[
 ]
 
 
-class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
+class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no types
     """One game of conquest as a PettingZoo ``ParallelEnv``. P players fight over a map of H x W cells.
 
     Every agent sees the whole game and decides, every ``decision_every`` ticks, whether to send troops
@@ -127,7 +129,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     **State.** ``state()``, of ``state_space``, is the same for all: the tables of the whole game end to end,
     scaled like the features, by seat numbers; ``decode.state_names`` lists the numbers.
 
-    **Copies.** The environment can be pickled and deep-copied at any time; the copy goes on identically.
+    **Copies.** The environment can be pickled and copied at any time; the copy has a game of its own, which
+    goes on identically, also after ``copy.copy``.
     ``game`` is the engine's ``VecGame`` of this one game, for analysis.
 
     Args:
@@ -195,7 +198,9 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         self._row = {agent: i for i, agent in enumerate(self.possible_agents)}
         self._seat = dict(zip(self.possible_agents, seats_of_agents, strict=True))
         masks = options.mask_spaces(self.vec.format.sample_space)
-        self._observation_space = space_of(self.vec.spaces | masks)
+        seen, acts = space_of(self.vec.spaces | masks), self.vec.format.space
+        self.observation_spaces: dict[AgentID, spaces.Space[Any]] = dict.fromkeys(self.possible_agents, seen)
+        self.action_spaces: dict[AgentID, spaces.Space[Any]] = dict.fromkeys(self.possible_agents, acts)
         self._decoder = FeatureDecoder(self.config)
         self.state_space = from_zero_to(self._decoder.state_high)
 
@@ -223,12 +228,12 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
     def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of observations: the same object for every agent."""
         self._check_agent(agent)
-        return self._observation_space
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of actions: the same object for every agent, one random generator included."""
         self._check_agent(agent)
-        return self.vec.format.space
+        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -261,6 +266,8 @@ class TerritorialEnv(ParallelEnv):  # type: ignore[misc]  # PettingZoo ships no 
         if any(ends) or any(cuts):
             over = map(operator.or_, ends, cuts)
             self._set_agents([agent for agent, is_over in zip(listed, over, strict=True) if not is_over])
+        if not self.agents and self.options.zero_copy:  # a vector may show them after it has reset
+            observations = copy.deepcopy(observations)
         if self.render_mode == "human":
             self.render()
         return observations, _dict(listed, rewards), _dict(listed, ends), _dict(listed, cuts), infos
@@ -392,7 +399,7 @@ def _rows(count: int, shared: dict[str, Any], columns: Mapping[str, Iterable[Any
     return rows
 
 
-class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class TurnByTurnEnv(WritableArrays, parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """A :class:`TerritorialEnv` as a PettingZoo ``AECEnv``, in which agents take turns.
 
     Every agent sees the game as it stands before the first turn. The action of the last agent plays all of
@@ -422,6 +429,10 @@ class TurnByTurnEnv(parallel_to_aec_wrapper):  # type: ignore[misc]  # PettingZo
         elif action is not None:
             raise ValueError(f"the action of {agent!r}, which has ended, is {action!r}; it must be None")
         super().step(action)
+
+
+class _InOrder(WritableArrays, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+    """A :class:`TurnByTurnEnv` in which calls in a wrong order are errors."""
 
 
 @takes_keywords_of(EnvOptions, GameConfig)
@@ -511,7 +522,7 @@ def env(
 
     """
     together = parallel_env(config=config, seats=seats, render_mode=render_mode, **keywords)
-    return OrderEnforcingWrapper(TurnByTurnEnv(together))
+    return _InOrder(TurnByTurnEnv(together))
 
 
 def _register() -> None:

@@ -33,6 +33,7 @@ from territorial.envs.options import (
 )
 from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
+from territorial.files.room import check_room
 from territorial.game.state import SEATING, State, view
 from territorial.observation.copies import Copies
 from territorial.observation.tables import Observations
@@ -113,6 +114,8 @@ class TerritorialVec(WritableArrays):
         TypeError: for an unknown keyword or a value of a wrong type.
         ValueError: for a value out of range, for ``seats`` or ``maps`` of a wrong number, and for games with
             different numbers of agents or none.
+        MemoryError: if games and an observation take more memory than is free; more than half of it is warned
+            of.
 
     Example:
         >>> import numpy as np
@@ -192,10 +195,27 @@ class TerritorialVec(WritableArrays):
         self._of = np.arange(self.num_envs).repeat(self.num_agents)
         """int64 (E * A,): the game of each agent."""
         num_rows = self.num_envs * self.num_agents
+        self.check_room()
         self._mask_memory = (
             np.empty((num_rows, self.format.width), np.int8) if self.options.zero_copy else None
         )
         self._terrain = np.zeros((self.num_envs, *self.game.layout.shape("terrain")), np.uint8)
+
+    def check_room(self, arrays_per_agent: int = 0) -> None:
+        """Warn if games and one observation take much of the free memory; MemoryError if more than there is.
+
+        ``arrays_per_agent``: how many arrays of the size of what an agent sees there are besides, for each.
+        """
+        nbytes = sum(
+            box.low.nbytes * (arrays_per_agent + (1 / self.num_agents if key in self.shared_keys else 1))
+            for key, box in self.spaces.items()
+        )
+        can_share = self._mode.shows_boards and not self.shared_keys
+        check_room(
+            f"{self.num_envs:,} games and what {self.num_agents} agents of each see as {self.options.obs!r}",
+            self.game.nbytes + len(self._of) * nbytes,
+            ("obs='packed' has boards once a game; " if can_share else "") + "fewer games take less",
+        )
 
     # ---- playing ----------------------------------------------------------------------------------
 
@@ -207,6 +227,10 @@ class TerritorialVec(WritableArrays):
         ``seed``, for the batch, and ``seeds``, one a game, are those of ``VecGame.reset``.
         """
         self.begin(seed, seeds=seeds)
+        return self.begun()
+
+    def begun(self) -> tuple[Observation, Info]:
+        """Return observations and infos of games of which some have just begun: what ``reset`` returns."""
         if self.render_mode == "human":
             self.render()
         begun = nothing_played(self.num_envs, len(self.reward_names), self.num_agents, self.launches())
@@ -501,6 +525,8 @@ def make_vec(
         TypeError: for an unknown keyword or a value of a wrong type.
         ValueError: for a value out of range, for an option that does not go with ``obs``, for ``seats`` or
             ``maps`` of a wrong number, and for games with different numbers of agents or none.
+        MemoryError: if games and an observation take more memory than is free; more than half of it is warned
+            of.
 
     Example:
         >>> import numpy as np

@@ -1,12 +1,13 @@
 """Arrays in memory of others: files that all processes share by mapping them, and what was unpickled."""
 
+import copy
 import ctypes
 import mmap
 import os
 import sys
 import weakref
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,10 @@ def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
 
 
 class WritableArrays:
-    """A base of classes that write to arrays of their own: a copy that was unpickled can do so, too."""
+    """A base of classes that write to arrays of their own: a copy of any kind has others to write to."""
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(

@@ -5,9 +5,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-HIERARCHIES = {"cgroup": "cpu", "cgroup2": ""}
-"""By the type of a file system of control groups: the hierarchy that has quotas of processor time."""
-
 
 def usable_cores(process: Path = Path("/proc/self")) -> int:
     """Return how many cores this process can keep busy; that may change while it runs.
@@ -16,11 +13,11 @@ def usable_cores(process: Path = Path("/proc/self")) -> int:
     ``process``: the folder in which Linux describes it.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, int(min([cores, *map(_quota, _groups(process))])))
+    return max(1, int(min([cores, *map(_quota, groups(process, "cpu"))])))
 
 
-def _groups(process: Path) -> Iterator[Path]:
-    """Yield the folders of the process's control groups and of those above them.
+def groups(process: Path, controller: str) -> Iterator[Path]:
+    """Yield the folders of the process's control groups for a controller, and of those above them.
 
     In a container, what is mounted may begin with its own group; then those above are not to be seen.
     """
@@ -34,7 +31,7 @@ def _groups(process: Path) -> Iterator[Path]:
     for mount in mounts:
         root, point = mount.split()[3:5]
         kind, _, options = mount.partition(" - ")[2].split()[:3]
-        hierarchy = HIERARCHIES.get(kind)
+        hierarchy = {"cgroup": controller, "cgroup2": ""}.get(kind)
         if hierarchy in paths and (not hierarchy or hierarchy in options.split(",")):
             own = Path(paths[hierarchy])
             below = own.relative_to(root) if own.is_relative_to(root) else Path()

@@ -13,9 +13,10 @@ except ImportError as error:
     raise ImportError('MaskableVecEnv needs Stable-Baselines3: pip install "territorial-env[sb3]"') from error
 
 from territorial.envs.vector import make_vec
+from territorial.files.arrays import WritableArrays
 
 
-class MaskableVecEnv(VecEnv):
+class MaskableVecEnv(WritableArrays, VecEnv):
     """E games of A agents as E * A environments for Stable-Baselines3, and with masks for ``MaskablePPO``.
 
     Environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
@@ -38,6 +39,7 @@ class MaskableVecEnv(VecEnv):
     def __init__(self, num_games: int, **keywords: Any) -> None:
         fixed = {"autoreset": "same_step", "agent_death": "keep", "action_mask": "none"}
         self.vec = make_vec(num_games, **({"obs": "features"} | keywords | fixed))
+        self.vec.check_room(arrays_per_agent=bool(self.vec.shared_keys))  # as boards of its own
         spaces = self.vec.single_observation_space, self.vec.single_action_space
         super().__init__(self.vec.num_envs * self.vec.num_agents, *spaces)
         self._actions: npt.NDArray[Any] = np.zeros(0)

@@ -7,8 +7,9 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.decode import FeatureDecoder, feature_names, state_names
-from territorial.decode.features import scale_of
-from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, index
+from territorial.decode.features import LARGEST, scale_of
+from territorial.decode.numpy import Decoder
+from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, index
 from territorial.observation.tables import Observations
 
 
@@ -46,7 +47,7 @@ def value_by_name(name, tables, k, me, config):
     else:
         columns = PLAYERS
         value = tables.players[k][owner_of(subject) - 1][index(PLAYERS, column_name)]
-    return value * np.float32(scale_of(columns[index(columns, column_name)], config))
+    return min(value * np.float32(scale_of(columns[index(columns, column_name)], config)), LARGEST)
 
 
 def test_features_are_those_of_the_slow_decoder():
@@ -105,5 +106,27 @@ def test_no_feature_leaves_its_bounds(changes):
         assert not len(beyond), state_names(config)[beyond[0][1]]
         features = decoder(tables.players, tables.borders, tables.globals)
         assert (features <= decoder.high).all()
-    assert np.isfinite(decoder.high).all()
     assert (decoder.high > 0).all()
+    assert decoder.high.max() == decoder.state_high.max() == LARGEST
+
+
+@pytest.mark.parametrize("form", ["numpy", "torch, kernels", "torch, operations"])
+def test_large_features_are_clipped_alike(form):
+    config = small(starting_troops=1_000_000, num_players=4)
+    decoder, layout = FeatureDecoder(config), ObsLayout.of(config)
+    *_, seen = positions(config, steps=5)
+    tables = [table[:1] * np.float32(3) for table in (seen.players, seen.borders, seen.globals)]
+    seats, games = np.arange(1, 5), np.zeros(4, np.int64)
+    if form == "numpy":
+        found = Decoder(layout, config).features(*tables, seats, games)
+    else:
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+        from territorial.decode.torch import TorchDecoder
+
+        decoded = TorchDecoder(layout, config, use_kernels="kernels" in form)
+        found = decoded.features(*map(torch.from_numpy, tables), seats, games).numpy()
+    flat = np.concatenate([tables[2], tables[0].reshape(1, -1), tables[1].reshape(1, -1)], axis=1)
+    exact = (flat * decoder.scale).take(decoder.index, axis=-1)[0]
+    assert (exact > LARGEST).any()
+    assert np.array_equal(found, np.minimum(exact, LARGEST))
+    assert np.array_equal(found, decoder(*tables)[0])

@@ -740,6 +740,7 @@ def test_nothing_can_be_played_before_the_first_reset(call):
 
 SHARED = {
     "step()": lambda game: game.step(),
+    "step() = ": lambda game: game.step_unchecked(),
     "set_next_game()": lambda game: game.set_next_game(0, seed=3),
     "set_seats()": lambda game: game.set_seats(0, BOTS),
     "seats_of()": lambda game: game.seats_of(0),

@@ -1,4 +1,4 @@
-"""All ways to copy an environment: pickles of every protocol, in band and out, and deep copies."""
+"""All ways to copy an environment: pickles of every protocol, in band and out, and copies."""
 
 import copy
 import pickle
@@ -29,6 +29,7 @@ WAYS = {
     "out of band": lambda played: out_of_band(played, bytearray),
     "out of band, read-only": lambda played: out_of_band(played, bytes),
     "out of band, off by one": lambda played: out_of_band(played, off_by_one),
+    "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "cloudpickle": lambda played: cloudpickle.loads(cloudpickle.dumps(played)),
 }

@@ -1,6 +1,7 @@
 """Gymnasium's environments: what its own checks ask, and that they are rows of the vector environment."""
 
 import itertools
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -100,6 +101,74 @@ def test_every_agent_is_a_sub_environment_that_lies_in_its_space(obs, action_for
         assert (ends.reshape(2, 4) == ends.reshape(2, 4)[:, :1]).all(), "all agents of a game end together"
     assert (ends >= 2).all()
     assert not warned
+
+
+def digests(vector):
+    return [vector.vec.game.digest(k) for k in range(vector.vec.num_envs)]
+
+
+def test_a_mask_resets_some_games_and_the_others_go_on():
+    seats = ("agent", "agent", "novice", "banker")
+    vector, fresh = (SeatVectorEnv(6, seats=seats, obs="features", **SMALL_GAME) for _ in range(2))
+    hold, mask = np.zeros(6, int), np.array([True, True, False, False, False, False])
+    with pytest.raises(RuntimeError, match=r"call reset\(\) first"):
+        vector.reset(options={"reset_mask": mask})
+    vector.reset(seed=1)
+    while not vector.step(hold)[2][:4].any():
+        pass
+    before, over = digests(vector), vector.vec.game.state.over.copy()
+    options = {"reset_mask": mask}
+    seen, infos = vector.reset(seed=5, options=options)
+    expected, _ = fresh.reset(seed=5)
+    assert digests(vector) == [digests(fresh)[0], *before[1:]]
+    assert options == {"reset_mask": mask}
+    assert difference(seen["observation"][:2], expected["observation"][:2]) is None
+    assert all(infos[name].tolist() == mask.tolist() for name in infos if name.startswith("_"))
+    vector.step(hold)
+    assert (vector.vec.game.state.tick == 0).tolist() == [False, *over[1:].astype(bool)]
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        ([True] * 7, "must be an array of 8 bools"),
+        ([1] * 8, "must be an array of 8 bools"),
+        (True, "must be an array of 8 bools"),
+        ([[True]] * 8, "must be an array of 8 bools"),
+        ([False] * 8, "some of them True"),
+        ([True] * 6 + [False] * 2, "alike for the 4 agents of a game"),
+    ],
+)
+def test_a_mask_that_fits_no_games_is_an_error_and_they_go_on(mask, message):
+    vector = SeatVectorEnv(8, obs="features", **SMALL_GAME)
+    vector.reset(seed=1)
+    before = digests(vector)
+    with pytest.raises(ValueError, match=message):
+        vector.reset(seed=2, options={"reset_mask": np.array(mask)})
+    assert digests(vector) == before
+
+
+@pytest.mark.parametrize("vectorize", [SyncVectorEnv, partial(AsyncVectorEnv, context="forkserver")])
+def test_the_last_observation_of_views_outlives_the_next_game(vectorize):
+    shown = []
+    for zero_copy in (False, True):
+        make = partial(SeatEnv, obs="packed", frames=1, zero_copy=zero_copy, max_cycles=3, **SMALL)
+        vector = vectorize([make] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+        vector.reset(seed=5)
+        infos = [vector.step(np.zeros(2, int))[4] for _ in range(3)]
+        shown.append(infos[-1]["final_obs"].tolist())
+        vector.close()
+    assert difference(*shown) is None
+    games = [territorial.parallel_env(zero_copy=views, max_cycles=3, **SMALL) for views in (False, True)]
+    last = []
+    for game in games:
+        game.reset(seed=5)
+        while game.agents:
+            seen, *_ = game.step(dict.fromkeys(game.agents, 0))
+        game.reset()
+        last.append(seen)
+    assert difference(*last) is None
+    assert last[1]["player_0"]["observation"] is last[1]["player_1"]["observation"]
 
 
 def make_seat():

@@ -1,11 +1,13 @@
 """What the environment promises in its docstring."""
 
 import copy
+import itertools
 import re
 
 import numpy as np
 import pytest
 
+import territorial
 from territorial import GameConfig, TerritorialEnv, parallel_env
 from tests.env.support import (
     SMALL,
@@ -136,8 +138,12 @@ def test_all_agents_share_their_spaces_and_so_do_those_of_a_copy():
     twin = copy.deepcopy(env)
     assert twin.action_space("player_0") is twin.action_space("player_2")
     assert twin.action_space("player_0").sample() == env.action_space("player_0").sample()
-    for space_of in (env.observation_space, env.action_space):
-        assert len({id(space_of(agent)) for agent in env.possible_agents}) == 1
+    for one, name in itertools.product(
+        (env, twin, territorial.env(**SMALL).unwrapped), ("observation", "action")
+    ):
+        space_of, spaces = getattr(one, f"{name}_space"), getattr(one, f"{name}_spaces")
+        assert list(spaces) == one.possible_agents
+        assert {id(space) for space in spaces.values()} == {id(space_of("player_1"))}
         with pytest.raises(ValueError, match="no agent 'player_4'"):
             space_of("player_4")
 

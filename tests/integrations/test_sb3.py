@@ -1,5 +1,7 @@
 """Stable-Baselines3 and sb3-contrib, for real and with tiny numbers."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,13 @@ def test_a_policy_decodes_packed_boards_within_and_can_be_saved(tmp_path):
     seen, masks = env.reset(), env.action_masks()
     one, two = (m.predict(seen, action_masks=masks, deterministic=True)[0] for m in (model, again))
     assert np.array_equal(one, two)
+
+
+def test_a_copy_has_games_of_its_own():
+    env = MaskableVecEnv(2, **SMALL)
+    env.reset()
+    copy.copy(env).step(np.zeros(env.num_envs, int))
+    assert not env.vec.game.state.tick.any()
 
 
 def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():

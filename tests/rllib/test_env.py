@@ -1,5 +1,6 @@
 """The environment for RLlib: who is shown, what is shared, how it ends, and what it refuses."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 
 from rllib_adapters.envs.agent_interface import SHARED, ByteBox, decode_name
 from rllib_adapters.envs.batch import TerritorialBatchEnv
-from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv, TerritorialTeamsEnv
 from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LineUpDistribution
+from tests.episodes import difference
 from tests.recordings import load
 from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
@@ -53,6 +55,23 @@ def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
         np.testing.assert_array_equal(before["player_0"][name], kept[name])
     spaces = (env.observation_spaces, env.action_spaces)
     assert [len(set(map(id, by_agent.values()))) for by_agent in spaces] == [2, 1]
+
+
+def team_env(_):
+    return TerritorialTeamsEnv({"config": CONFIG.replace(teams=2), "seats": ["agent"] * CONFIG.num_players})
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("make", [TerritorialMultiAgentEnv, team_env])
+def test_a_copy_has_a_game_of_its_own(make, copied):
+    env, vec = make(env_config()), TerritorialBatchEnv(env_config(), 2)
+    env.reset(seed=1)
+    vec.reset(seed=1)
+    actions = {agent: space.sample() for agent, space in env.action_spaces.items()}
+    theirs = copied(env).step(actions)
+    copied(vec).step(vec.holds())
+    assert not getattr(env, "env", env).game.state.tick.any() | vec.game.state.tick.any()
+    assert difference(theirs, env.step(actions)) is None
 
 
 def test_spaces_are_small_when_they_travel():
