@@ -20,7 +20,7 @@ CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 """Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
-EVERYTHING = "bench,completion,huggingface,league,minari,rllib,sb3,tests,torch,video"
+EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,10 @@ class Environment:
 OLDEST_NUMPY = "numpy==2.0.2" if sys.version_info < (3, 13) else "numpy==2.1.0"
 
 ENVIRONMENTS = {
-    "full": Environment(EVERYTHING, ("ipykernel", "ml_dtypes", "moviepy", "nbclient", "safetensors")),
+    "full": Environment(
+        EVERYTHING,
+        ("datasets", "ipykernel", "minari[hdf5]", "ml_dtypes", "moviepy", "nbclient", "safetensors"),
+    ),
     # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
     "ends": Environment(
         "tests,bench",

@@ -22,10 +22,10 @@ EXTRAS = {
     "territorial-env[torch]": "torch",
     "territorial-env[rllib]": "ray",
     "territorial-env[sb3]": "stable_baselines3",
-    "territorial-env[huggingface]": "datasets",
-    "territorial-env[minari]": "minari",
+    "datasets": "datasets",
+    "minari": "minari",
 }
-"""A module of each extra, which is there where the extra is installed."""
+"""A module of each extra and package that blocks need, which is there where that is installed."""
 MARK = re.compile(r"(?:# (continues the blocks above)?(?:; )?(?:needs (.*))?\n)?")
 """The first line of a block that does not run by itself, or not with what the core needs alone."""
 COMMENT = re.compile(r"\s{3,}|\s+#")
@@ -61,6 +61,7 @@ def lacking(needs):
 )
 def test_the_python_of_a_page_runs_as_printed(page, tmp_path, monkeypatch):
     found, absent, left_out = [], set(), set()
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     try:
         for i, block in enumerate(blocks(page, "python")):
             continues, needs = MARK.match(block).groups("")

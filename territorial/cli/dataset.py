@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
-from territorial.datasets import Dataset, DatasetError, export, make
-from territorial.datasets.layouts import LIBRARIES, check_layout
+from territorial.datasets import DatasetError, make
 from territorial.datasets.make import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
@@ -22,7 +20,6 @@ EXAMPLES = """\
   territorial dataset clones --games 2000    adds 1000 games
   territorial dataset small --num-players 8 --rows-of turtle,banker
   territorial dataset grid --every-ticks 50 --num-candidates 6
-  territorial dataset clones --layout huggingface    write Parquet files, too
 """
 
 
@@ -80,14 +77,6 @@ def add_parser(verbs: Any) -> None:
         help=f"games of one file; 1 to {MOST_GAMES_PER_SHARD} (default %(default)s)",
     )
     parser.add_argument(
-        "--layout",
-        action="append",
-        choices=tuple(LIBRARIES),
-        default=[],
-        help="also write the rows for the libraries of Hugging Face or Farama into FOLDER/huggingface or "
-        "FOLDER/minari; repeat the option for both",
-    )
-    parser.add_argument(
         "--processes",
         type=options.whole(1, MOST_PROCESSES),
         metavar="N",
@@ -105,13 +94,9 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 def run(parsed: argparse.Namespace) -> int:
     """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
-    layouts = dict.fromkeys(parsed.layout)
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)
-    with blamed_on("--layout", ImportError):
-        for layout in layouts:
-            check_layout(Path(parsed.folder), layout)
     progress = Progress(parsed.games)
     try:
         with (
@@ -147,12 +132,10 @@ def run(parsed: argparse.Namespace) -> int:
         "bytes": size,
         "bytes_per_row": round(size / manifest.rows, 1) if manifest.rows else None,
         "is_complete": manifest.is_complete,
-        "layouts": {layout: str(Path(parsed.folder, layout)) for layout in layouts},
     }
     text = (
         f"{parsed.folder}: {manifest.rows:,} rows of {manifest.games:,} games in "
         f"{len(manifest.shards):,} files, {size:,} bytes"
     )
-    exports = (lambda layout=layout: str(export(Dataset(parsed.folder), layout)) for layout in layouts)
-    options.report(parsed, text, result, *exports)
+    options.report(parsed, text, result)
     return 0

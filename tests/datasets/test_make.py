@@ -10,7 +10,7 @@ import pytest
 
 import territorial
 from territorial.bots import Style
-from territorial.datasets import Dataset, DatasetError, export, layouts, make
+from territorial.datasets import Dataset, DatasetError, make
 from territorial.datasets.make import play_games
 from territorial.evaluation.pool import PlayingError
 from territorial.replay import Decisions, decisions
@@ -209,57 +209,3 @@ def test_two_do_not_make_a_data_set_in_one_folder_at_once(tmp_path: Path) -> Non
 
     made(tmp_path, play=play)
     made(tmp_path, play=lambda *_: ())
-
-
-# ---- other libraries ---------------------------------------------------------------------------------
-
-
-def test_datasets_reads_the_rows(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="the extra `huggingface` is not installed")
-    made(tmp_path)
-    folder, rows = export(Dataset(tmp_path), "huggingface"), joined(Dataset(tmp_path))
-    read = datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
-    assert read.column_names == list(rows._fields)
-    for name, column in rows._asdict().items():
-        assert np.array_equal(read.with_format("numpy", dtype=column.dtype)[:][name], column)
-
-
-def test_minari_reads_the_decisions_of_each_seat_as_an_episode(tmp_path: Path) -> None:
-    minari = pytest.importorskip("minari", reason="the extra `minari` is not installed")
-    made(tmp_path, discount=0.99, num_candidates=2)
-    (data,) = export(Dataset(tmp_path), "minari").glob("*-v0/data")
-    read, rows = minari.MinariDataset(data), joined(Dataset(tmp_path))
-    players = sorted({*zip(rows.game.tolist(), rows.seat.tolist(), strict=True)})
-    assert (len(read), read.total_steps) == (len(players), len(rows.tick))
-    for episode, (game, seat) in zip(read, players, strict=True):
-        own = Decisions._make(column[(rows.game == game) & (rows.seat == seat)] for column in rows)
-        seen, steps = episode.observations, (own.tick - own.tick[0]) // CONFIG.decision_every
-        each = ({name: seen[name][number] for name in seen} for number in range(len(own.tick) + 1))
-        assert all(one in read.observation_space for one in each)
-        assert all(action in read.action_space for action in episode.actions)
-        found = {"action": episode.actions} | {name: seen[name][:-1] * 4096 for name in ("own", "pairs")}
-        found |= {name: episode.infos[name][:-1] for name in ("returns", "place", "tick", "seat", "game")}
-        assert all(np.array_equal(found[name], column) for name, column in own._asdict().items())
-        assert np.array_equal(seen["action_mask"][:-1], own.action_mask)
-        assert (episode.rewards * 0.99**steps).sum() == pytest.approx(own.returns[0], rel=1e-5)
-        assert np.flatnonzero(episode.terminations).tolist() == [len(own.tick) - 1]
-
-
-@pytest.mark.parametrize("layout", layouts.LIBRARIES)
-def test_a_layout_is_written_whole_or_not_at_all(
-    tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made(tmp_path)
-    monkeypatch.setattr(layouts, "find_spec", lambda _: None)
-    with pytest.raises(ImportError, match=rf"-env\[{layout}\]"):
-        export(Dataset(tmp_path), layout)
-    monkeypatch.undo()
-    pytest.importorskip(layouts.LIBRARIES[layout][-1], reason=f"the extra `{layout}` is not installed")
-    (tmp_path / "shard-000002.safetensors").unlink()
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(DatasetError, match="is missing"):
-        export(Dataset(tmp_path), layout)
-    assert sorted(tmp_path.iterdir()) == before
-    (tmp_path / layout / "mine").mkdir(parents=True)
-    with pytest.raises(FileExistsError, match="it is there already"):
-        export(Dataset(tmp_path), layout)
