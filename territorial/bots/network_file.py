@@ -187,8 +187,8 @@ def _fields(description: Description) -> dict[str, Any]:
 def read(path: str | os.PathLike[str], *, is_mapped: bool = False) -> NetworkFile:
     """Return the network in a file, checked; NetworkError says what is wrong with it, OSError that it is not.
 
-    It is read into memory, so the network stays the same whatever becomes of the file. ``is_mapped``: it stays
-    in the mapped file, whose pages all processes share, and which no code may write to or shorten.
+    It is read into memory, so the network stays the same whatever becomes of the file. ``is_mapped``: it
+    stays in the mapped file, whose pages all processes share, and which no code may write to or shorten.
     """
     name = os.fspath(path)
     try:
