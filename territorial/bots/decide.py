@@ -97,7 +97,7 @@ def best_launch(game: Game, params: Params, bot: BotTurn) -> tuple[int, int]:
         if memory[move + SEND] != 0 and game.troops[p] >= memory[move + FROM] * game.land[p]:
             target = choose(game, params, bot, move)
             if target != HOLD_ALL:
-                amount = amount_for_player(game, bot, move, target)
+                amount = amount_for_player(game, params, bot, move, target)
                 needed = need_for(game.fronts[p, target], game.pools[p, target], params)
                 # What keeps nothing back may be raised to the need by the rules.
                 if amount >= needed or memory[move + RESERVE] == 0:
@@ -113,7 +113,7 @@ def amount_for_land(game: Game, bot: BotTurn) -> int:
 
 
 @njit
-def amount_for_player(game: Game, bot: BotTurn, move: int, target: int) -> int:
+def amount_for_player(game: Game, params: Params, bot: BotTurn, move: int, target: int) -> int:
     """Return the troops that the move whose first column is ``move`` sends at ``target``."""
     p, memory = bot.p, bot.memory
     troops, land = game.troops[p], game.land[p]
@@ -123,7 +123,7 @@ def amount_for_player(game: Game, bot: BotTurn, move: int, target: int) -> int:
     amount = share(game, bot, first, later)
     amount = max(amount, surplus(game, bot, memory[move + SURPLUS]))
     if memory[move + KILL] > 0:
-        amount = min(amount, kill_price(game, p, target) * memory[move + KILL] // 100)
+        amount = min(amount, kill_price(game, params, p, target) * memory[move + KILL] // 100)
     if memory[move + SPARES] != 0 and 8 * game.troops[target] < troops:
         amount = min(amount, max(22 * game.troops[target] // 10, troops // 10))
     return min(amount, troops - memory[move + RESERVE] * land)

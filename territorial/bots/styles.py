@@ -88,7 +88,7 @@ STYLES: tuple[Style, ...] = (
         free=FreeLand(send=98, tops_up=False),
         second=Move(only=NOT_YET, by=BY_DISTANCE, send=98),
         jitter=0,
-        start=11.7,
+        start=1.6,
     ),
     Style(
         name="easy-1",
@@ -99,7 +99,7 @@ STYLES: tuple[Style, ...] = (
         free=FreeLand(send=98, later=92, tops_up=False),
         second=Move(only=NOT_YET, by=BY_DISTANCE, send=98, later=92),
         jitter=0,
-        start=14.5,
+        start=3.1,
     ),
     Style(
         name="normal-1",
@@ -110,7 +110,7 @@ STYLES: tuple[Style, ...] = (
         free=FreeLand(send=82.5, later=75, tops_up=False),
         second=Move(only=NOT_YET, by=BY_FORCE, else_by=BY_DISTANCE, by_percent=5, send=82.5, later=75),
         jitter=0,
-        start=21.9,
+        start=12.5,
     ),
     Style(
         name="hard-1",
@@ -122,7 +122,7 @@ STYLES: tuple[Style, ...] = (
             only=NOT_YET, by=BY_FORCE, else_by=BY_DISTANCE, by_percent=25, send=50, surplus=100, spares=True
         ),
         jitter=0,
-        start=39.1,
+        start=25,
     ),
     Style(
         name="very_hard-1",

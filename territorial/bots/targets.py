@@ -22,6 +22,7 @@ from territorial.config import Params
 from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
 from territorial.game.formulas import draw, is_legal, largest_need, may_donate, need_for
+from territorial.game.rules import death_cost
 from territorial.game.state import NUM_LAND, TICK, Game, cells_of
 from territorial.game.teams import are_allies_in, may_attack
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
@@ -105,7 +106,7 @@ def choose(game: Game, params: Params, bot: BotTurn, move: int) -> int:
         while neighbours != ZERO:
             q = 64 * word + lowest_bit(neighbours)
             neighbours &= neighbours - ONE
-            if q != NEUTRAL and is_open(game, params, p, q) and suits(game, bot, q, move):
+            if q != NEUTRAL and is_open(game, params, p, q) and suits(game, params, bot, q, move):
                 over, under = score(game, bot, q, by)
                 behind = over * best_under - best_over * under
                 if best == HOLD_ALL or behind < 0 or (behind == 0 and wins_lot(game, p, q, best)):
@@ -137,24 +138,24 @@ def choose_ally(game: Game, params: Params, p: int, limit: int) -> int:
 
 
 @njit
-def suits(game: Game, bot: BotTurn, q: int, move: int) -> bool:
+def suits(game: Game, params: Params, bot: BotTurn, q: int, move: int) -> bool:
     """Return whether ``q`` is all that the move asks of a target."""
     only = bot.memory[move + ONLY]
     if only == 0:
         return True
-    is_weak = only & WEAKNESSES == 0 or is_weak_enough(game, bot, q, move)
+    is_weak = only & WEAKNESSES == 0 or is_weak_enough(game, params, bot, q, move)
     is_person = only & PERSONS == 0 or is_the_one(game, bot, q, move)
     return is_weak and is_person
 
 
 @njit
-def is_weak_enough(game: Game, bot: BotTurn, q: int, move: int) -> bool:
+def is_weak_enough(game: Game, params: Params, bot: BotTurn, q: int, move: int) -> bool:
     """Return whether those conditions of the move that compare troops and land hold for ``q``."""
     p, memory = bot.p, bot.memory
     only, limit = memory[move + ONLY], memory[move + LIMIT]
     troops, land, fits = game.troops[p], game.land[p], True
     if only & KILLABLE:
-        price = kill_price(game, p, q) * max(100, memory[move + KILL]) // 100
+        price = kill_price(game, params, p, q) * max(100, memory[move + KILL]) // 100
         fits &= price <= troops - memory[move + RESERVE] * land
     if only & SHRUNK:
         fits &= 100 * game.land[q] < limit * game.peak[q]
@@ -216,13 +217,9 @@ def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
 
 
 @njit
-def kill_price(game: Game, p: int, q: int) -> int:
-    """Return about what it takes to bring ``q`` down to a quarter, if no other player interferes.
-
-    Defence is 1.6 times the density, so the troops of q go with the 1.6th power of its land. At a quarter,
-    nine tenths of them have fallen, each for two attackers, and three quarters of the land cost 2 a cell.
-    """
-    return (18 * game.troops[q] + 15 * game.land[q]) // 10 + game.pools[q, p]
+def kill_price(game: Game, params: Params, p: int, q: int) -> int:
+    """Return about what it takes ``p`` to bring ``q`` down to its death, if no other player interferes."""
+    return death_cost(game.troops[q], game.land[q], game.peak[q], game.pools[q, p], params)
 
 
 @njit

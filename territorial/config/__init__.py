@@ -143,8 +143,8 @@ class GameConfig:
     min_layers: int = option(3, "an attack with less than this many troops per cell ends", 1, 100)
     neutral_cost: int = option(2, "troops spent per neutral cell", 0, 100)
     attack_cost: int = option(2, "troops spent per enemy cell before its defence", 0, 100)
-    defence_tenths: int = option(16, "tenths of the defender's density that defend a cell", 1, 1000)
-    attackers_per_defender: int = option(2, "attackers that fall for one defender", 1, 100)
+    defence_tenths: int = option(10, "tenths of the defender's density that defend a cell", 1, 1000)
+    attackers_per_defender: int = option(1, "attackers that fall for one defender", 1, 100)
 
     deaths: bool = option(True, "players die when they shrink too far")
     death_divisor: int = option(4, "a player dies when its land is at most 1/this of its peak", 2, 1000)

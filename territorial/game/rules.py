@@ -607,6 +607,16 @@ def attack_cost(size: int, troops: int, land: int, opposing: int, params: Params
 
 
 @njit
+def death_cost(troops: int, land: int, peak: int, opposing: int, params: Params) -> int:
+    """Return about what it takes to bring a player down to its death, if no other player interferes.
+
+    Every cell that it has to lose is counted at its present cost. By default that is exact but for rounding,
+    because a cell is defended by the density and one defender falls for each attacker.
+    """
+    return attack_cost(max(0, land - peak // params.death_divisor), troops, land, opposing, params)
+
+
+@njit
 def cadence(land: int, params: Params) -> int:
     """Return the ticks from one step to the next: the larger a player, the more often it steps."""
     if land < params.cadence_land_small:

@@ -19,7 +19,7 @@ from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.formulas import is_affordable, largest_need, may_donate, need_at_front
-from territorial.game.rules import attack_cost, opening_rate
+from territorial.game.rules import attack_cost, death_cost, opening_rate
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
@@ -120,18 +120,6 @@ def parts_of(over: int, under: int) -> int:
 def gap(difference: int) -> int:
     """Return a difference of logarithms as it is stored: a doubling is a quarter, at most 16 of them."""
     return min(max(GAP * difference, -LARGEST_GAP), LARGEST_GAP)
-
-
-@njit
-def price_of_death(troops: int, land: int, peak: int, opposing: int, params: Params) -> int:
-    """Return about what it takes to bring a player down to its death, if no other player interferes.
-
-    Defence is 1.6 times the density, so troops fall with the power 1.6 of the land that is left, each for two
-    attackers. Of a share g of the land 2 * (1 - (1 - g)**1.6) is about g * (3.2 - 1.1 * g); a cell costs 2.
-    """
-    cells = max(0, land - peak // params.death_divisor)
-    share = 1024 * cells // max(1, land)
-    return troops * (share * (32768 - 11 * share) // 10240) // 1024 + 2 * cells + opposing
 
 
 # ---- what is the same for all seats ----------------------------------------------------------------
@@ -461,7 +449,7 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
     out[OF_PAIR.border_neutral] = its[BORDER_NEUTRAL]
     out[OF_PAIR.border_ours] = ratio(game.fronts[q, p], its[BORDER])
     out[OF_PAIR.price] = part(attack_cost(game.fronts[p, q], its_troops, its_land, attack, params), troops)
-    kill = price_of_death(its_troops, its_land, game.peak[q], attack, params)
+    kill = death_cost(its_troops, its_land, game.peak[q], attack, params)
     out[OF_PAIR.kill] = gap(log_of(kill) - mine[LOG_TROOPS])
     out[OF_PAIR.lost] = part(game.taken[q, p], land)
     out[OF_PAIR.taken] = part(game.taken[p, q], land)

@@ -16,7 +16,7 @@ from territorial.replay.replay import checked_names
 LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "easy": ("very_easy-1", "easy-1"),
-        "moderate": ("hard-1", *("normal-1",) * 15),
+        "moderate": ("easy-1", "normal-1"),
         "normal": ("normal-1", "hard-1"),
         "hard": ("hard-1", "very_hard-1", "impossible-1"),
         "champion": ("champion-1", "upstart-1", "impossible-1", "very_hard-1"),

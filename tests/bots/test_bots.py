@@ -264,7 +264,7 @@ def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
     seats = [*LEVELS, "turtle", "agent", "external"]
     game = VecGame(config, 1, seed=4, seats=seats)
     game.reset()
-    parts = (60, 74, 112, 200, 256, 512)
+    parts = (8, 16, 64, 128, 256, 512)
     expected = [max(1, troops * part // 512) for part in parts] + [troops] * 3
     assert game.state.troops[0, 1:].tolist() == expected
     twin = ReferenceGame(config, game.maps[0], int(game.state.seed[0]), starting_troops=expected)

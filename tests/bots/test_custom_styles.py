@@ -358,7 +358,7 @@ def test_replays_name_the_style_and_verify_without_it(handicap):
     recorded = recorder.replay()
     replay = Replay.from_bytes(recorded.to_bytes())
     assert replay.seats == ("mine-1", "mutant-0", "mutant-1", "hard-1")
-    assert replay.starting_troops == ((200, 512, 512, 200) if handicap else None)
+    assert replay.starting_troops == ((200, 512, 512, 128) if handicap else None)
     replay.verify()
     assert len(replay.launches) > 30
 

@@ -46,7 +46,7 @@ def test_all_kinds_of_players_meet_in_one_match():
     ranking = quietly(players, SMALL, 2)
     assert ranking.records[0].seats == ("hard-1", "patient-1", "stops-1", "takes")
     last = ranking.records[0].land[1]
-    assert last[3] > 2 * last[1] == 2 * last[2], "the policy has taken land, the others hold theirs"
+    assert last[3] > 2 * max(last[1:3]), "the policy has taken land, the others only hold"
     assert (policy.started, policy.stopped) == (3, 2), "once before all, and for every game of a chunk"
     assert ranking.contest.code["takes"] == "takes 1"
     named = quietly(["hard", "mine", "mine", "mine"], SMALL, 1, policies={"mine": policy})

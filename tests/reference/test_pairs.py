@@ -171,8 +171,8 @@ def test_all_numbers_of_a_candidate_at_war():
         "to_leader": 4096,
         "border_neutral": 0,
         "border_ours": 4096,
-        "price": 2488,  # def = 16 * 800 // 21 = 609; 32 + 2 * 609 + 300 = 1550
-        "kill": 4 * (2652 - 2548),  # X = 16, g = 512, 800 * 1356 // 1024 + 32 + 300 = 1391
+        "price": 1712,  # def = 16 * 800 // 33 = 387; 32 + 387 + 300 = 719
+        "kill": 4 * (2408 - 2548),  # X = 16: 719, too
         "lost": 930,  # 4096 * 5 // 22
         "taken": 1609,  # 4096 * 11 // 28
         "neighbours": 512,
@@ -236,7 +236,7 @@ def test_both_see_each_other_from_their_own_side():
         taken=4096 * 5 // 38,
         pool=4096 * 300 // 1101,
         attack=4096 * 100 // 901,
-        price=3241,  # 16 * 1000 // 11 = 1454 defend; 32 + 2908 + 100 = 3040, of 800
+        price=2345,  # 16 * 1000 // 17 = 941 defend; 32 + 941 + 100 = 1073, of 800
     )
     assert own_of(game, 2)["rank_by_troops"] == 1365, "one of three has more troops"
     assert_has(own_of(game, 3), rank_by_troops=2730, rank_by_land=1365)  # seat 1 has as much land
@@ -252,7 +252,7 @@ def test_a_front_has_another_length_from_the_other_side():
         border_ours=682,  # 1 of 6
         border_neutral=3413,  # 5 of 6
         need=434,  # 4096 * 12 // 113
-        price=2289,  # def = 4 * 240 // 16 = 60; 8 + 120 = 128
+        price=1281,  # def = 4 * 240 // 25 = 38; 8 + 38 = 46
     )
     assert_has(
         pair_of(game, 2, 1),
@@ -261,7 +261,7 @@ def test_a_front_has_another_length_from_the_other_side():
         border_ours=4096,
         border_neutral=0,
         need=50,  # 4096 * 3 // 244
-        price=1867,  # def = 1 * 100 // 1; 2 + 200 = 202
+        price=726,  # def = 1 * 100 // 2; 2 + 50 = 52
     )
 
 

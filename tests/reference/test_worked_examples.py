@@ -120,25 +120,25 @@ EXAMPLES = {
             "paid_neutral": [32, 0],
         },
     ),
-    "219 troops fail against a front of 10 at a cost of 218 and spend 210": Example(
+    "89 troops fail against a front of 10 at a cost of 82 and spend 80": Example(
         **UNDER_ATTACK,
-        pools={(1, 2): 219},
+        pools={(1, 2): 89},
         after={
             "board": DEFENDED,
-            "troops": [9, 905],
-            "paid_attack": [210, 0],
-            "killed": [0, 95],
+            "troops": [9, 940],
+            "paid_attack": [80, 0],
+            "killed": [0, 60],
             "pools": NO_POOLS,
         },
     ),
-    "230 troops take a front of 10 at a cost of 218": Example(
+    "90 troops take a front of 10 at a cost of 82": Example(
         **UNDER_ATTACK,
-        pools={(1, 2): 230},
+        pools={(1, 2): 90},
         after={
             "board": rows_of(*["11" + "2" * 15] * 10),
-            "troops": [0, 901],
-            "paid_attack": [218, 0],
-            "pools": [[0, 0, 12], [0, 0, 0]],
+            "troops": [0, 938],
+            "paid_attack": [82, 0],
+            "pools": [[0, 0, 8], [0, 0, 0]],
             "taken": [[0, 0, 10], [0, 0, 0]],
         },
     ),
@@ -155,11 +155,11 @@ EXAMPLES = {
     ),
     "troops that only equal the cost fail": Example(
         **UNDER_ATTACK,
-        pools={(1, 2): 220, (2, 1): 2},
+        pools={(1, 2): 90, (2, 1): 8},
         after={
             "board": DEFENDED,
-            "troops": [0, 1000 - 99],
-            "paid_attack": [2 * 10 + 2 * 99 + 2, 0],
+            "troops": [0, 1000 - 62],
+            "paid_attack": [2 * 10 + 62 + 8, 0],
             "pools": NO_POOLS,
         },
     ),
@@ -281,13 +281,13 @@ def test_launches_at_other_codes_are_refused(target):
     assert game.digest() == before
 
 
-@pytest.mark.parametrize(("layer", "cost"), [(5, 22_000), (10, 22_002), (20, 22_010), (40, 22_032)])
-def test_a_passive_strip_of_10000_troops_on_1000_cells_costs_about_22000(layer, cost):
+@pytest.mark.parametrize("layer", [5, 10, 20, 40])
+def test_a_passive_strip_of_10000_troops_on_1000_cells_costs_11990(layer):
     game = game_on(rows_of(*["1" + "2" * (1000 // layer)] * layer), (0, 10_000), deaths=False)
     game.pools[1][2] = 10**6
     while game.land[2] > 0:
         game.attack_step(1)
-    assert (game.ledger["paid_attack"][1], game.taken[1][2]) == (cost, 1000)
+    assert (game.ledger["paid_attack"][1], game.taken[1][2]) == (11_990, 1000)
 
 
 def test_a_pool_whose_front_doubles_before_its_first_step_bounces():

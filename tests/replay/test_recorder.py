@@ -85,7 +85,7 @@ def test_every_launch_is_recorded_those_that_are_not_legal_too():
     rng = np.random.default_rng(3)
     game, replay = recorded_game(seats=None, actions=lambda game: random_actions(game, rng, share=1))
     assert game.state.illegal[0].sum() > 100
-    assert game.state.raised[0].sum() > 10
+    assert game.state.raised[0].sum() > 5
     check(game, replay)
     steps = -(-replay.num_ticks // 10)
     assert steps * 2 < len(replay.launches) <= steps * 4

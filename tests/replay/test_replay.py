@@ -10,7 +10,7 @@ from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer
 from territorial.replay.replay import SNAPSHOT_EVERY
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 
-LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100)
+LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100, attackers_per_defender=2)
 
 
 @pytest.fixture(scope="module")

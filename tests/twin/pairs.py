@@ -437,7 +437,7 @@ def _pair_place(w: Quantities, p: int, q: int) -> dict[str, int]:
 def _pair_war(w: Quantities, p: int, q: int) -> dict[str, int]:
     """Columns 20 to 25: what an attack costs, what has been taken, and forces."""
     return {
-        "price": part(_attack_cost(w, p, q), w.T[p]),
+        "price": part(_attack_cost(w, p, q, w.n[p][q]), w.T[p]),
         "kill": gap(log(_price_of_death(w, p, q)) - log(w.T[p])),
         "lost": part(w.taken[q][p], w.L[p]),
         "taken": part(w.taken[p][q], w.L[p]),
@@ -446,9 +446,9 @@ def _pair_war(w: Quantities, p: int, q: int) -> dict[str, int]:
     }
 
 
-def _attack_cost(w: Quantities, p: int, q: int) -> int:
-    """The cost of the rules, of an attack of p on the whole front of q."""
-    n, config = w.n[p][q], w.config
+def _attack_cost(w: Quantities, p: int, q: int, n: int) -> int:
+    """The cost of the rules, of an attack of p on n cells of q."""
+    config = w.config
     defenders = formulas.defence(config, n, w.T[q], w.L[q])
     return config.attack_cost * n + config.attackers_per_defender * defenders + w.A[q][p]
 
@@ -456,5 +456,4 @@ def _attack_cost(w: Quantities, p: int, q: int) -> int:
 def _price_of_death(w: Quantities, p: int, q: int) -> int:
     """Return k of the page: about what it takes to bring q down to its death."""
     cells = max(0, w.L[q] - w.peak[q] // w.config.death_divisor)
-    g = 1024 * cells // max(1, w.L[q])
-    return w.T[q] * (g * (32768 - 11 * g) // 10240) // 1024 + 2 * cells + w.A[q][p]
+    return _attack_cost(w, p, q, cells)
