@@ -4,4 +4,4 @@ from territorial.datasets.dataset import Dataset
 from territorial.datasets.make import make
 from territorial.datasets.manifest import DatasetError
 
-__all__ = ["Dataset", "DatasetError", "export", "make"]
+__all__ = ["Dataset", "DatasetError", "make"]
