@@ -50,7 +50,7 @@ pytestmark = pytest.mark.browser
 def test_it_opens_from_disk_and_says_what_it_is(full):
     assert text_of(full, "#title") == full.evaluate("document.title") == "mixed-1, seed 0"
     assert text_of(full, "#about") == "32 players on 256 x 256 cells, lakes"
-    assert text_of(full, "#clock") == "tick 0 of 6,056"
+    assert text_of(full, "#clock") == "tick 0 of 5,066"
     assert len(rows_of(full)) == 32
     assert "that holds 90 % of the land" in text_of(full, "#manual")
 
@@ -63,10 +63,10 @@ def test_any_moment_can_be_sought_back_and_forth(full):
     for index in [*rng.integers(0, len(frames), 25), len(frames) - 1, 0, 1, 0]:
         settle(full, f"page.seek({frames[index].tick})")
         np.testing.assert_array_equal(board_of(full), frames[index].owner)
-        assert text_of(full, "#clock") == f"tick {frames[index].tick:,} of 6,056"
+        assert text_of(full, "#clock") == f"tick {frames[index].tick:,} of 5,066"
         assert full.evaluate("Number(element('seek').value)") == frames[index].tick
     settle(full, "page.seek(1239)")  # between two frames: the one before
-    assert text_of(full, "#clock") == "tick 1,230 of 6,056"
+    assert text_of(full, "#clock") == "tick 1,230 of 5,066"
 
 
 def test_whole_boards_that_change_are_found_too(show):
@@ -164,7 +164,7 @@ def test_charts_show_everybodys_land_and_troops(full):
     full.mouse.click(box["left"] + box["width"] / 2, box["top"] + 20)
     soon(full, "Math.abs(page.tick - page.film.lastTick / 2) < 20")  # a click goes there
     full.mouse.move(box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
-    assert "P7 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
+    assert "P6 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
 
 
 # ---- playing ---------------------------------------------------------------------------------------
@@ -173,8 +173,8 @@ def test_charts_show_everybodys_land_and_troops(full):
 def test_it_plays_a_whole_game(show):
     tab = show(full_game()[1], SCRIPT)
     times = play_through(tab, 800)
-    assert text_of(tab, "#status") == "The end: P7 metronome is first with 90.4% of the land."
-    assert text_of(tab, "#clock") == "tick 6,056 of 6,056"
+    assert text_of(tab, "#status") == "The end: P6 metronome is first with 90.1% of the land."
+    assert text_of(tab, "#clock") == "tick 5,066 of 5,066"
     np.testing.assert_array_equal(board_of(tab), full_game()[0][-1].owner)
     assert times["script"]["number"] > 60
 
@@ -334,12 +334,12 @@ def test_zooming_keeps_what_is_under_the_pointer_and_dragging_moves_it(full):
 
 
 def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
-    settle(full, "page.seek(2000), page.view.zoom(4), page.follow(7)")
+    settle(full, "page.seek(2000), page.view.zoom(4), page.follow(6)")
     settle(full, "page.seek(4000)")
-    assert_in_the_middle(full, 7)
+    assert_in_the_middle(full, 6)
     before = full.evaluate("[page.view.x, page.view.y]")
     full.evaluate("page.setSpeed(1600), page.play(true)")
-    soon(full, "page.tick > 5500")
+    soon(full, "page.tick > 4500")
     assert full.evaluate("[page.view.x, page.view.y]") != before
     full.evaluate("page.dragged(40, 0)")
     before = full.evaluate("[page.view.x, page.view.y]")

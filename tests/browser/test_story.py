@@ -107,7 +107,7 @@ def test_a_link_leads_to_a_tick_and_a_seat(open_page, tmp_path):
     write_page(tmp_path / "game.html", full_game()[1])
     tab = open_page((tmp_path / "game.html").as_uri() + "#t=1600&follow=7")
     soon(tab, "page.film.isComplete && page.tick === 1600 && page.followed === 7 && !page.isPlaying")
-    assert text_of(tab, "#clock") == "tick 1,600 of 6,056"
+    assert text_of(tab, "#clock") == "tick 1,600 of 5,066"
     tab.evaluate("location.hash = '#t=320'")
     soon(tab, "page.tick === 320 && page.followed === 7")
     tab.evaluate("location.hash = '#t=x&follow=99'")  # neither is there
@@ -145,7 +145,7 @@ def test_what_is_to_come_can_be_hidden(full):
     full.evaluate("element('hide').click()")
     settle(full)
     assert full.evaluate("page.charts[0].order") == full.evaluate("page.film.standings(page.film.length - 1)")
-    assert text_of(full, "#clock") == "tick 3,000 of 6,056"
+    assert text_of(full, "#clock") == "tick 3,000 of 5,066"
 
 
 @pytest.mark.quick
