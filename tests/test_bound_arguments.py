@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 from territorial.jit.bound_arguments import BoundArguments, arguments_of, call_at, keep
+
 from territorial.jit.decorators import JIT_ENABLED, address_of, kernel, types_of
 
 

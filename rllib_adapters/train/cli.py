@@ -14,13 +14,13 @@ from typing import Any
 from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
 from territorial._log import LOG
+from territorial._progress import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig
 from territorial.config.fields import describe
 from territorial.engine.vec_game import compile_steps, is_compiled
 from territorial.evaluation.pool import NewProcesses
-from territorial.jit.warmup import progress
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
 from territorial.snapshots.manifest import SnapshotError
@@ -93,7 +93,7 @@ def run(parsed: argparse.Namespace) -> int:
     folder = Path(parsed.folder)
     _check_folder(folder, goes_on=training is None)
     try:
-        with progress("territorial train: loading Ray and PyTorch"):
+        with elapsed("territorial train: loading Ray and PyTorch"):
             import ray
 
             from rllib_adapters.train import run as runs
@@ -116,13 +116,13 @@ def run(parsed: argparse.Namespace) -> int:
 def _start_ray(runs: Any, address: str | None, runners: int) -> None:
     """Start Ray on this machine, or join the cluster at ``address``; UsageError if there is none."""
     if address is None:
-        with progress("territorial train: starting Ray"):
+        with elapsed("territorial train: starting Ray"):
             runs.start_ray(runners)
         return
     from rllib_adapters.league.evaluation import ClusterError, join
 
     try:
-        with progress("territorial train: joining the cluster"):
+        with elapsed("territorial train: joining the cluster"):
             join(address)
     except ClusterError as error:
         raise UsageError(f"argument --address: {error}") from None
@@ -149,7 +149,7 @@ def _compile(game: GameConfig) -> None:
     if is_compiled(game):
         return
     LOG.info("compiling the engine first, because all processes need it")
-    with progress("territorial train: compiling"):
+    with elapsed("territorial train: compiling"):
         child = NewProcesses().Process(target=_compile_here, args=(game,), daemon=True)
         child.start()
         child.join()
@@ -166,7 +166,7 @@ def _compile_here(game: GameConfig) -> None:
 
 def _train(make: Callable[..., Any], folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
-        with progress(f"territorial train: {'building the algorithm' if training else 'resuming the run'}"):
+        with elapsed(f"territorial train: {'building the algorithm' if training else 'resuming the run'}"):
             current = make(folder, training, **limits)
     except OSError as error:
         raise UsageError(f"{error.filename!r}: {error.strerror}" if error.filename else str(error)) from None
@@ -176,7 +176,7 @@ def _train(make: Callable[..., Any], folder: Path, training: Training | None, li
         return _fail(error)
     try:
         LOG.info(_about(current.training))
-        current.train(_show, during=lambda number: progress(f"territorial train: iteration {number}"))
+        current.train(_show, during=lambda number: elapsed(f"territorial train: iteration {number}"))
         print(f"done: {current.checkpoints.latest()}")
         print(f"to see the results: territorial league show {folder} --plots {folder / 'plots'}")
         return 0

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from territorial._log import LOG
+from territorial._progress import elapsed
 from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained
@@ -24,7 +25,6 @@ from territorial.config import GameConfig
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.jit import warmup
 from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import MAX_FRAMES
@@ -144,7 +144,7 @@ def new_games(
 
 def measure(game: VecGame, seconds: float) -> dict[str, list[float]]:
     """Return RATES of each chunk of new games; it takes about ``seconds`` and a few more."""
-    with warmup.progress("territorial: compiling the engine"):
+    with elapsed("territorial: compiling the engine"):
         compile_steps(game.config)
     spread_out(game)
     chunks = [_rates(game, seconds / CHUNKS, chunk + 1) for chunk in range(CHUNKS)]
@@ -204,7 +204,7 @@ def _text(result: Mapping[str, Any]) -> str:
 def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
     """Compile, and say how long it took and where the result lies."""
     started = time.perf_counter()
-    with warmup.progress("territorial: compiling"):
+    with elapsed("territorial: compiling"):
         compile_everything(config)
     seconds = time.perf_counter() - started
     text = "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."

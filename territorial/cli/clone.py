@@ -8,13 +8,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from territorial._progress import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.datasets import Dataset
 from territorial.evaluation.progress import ProgressLine
 from territorial.files.atomic import check_unused, own_file
 from territorial.files.locks import one_writer
-from territorial.jit.warmup import progress
 from territorial.snapshots.store import WRITER
 
 EXAMPLES = """\
@@ -89,7 +89,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
             "sees allies; territorial.nets.Cloning trains one that stays in PyTorch"
         )
     try:
-        with progress("territorial clone: loading PyTorch"):
+        with elapsed("territorial clone: loading PyTorch"):
             import torch
 
             from territorial.nets.cloning import CHECKPOINTS, SETTINGS, CloneSettings, Cloning

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from territorial._progress import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import show
@@ -15,7 +16,6 @@ from territorial.config import GameConfig
 from territorial.engine.seats import Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
-from territorial.jit import warmup
 from territorial.render import write_png
 from territorial.render.figures import percent
 from territorial.render.film import write_film
@@ -189,7 +189,7 @@ def begin(
         game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", **observed)
     except ValueError as error:  # such as a map that has no room for all spawns
         raise UsageError(str(error)) from None
-    with warmup.progress("territorial: compiling the engine"):
+    with elapsed("territorial: compiling the engine"):
         game.reset(seeds=[seed])
         game.step(hold=True)
         _ = game.state.owner

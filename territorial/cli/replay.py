@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from territorial._progress import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, aligned, blamed_on, explained
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_frame, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
-from territorial.jit import warmup
 from territorial.render import Renderer, write_png
 from territorial.replay import DivergedError, Replay
 
@@ -167,7 +167,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
     """Whether the game plays out as it was recorded."""
-    with warmup.progress("territorial: playing the replay"):
+    with elapsed("territorial: playing the replay"):
         replay.game(min(1, replay.num_ticks)).digest(0)  # what has to be compiled or loaded, now is
         started = time.perf_counter()
         try:
@@ -183,7 +183,7 @@ def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
     """Who stands where, at the end or at the tick asked for."""
-    with warmup.progress("territorial: playing the replay"):
+    with elapsed("territorial: playing the replay"):
         game = replay.seek(_tick(parsed, replay))
     rows = standings_of(game, replay.names)
     teams = team_standings_of(game, rows)

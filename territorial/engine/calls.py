@@ -46,8 +46,8 @@ from territorial.engine.step import (
 )
 from territorial.game.scratch import Work, make_work
 from territorial.game.state import view
-from territorial.jit.bound_arguments import BoundArguments, type_of
-from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready, types_of
+from territorial.jit.arguments import BoundArguments
+from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready
 from territorial.jit.thread_pool import ThreadPool
 from territorial.observation.copies import Lending
 from territorial.typing import Bools, Ints
@@ -312,8 +312,9 @@ class Calls:
     @property
     def is_step_ready(self) -> bool:
         """Whether a step need not wait for the compiler."""
-        called = [(step.step_games, (type_of(self.batch(0)),)), *self._called_by_address()]
-        return all(is_ready(compiled, types) for compiled, types in called)
+        held = BoundArguments(self.batch(0))
+        called = [(step.step_games, (held,)), *self._called_by_address(held)]
+        return all(is_ready(compiled, *arguments) for compiled, arguments in called)
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""
@@ -343,22 +344,20 @@ class Calls:
             self.thread_pool.shutdown()  # no thread is to watch for calls with what it was given before
             self._table, self._has_networks = players.table, players.has_networks
             self.network_works = self._make_network_works()
-            self._held = [
-                BoundArguments(self.batch(thread), step.bind_batch) for thread in range(len(self.works))
-            ]
+            self._held = [BoundArguments(self.batch(thread)) for thread in range(len(self.works))]
             self._loaded = {}
             self._arrays.call.asks[0] = False  # a call for another table may have been interrupted
         if compiled not in self._loaded:
-            for i, (called, types) in enumerate(self._called_by_address() if not arguments else ()):
-                self._entries[i] = address_of(called, *types)
-            self._loaded[compiled] = entry_of(compiled, *types_of(self._held[0], *arguments))
+            called = self._called_by_address(self._held[0]) if not arguments else []
+            for i, (other, numbers) in enumerate(called):
+                self._entries[i] = address_of(other, *numbers)
+            self._loaded[compiled] = entry_of(compiled, self._held[0], *arguments)
         return self._loaded[compiled]
 
-    def _called_by_address(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Return the kernels that steps and resets call, with their types, as ``Batch.entries`` has them."""
-        held, has_networks = type_of(self.batch(0)), self._players.has_networks
-        called = [(step.reset_game, (held, *types_of(ZERO, 0, 0)))]
-        return called + [(step.ask_networks, (held, *types_of(0)))] * has_networks
+    def _called_by_address(self, held: BoundArguments[Batch]) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Return the kernels that steps and resets call as ``Batch.entries`` has them, with such arguments."""
+        called: list[tuple[Any, tuple[Any, ...]]] = [(step.reset_game, (held, ZERO, 0, 0))]
+        return called + [(step.ask_networks, (held, 0))] * self._players.has_networks
 
     def _make_network_works(self) -> list[NetworkWork]:
         players = self._players

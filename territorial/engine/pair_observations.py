@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ from territorial.config.validation import whole_number, whole_numbers
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
 from territorial.game.formulas import is_affordable, largest_need, need_at_front
 from territorial.game.state import State, game_of
-from territorial.jit.bound_arguments import BoundArguments, arguments_of, keep
-from territorial.jit.decorators import entry_of, kernel, njit, types_of
+from territorial.jit.arguments import BoundArguments
+from territorial.jit.decorators import arguments_of, kernel, njit
 from territorial.jit.simd import fill
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 from territorial.observation.pairs import (
@@ -72,13 +71,12 @@ class PairObserver:
     def __init__(self, state: State, config: GameConfig) -> None:
         self._state, self._config = state, config
         self._num_columns = len(pair_columns(teams=config.teams is not None))
-        self._loaded: dict[Any, Callable[..., None]] = {}
 
     @cached_property
     def _held(self) -> BoundArguments[PairArguments]:
         config, totals = self._config, allocate_totals(self._config.num_players)
         arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
-        return BoundArguments(arguments, bind_pairs)
+        return BoundArguments(arguments)
 
     def observe_checked(
         self, games: Any, seats: Any, num_candidates: Any, num_allies: Any, dtype: Any
@@ -123,14 +121,10 @@ class PairObserver:
 
     def _write(self, compiled: Any, games: Ints, seats: Ints, rows: ShownRows, written: Any) -> None:
         """Let a kernel fill the arrays ``written``; it is given scratch memory for as many ``rows``."""
-        if compiled not in self._loaded:
-            none = np.zeros(0, np.int64)
-            types = types_of(self._held, none, none, none, none, *written)
-            self._loaded[compiled] = entry_of(compiled, *types)
         # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
         numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
         room = [np.empty(count, np.int64) for count in rows]
-        self._loaded[compiled](self._held, *numbers, *room, *written)
+        compiled(self._held, *numbers, *room, *written)
 
 
 class ShownRows(NamedTuple):
@@ -157,12 +151,6 @@ def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any =
     if allies > 0 and config.teams is None:
         raise ValueError(f"num_allies is {allies}; it must be 0 or None, as these games have no teams")
     return ShownRows(count, allies)
-
-
-@kernel
-def bind_pairs(arguments: PairArguments, memory: Any) -> None:
-    """Unbox ``arguments``: see ``territorial.jit.bound_arguments``."""
-    keep(arguments, memory)
 
 
 @kernel

@@ -64,8 +64,17 @@ from territorial.game.state import (
     write_position,
 )
 from territorial.game.teams import is_in
-from territorial.jit.bound_arguments import BoundArguments, arguments_of, call_at, keep
-from territorial.jit.decorators import ONE, ZERO, int64, kernel, lowest_bit, njit
+from territorial.jit.arguments import BoundArguments
+from territorial.jit.decorators import (
+    ONE,
+    ZERO,
+    arguments_of,
+    call_at,
+    int64,
+    kernel,
+    lowest_bit,
+    njit,
+)
 from territorial.jit.lines import all_is_written
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
@@ -221,12 +230,6 @@ def allocate_call(num_games: int) -> StepCall:
 
 
 # ---- calls from Python ----------------------------------------------------------------------------
-
-
-@kernel
-def bind_batch(batch: Batch, memory: Any) -> None:
-    """Take ``batch`` apart: see ``territorial.jit.bound_arguments``."""
-    keep(batch, memory)
 
 
 @kernel

@@ -64,7 +64,6 @@ from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResul
 from territorial.files.arrays import WritableArrays
 from territorial.game.scratch import named_arrays
 from territorial.game.state import State, view
-from territorial.jit import warmup
 from territorial.maps.bank import Ground
 from territorial.observation.copies import Copies, Loans, copy_game
 from territorial.observation.layout import MAX_FRAMES, ObsLayout
@@ -167,7 +166,6 @@ class VecGame(WritableArrays, ShownInNotebooks):
         self.is_started = False
         """Whether there are games: not before the first ``reset``."""
         self._may_be_off_grid = True
-        warmup.listen()
 
     def _put_together(self, arrays: BatchArrays) -> None:
         """Make all that follows from the options, the players and the maps for ``arrays``."""

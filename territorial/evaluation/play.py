@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from territorial._progress import elapsed
 from territorial.bots import short
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
@@ -25,7 +26,6 @@ from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord
 from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
-from territorial.jit import warmup
 from territorial.typing import Bools, Floats, Ints
 
 Result = TypeVar("Result")
@@ -69,7 +69,7 @@ def played(
                 for config in dict.fromkeys(schedule.scenarios[name].config for _, name in schedule.pairs):
                     VecGame(config, 1, observe=False).close()  # such as a map that has no room for all spawns
                     # Processes find compiled what is compiled here and now.
-                    with warmup.progress("territorial: compiling the engine") if progress else nullcontext():
+                    with elapsed("territorial: compiling the engine") if progress else nullcontext():
                         compile_steps(config)
                 games = chain.from_iterable(play(games_of(schedule), chunks))
                 _keep(results, games, progress)

@@ -35,14 +35,11 @@ from functools import cache, partial
 from queue import SimpleQueue
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core.cgutils import get_or_insert_function
 
 from territorial.files.cores import usable_cores
-from territorial.jit.decorators import JIT_ENABLED, Memory, kernel, machine_code, njit
+from territorial.jit.decorators import JIT_ENABLED, kernel, njit
 from territorial.jit.lines import aligned_zeros
 
 NEXT, END, FIRST = range(3)
@@ -101,41 +98,6 @@ def add(array: Any, number: int) -> int:
 
 def pause() -> None:
     """Let the other thread of this core have it for a moment, where there is a way to say so."""
-
-
-INT64, ARRAY = numba.types.int64, numba.types.Array
-
-
-@machine_code(load, INT64, ARRAY)
-def _load(builder: Any, array: Memory) -> Any:
-    return builder.load_atomic(array.first, "acquire", 8)
-
-
-@machine_code(exchange, INT64, ARRAY, INT64)
-def _exchange(builder: Any, array: Memory, value: Any) -> Any:
-    return builder.atomic_rmw("xchg", array.first, value, "seq_cst")
-
-
-@machine_code(replace, numba.types.boolean, ARRAY, INT64, INT64)
-def _replace(builder: Any, array: Memory, old: Any, new: Any) -> Any:
-    return builder.extract_value(builder.cmpxchg(array.first, old, new, "seq_cst", "seq_cst"), 1)
-
-
-@machine_code(add, INT64, ARRAY, INT64)
-def _add(builder: Any, array: Memory, number: Any) -> Any:
-    return builder.atomic_rmw("add", array.first, number, "seq_cst")
-
-
-@machine_code(pause, numba.types.void)
-def _pause(builder: Any) -> None:
-    processor = builder.module.triple.partition("-")[0]
-    if processor == "x86_64":
-        kind = ir.FunctionType(ir.VoidType(), [])
-        builder.call(get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
-    elif processor in ("aarch64", "arm64"):
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
-        hint = get_or_insert_function(builder.module, kind, "llvm.aarch64.hint")
-        builder.call(hint, [ir.Constant(ir.IntType(32), 1)])  # YIELD
 
 
 # ---- queues and thread states ----------------------------------------------------------------------

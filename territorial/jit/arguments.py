@@ -1,0 +1,108 @@
+"""Arguments as machine code takes them: words of 64 bits, and a signature that says what they are.
+
+A kernel takes every array as 5 + 2 D words for D dimensions: two that are zero, the number of entries, the
+bytes of one, its address, the shape and the strides. That is numba's layout of an array, and a tuple is what
+its entries are, one after the other. So the words of a batch, which has a hundred arrays, are made once and
+kept as ``BoundArguments``.
+"""
+
+import ctypes
+import hashlib
+import sys
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
+Signature = tuple[int | str, ...]
+
+_DTYPES = {
+    np.dtype(kind): number
+    for number, kind in enumerate(
+        [np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+        + [np.float32, np.float64]
+    )
+}
+_SCALARS: dict[type, int] = {
+    bool: _DTYPES[np.dtype(np.bool_)],
+    int: _DTYPES[np.dtype(np.int64)],
+    float: _DTYPES[np.dtype(np.float64)],
+} | {dtype.type: number for dtype, number in _DTYPES.items()}
+_BITS: dict[type, Any] = {float: np.uint64, np.float64: np.uint64, np.float32: np.uint32}
+WORD_BYTES = 8
+_LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
+"""Of an array's flags: in C order, in Fortran's, aligned, writeable."""
+_IN_C_ORDER, _IN_FORTRAN_ORDER = 0x1, 0x2
+_POINTER = object.__basicsize__
+"""Where in an array's object its address stands, by numpy's C interface, which stays as it is."""
+_probe = np.zeros(1)
+_has_struct = sys.implementation.name == "cpython" and (
+    ctypes.c_void_p.from_address(id(_probe) + _POINTER).value == _probe.ctypes.data
+)
+
+
+def _address(array: Any) -> Any:
+    """Return the address of the first entry, in a tenth of the time of ``array.ctypes.data``."""
+    return ctypes.c_void_p.from_address(id(array) + _POINTER).value if _has_struct else array.ctypes.data
+
+
+def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
+    """Append what ``values`` are to ``signature``, and themselves to ``words``.
+
+    KeyError for what machine code of the library does not take.
+    """
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            dtype, flags, shape = value.dtype, value.flags.num & _LAYOUT, value.shape
+            if flags & _IN_C_ORDER:
+                flags &= ~_IN_FORTRAN_ORDER
+            signature.append(_DTYPES[dtype] << 16 | value.ndim << 12 | flags)
+            words += (0, 0, value.size, dtype.itemsize, _address(value), *shape, *value.strides)
+        elif kind in _SCALARS:
+            signature.append(_SCALARS[kind])
+            words.append(int(np.asarray(value).view(_BITS[kind])) if kind in _BITS else int(value))
+        elif kind is BoundArguments:
+            signature.append(value.name)
+            words.append(value.address)
+        elif isinstance(value, tuple):
+            signature.append(-len(value))
+            take_apart(value, signature, words)
+        else:
+            raise KeyError(kind)
+
+
+def hash_of(signature: list[int | str]) -> str:
+    """Return a name of a signature, the same in every process."""
+    return hashlib.blake2b(repr(signature).encode(), digest_size=8).hexdigest()
+
+
+class BoundArguments(Generic[Arguments]):
+    """``arguments``, a named tuple of numbers, arrays and named tuples of such, for kernels.
+
+    What is taken apart are the arrays, not what is in them: that may change, and is shared. Numbers are
+    copied. Not for another process: make a new one there.
+
+    Attributes:
+        address: where a kernel finds the arguments; ``territorial.jit.decorators.arguments_of`` reads them.
+        name: what they are, for signatures.
+        num_words: how many words they are.
+
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.arguments = arguments  # so that their memory stays
+        signature: list[int | str] = []
+        words: list[int] = [0]
+        take_apart(arguments, signature, words)
+        self.name = f"{type(arguments).__qualname__} {hash_of(signature)}"
+        self.num_words = len(words) - 1
+        self._words = np.array([word % 2**64 for word in words], np.uint64)
+        first = self._words.ctypes.data
+        self._words[0] = self.address = first + WORD_BYTES
+        self._as_parameter_ = ctypes.c_void_p(first)  # of a call that takes nothing else
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "bound kernel arguments cannot be copied to another process; bind the arguments again there"
+        )

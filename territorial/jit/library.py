@@ -1,0 +1,162 @@
+"""Machine code of all kernels, made ahead of time: which library fits, and what lies where in it.
+
+In ``machine_code/`` are libraries, one for each system and level of processors, and ``kernels.json``. That says
+from which sources, by digest, each file's kernels were made; a kernel whose sources are others is compiled by
+numba, and so is everything where no library can be loaded. ``maintainers/machine_code.py`` makes them.
+
+A library needs neither Python nor numba. For each kernel and signature it has two functions: one takes the
+words of the arguments in memory (``territorial.jit.arguments``), with room for the result behind them, and one
+is what other kernels call.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from territorial._log import LOG
+from territorial.constants import __version__
+from territorial.files.bounded import Bounds, parse_object, read_file
+from territorial.jit.arguments import Signature
+from territorial.jit.sources import PACKAGE, SOURCES
+
+FOLDER = PACKAGE / "jit" / "machine_code"
+TABLE = "kernels.json"
+BOUNDS = Bounds(nbytes=2**22, values=200_000)
+CHOICE = "TERRITORIAL_MACHINE_CODE"
+"""The variable with the level to use, or "numba" for none."""
+LEVELS = {
+    "v4": ("AVX512F", "AVX512CD", "AVX512_SKX"),
+    "v3": ("AVX2", "FMA3", "F16C"),
+    "v2": ("SSE42", "POPCNT"),
+}
+"""What processors of each level of x86-64 have, the best first: https://gitlab.com/x86-psABIs/x86-64-ABI."""
+SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
+DONE = frozenset({0, -2})
+"""What numba's functions return that came to their end; -2: without a result."""
+
+
+def system() -> str:
+    """Return the system and kind of processor that libraries are named by, such as "linux-x86_64"."""
+    machine = platform.machine().lower()
+    return f"{sys.platform}-{ {'amd64': 'x86_64', 'aarch64': 'arm64'}.get(machine, machine) }"
+
+
+def levels() -> list[str]:
+    """Return the levels whose libraries this processor can run, the best first; "" for all of a kind."""
+    if not system().endswith("x86_64"):
+        return [""]
+    from numpy._core._multiarray_umath import __cpu_features__ as found
+
+    return [f"-{level}" for level, needs in LEVELS.items() if all(found.get(need) for need in needs)]
+
+
+class Library:
+    """The library of ``folder`` for this processor.
+
+    Attributes:
+        path: the file that is loaded, or None.
+        why_not: why there is none, for people.
+
+    """
+
+    def __init__(self, folder: Path = FOLDER, chosen: str = "") -> None:
+        self.path: Path | None = None
+        self.why_not = f"this installation has no machine code for {system()}"
+        self._table: dict[str, Any] = {}
+        if chosen == "numba":
+            self.why_not = f"{CHOICE} is 'numba'"
+            return
+        try:
+            table = parse_object(read_file(folder / TABLE, BOUNDS.nbytes), BOUNDS)
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            self._refuse(folder / TABLE, f"cannot be read ({error})")
+            return
+        if table.get("version") != __version__:
+            self._refuse(folder / TABLE, f"is of version {table.get('version')}, not {__version__}")
+            return
+        for level in levels():
+            name = f"{system()}{level}{SUFFIXES.get(sys.platform, '.so')}"
+            if name in table["libraries"] and chosen in ("", level[1:]):
+                self._load(folder / name, table)
+                return
+
+    def _load(self, path: Path, table: dict[str, Any]) -> None:
+        try:
+            content = path.read_bytes()
+            if hashlib.blake2b(content, digest_size=16).hexdigest() != table["libraries"][path.name]:
+                self._refuse(path, "is damaged")
+                return
+            self._code = ctypes.CDLL(str(path))
+        except OSError as error:
+            self._refuse(path, f"cannot be loaded ({error})")
+            return
+        self.path, self.why_not, self._table = path, "", table["kernels"]
+
+    def _refuse(self, path: Path, why: str) -> None:
+        """Have no library, and say so: somebody has installed one."""
+        self.why_not = f"{path} {why}"
+        LOG.warning("%s: kernels are compiled by numba; reinstall territorial-env", self.why_not)
+
+    def entries_of(self, function: Any) -> dict[Signature, "Entry"]:
+        """Return the entries of a kernel by what they take: none where its sources are not those."""
+        file = function.__code__.co_filename
+        of_file = self._table.get(os.path.relpath(file, PACKAGE).replace(os.sep, "/"))
+        if of_file is None or of_file["sources"] != SOURCES.digest(file):
+            return {}
+        found = of_file["kernels"].get(function.__name__, [])
+        return {tuple(one["takes"]): Entry(self._code, **one) for one in found}
+
+
+class Entry:
+    """A kernel in a library, for arguments of one signature.
+
+    Attributes:
+        call: the function itself; its argument is the memory of the words.
+
+    """
+
+    def __init__(self, code: ctypes.CDLL, symbol: str, takes: list[int | str], gives: str) -> None:
+        self.call = code[symbol]
+        self.call.argtypes, self.call.restype, self.call.errcheck = [ctypes.c_void_p], ctypes.c_int, _check
+        self._code, self._symbol, self._read = code, symbol, READERS[gives]
+
+    @property
+    def address(self) -> int:
+        """Where other kernels call it."""
+        return int(ctypes.cast(self._code[f"{self._symbol}_code"], ctypes.c_void_p).value or 0)
+
+    def run(self, words: list[int]) -> Any:
+        """Call it with arguments as words, and return its result."""
+        memory = (ctypes.c_uint64 * (len(words) + 2))(*words)
+        self.call(memory)
+        return self._read(memory, 8 * len(words))
+
+
+READERS: dict[str, Callable[[Any, int], Any]] = {
+    "none": lambda memory, place: None,
+    "int64": lambda memory, place: ctypes.c_int64.from_buffer(memory, place).value,
+    "bool": lambda memory, place: ctypes.c_bool.from_buffer(memory, place).value,
+    "float64": lambda memory, place: ctypes.c_double.from_buffer(memory, place).value,
+}
+"""How results are read, by what kernels give."""
+
+
+def _check(status: int, function: Any, _arguments: Any) -> int:
+    """Return ``status``; RuntimeError for that of a kernel that has failed."""
+    if status not in DONE:
+        raise RuntimeError(f"the kernel {function.__name__} failed with status {status}")
+    return status
+
+
+@cache
+def library() -> Library:
+    """Return the library of this installation."""
+    return Library(chosen=os.environ.get(CHOICE, ""))

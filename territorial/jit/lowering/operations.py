@@ -1,0 +1,56 @@
+"""How an operation that Python can do, too, gets machine code of its own in kernels."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+
+import numba
+from numba.extending import lower_builtin, type_callable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ENTRY = None
+"""To ``machine_code``: a number of the type that entries of the first argument have."""
+
+
+class Memory(NamedTuple):
+    """What generators of machine code are given of an array: its type, and where its entries begin."""
+
+    kind: Any
+    first: Any
+
+
+def machine_code(function: Any, result: Any, *kinds: Any) -> Callable[[F], F]:
+    """Return a decorator for what writes the machine code of ``function`` in kernels.
+
+    That is given numba's builder and the arguments, arrays as ``Memory``, and returns the result. In Python,
+    and with ``NUMBA_DISABLE_JIT=1``, ``function`` does what it says. ``result`` and ``kinds``: the types of
+    what it returns and takes, or ENTRY; ``numba.types.Array`` for any array.
+    """
+
+    def registered(generate: F) -> F:
+        @type_callable(function)
+        def typer_of(_context: Any) -> Any:
+            @wraps(function)
+            def typer(*given: Any) -> Any:
+                def meant(kind: Any, found: Any) -> Any:
+                    return found if kind is numba.types.Array else given[0].dtype if kind is ENTRY else kind
+
+                return meant(result, None)(*map(meant, kinds, given))
+
+            return typer
+
+        @lower_builtin(function, numba.types.VarArg(numba.types.Any))
+        def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [
+                Memory(kind, context.make_array(kind)(context, builder, value).data)
+                if isinstance(kind, numba.types.Array)
+                else value
+                for kind, value in zip(signature.args, args, strict=True)
+            ]
+            found = generate(builder, *given)
+            return context.get_dummy_value() if signature.return_type == numba.types.none else found
+
+        return generate
+
+    return registered

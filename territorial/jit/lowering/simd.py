@@ -1,0 +1,187 @@
+"""The machine code of eight words at a time: what the operations do is in ``jit.simd``."""
+
+import operator
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import lower_builtin, models, register_model, type_callable
+
+from territorial.jit.lowering.operations import ENTRY, Memory, machine_code
+from territorial.jit.simd import (
+    EIGHT,
+    at,
+    columns_in,
+    eight,
+    no_cells,
+    put,
+    put_at,
+    rows_above,
+    rows_below,
+    rows_in,
+    total,
+    with_counts,
+)
+
+WORD = ir.IntType(64)
+VECTOR = ir.VectorType(WORD, EIGHT)
+
+
+class EightWords(numba.types.Type):
+    """The numba type of eight words."""
+
+    def __init__(self) -> None:
+        super().__init__(name="EightWords")
+
+
+EIGHT_WORDS = EightWords()
+
+
+@register_model(EightWords)
+class _EightWordsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, of_type: Any) -> None:
+        super().__init__(manager, of_type, VECTOR)
+
+
+def _same(value: int) -> Any:
+    return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
+
+
+def _spread(builder: Any, word: Any) -> Any:
+    """Return ``word`` eight times."""
+    none = ir.Constant(VECTOR, ir.Undefined)
+    first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
+    return builder.shuffle_vector(first, none, places)
+
+
+def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
+    """Let numba compile ``operation`` of eight words with each of the types ``others``."""
+
+    @type_callable(operation)
+    def of_types(_context: Any) -> Any:
+        def result(a: Any, b: Any) -> Any:
+            return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
+
+        return result
+
+    for other in others:
+
+        @lower_builtin(operation, EIGHT_WORDS, other)
+        def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            is_word = signature.args[1] != EIGHT_WORDS
+            second = _spread(builder, args[1]) if is_word else args[1]
+            return getattr(builder, name)(args[0], second)
+
+
+for _operators, _instruction in (
+    ((operator.and_, operator.iand), "and_"),
+    ((operator.or_, operator.ior), "or_"),
+    ((operator.xor, operator.ixor), "xor"),
+):
+    for _operator in _operators:
+        _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
+for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
+    _operation(_operator, _instruction, (numba.types.uint64,))
+
+
+@type_callable(operator.invert)
+def _type_of_invert(_context: Any) -> Any:
+    return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
+
+
+@lower_builtin(operator.invert, EIGHT_WORDS)
+def _invert(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    return builder.not_(args[0])
+
+
+def place_in(builder: Any, array: Memory, i: Any) -> Any:
+    """Return the address of entry ``i`` of an array, counted through all its axes, in machine code."""
+    if array.kind.layout != "C":
+        raise numba.errors.NumbaTypeError(f"{array.kind} is not in C order, in which places are counted")
+    return builder.gep(array.first, [i])
+
+
+def fetch_line(builder: Any, pointer: Any) -> None:
+    """Write what has the line at ``pointer`` brought into the second cache while other work goes on."""
+    number, to_read, second_cache, data = ir.IntType(32), 0, 2, 1
+    place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+    builder.call(prefetch, [place, *map(number, (to_read, second_cache, data))])
+
+
+def _reduced(builder: Any, name: str, result: Any, words: Any) -> Any:
+    """Return what LLVM's function ``name`` makes of eight words."""
+    kind = ir.FunctionType(result, [VECTOR])
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{EIGHT}i64"), [words]
+    )
+
+
+def _moved(builder: Any, words: Any, word: Any, places: list[int]) -> Any:
+    """Return eight words of eight and one more, which is word 8 of ``places``."""
+    number = ir.IntType(32)
+    mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
+    return builder.shuffle_vector(words, _spread(builder, word), mask)
+
+
+ARRAY, NUMBER, WORD_TYPE = numba.types.Array, numba.types.intp, numba.types.uint64
+
+
+@machine_code(at, ENTRY, ARRAY, NUMBER)
+def _at(builder: Any, array: Memory, i: Any) -> Any:
+    return builder.load(place_in(builder, array, i))
+
+
+@machine_code(put_at, numba.types.void, ARRAY, NUMBER, ENTRY)
+def _put_at(builder: Any, array: Memory, i: Any, value: Any) -> None:
+    builder.store(value, place_in(builder, array, i))
+
+
+@machine_code(eight, EIGHT_WORDS, ARRAY, NUMBER)
+def _eight(builder: Any, words: Memory, place: Any) -> Any:
+    return builder.load(builder.bitcast(place_in(builder, words, place), VECTOR.as_pointer()), align=8)
+
+
+@machine_code(put, numba.types.void, ARRAY, NUMBER, EIGHT_WORDS)
+def _put(builder: Any, words: Memory, place: Any, value: Any) -> None:
+    pointer = builder.bitcast(place_in(builder, words, place), VECTOR.as_pointer())
+    builder.store(value, pointer, align=words.kind.dtype.bitwidth // 8)
+
+
+@machine_code(rows_above, EIGHT_WORDS, EIGHT_WORDS, WORD_TYPE)
+def _rows_above(builder: Any, value: Any, word: Any) -> Any:
+    return _moved(builder, value, word, [8, 0, 1, 2, 3, 4, 5, 6])
+
+
+@machine_code(rows_below, EIGHT_WORDS, EIGHT_WORDS, WORD_TYPE)
+def _rows_below(builder: Any, value: Any, word: Any) -> Any:
+    return _moved(builder, value, word, [1, 2, 3, 4, 5, 6, 7, 8])
+
+
+@machine_code(no_cells, EIGHT_WORDS)
+def _no_cells(_builder: Any) -> Any:
+    return _same(0)
+
+
+@machine_code(with_counts, EIGHT_WORDS, EIGHT_WORDS, EIGHT_WORDS)
+def _with_counts(builder: Any, sums: Any, cells: Any) -> Any:
+    return builder.add(sums, _reduced(builder, "ctpop", VECTOR, cells))
+
+
+@machine_code(total, numba.types.int64, EIGHT_WORDS)
+def _total(builder: Any, sums: Any) -> Any:
+    return _reduced(builder, "vector.reduce.add", WORD, sums)
+
+
+@machine_code(rows_in, numba.types.uint64, EIGHT_WORDS)
+def _rows_in(builder: Any, cells: Any) -> Any:
+    used = builder.icmp_unsigned("!=", cells, _same(0))
+    return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
+
+
+@machine_code(columns_in, numba.types.uint64, EIGHT_WORDS)
+def _columns_in(builder: Any, cells: Any) -> Any:
+    return _reduced(builder, "vector.reduce.or", WORD, cells)
