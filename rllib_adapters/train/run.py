@@ -53,9 +53,6 @@ from territorial.snapshots.store import only_writer
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
-OBJECT_STORE = 200 * MB
-LONGEST_LINE = 2**20
-"""Bytes of a line of the log."""
 DRIVER = "driver"
 """The kind of this process."""
 RAY = "Ray"
@@ -404,7 +401,7 @@ def _cut_back(path: Path, most: int) -> None:
     """Cut the file ``path`` off at the first line that is cut short or exceeds ``most`` bytes."""
     size = 0
     with open_file(path) as file:
-        for line in whole_lines(file, LONGEST_LINE):
+        for line in whole_lines(file, 2**20):
             if size + len(line) > most:
                 break
             size += len(line)
@@ -435,7 +432,7 @@ def start_ray(runners: int) -> None:
     ray.init(
         address="local",
         num_cpus=runners + 1,
-        object_store_memory=OBJECT_STORE,
+        object_store_memory=200 * MB,
         include_dashboard=False,
         log_to_driver=False,
         logging_level="error",
