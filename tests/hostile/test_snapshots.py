@@ -23,8 +23,6 @@ from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pi
 from tests.league.support import manifest, tensors
 from tests.league.test_tensor_file import entry, file_of
 
-REFUSED = (DamagedSnapshotError, MismatchError, UnknownSnapshotError)
-
 
 @pytest.fixture
 def store(tmp_path):
@@ -158,7 +156,9 @@ def test_damaged_manifests_are_refused_or_describe_a_snapshot(store, about, chan
         store.load("main-0")
         store.names()
 
-    assert_loads_or_refused(load, change, whole, amount, errors=REFUSED)
+    assert_loads_or_refused(
+        load, change, whole, amount, errors=(DamagedSnapshotError, MismatchError, UnknownSnapshotError)
+    )
 
 
 # ---- tensors -------------------------------------------------------------------------------------------
