@@ -57,10 +57,6 @@ DRIVER = "driver"
 """The kind of this process."""
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
-_RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
-"""How the names of such processes begin that are called like actors."""
-_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
 
 NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]] = {
     "pairs": (PairModule, {"size": "standard"}),
@@ -303,7 +299,8 @@ class Run:
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process.pid, _KILL)
+                    # Windows has no SIGKILL; there, whatever is given ends a process at once.
+                    os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
@@ -394,7 +391,8 @@ def kind_of(pid: int, name: str) -> str:
     if pid == os.getpid():
         return DRIVER
     kind = name.removeprefix("ray::").partition(".")[0]
-    return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
+    is_actor = name.startswith("ray::") and not kind.startswith(("IDLE", "Dashboard", "RuntimeEnv"))
+    return kind if is_actor else RAY
 
 
 def _cut_back(path: Path, most: int) -> None:

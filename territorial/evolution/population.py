@@ -174,8 +174,6 @@ def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tupl
 
 KEPT = 0.9
 """What the seats of earlier generations count: they were played beside other styles."""
-DOUBT = 150
-"""Seats after which a score counts half: the variance of what a seat scores over that between styles."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +194,8 @@ class Candidate:
     @property
     def strength(self) -> float:
         """What its score makes probable. A high one of few seats was mostly luck; the mean of all is 0."""
-        return self.total / (self.seats + DOUBT)
+        # After 150 seats, the variance of what a seat scores over that between styles, a score counts half.
+        return self.total / (self.seats + 150)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON has."""

@@ -35,7 +35,6 @@ _MAX_HEADER = 4096
 """Bytes of what stands before the numbers of an array; numpy takes 128."""
 _END = struct.Struct("<4s4H2LH")
 _END_MARK, _LARGE_MARK, _LARGE_SIZE = b"PK\5\6", b"PK\6\7", 20
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def text_of(about: Mapping[str, Any]) -> bytes:
@@ -96,7 +95,7 @@ class LeagueFile:
             raise ValueError(
                 f"{name} takes {info.file_size:,} bytes; it must take at most {most + _MAX_HEADER:,}"
             )
-        if info.compress_type not in _METHODS or info.flag_bits & 1:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise ValueError(
                 f"{name} has the compression method {info.compress_type}; it must be 0 or 8, "
                 "and the member not encrypted"
