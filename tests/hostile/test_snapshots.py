@@ -52,7 +52,7 @@ def weights(store):
         ({"bytes": "5"}, "bytes is '5'; it must be a whole number from 8 to"),
         ({"bytes": None}, "bytes is None"),
         ({"bytes": -1}, "bytes is -1"),
-        ({"bytes": float("nan")}, "it has the number NaN; numbers must be finite"),
+        ({"bytes": float("nan")}, "it has the number 'NaN'; numbers must be finite"),
         ({"sha256": 5}, "sha256 is 5; it must be 64 hexadecimal digits"),
         ({"sha256": "x" * 64}, "sha256 is 'xxx"),
         ({"sha256": None}, "sha256 is None"),
