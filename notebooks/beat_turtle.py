@@ -91,7 +91,7 @@ patient = against_turtle(Patient())
 print(patient.table())
 
 # %% [markdown]
-# This is better, but still well below turtle. A quarter of the troops is too much, because of 110 per cell
+# This is better, but still below turtle. A quarter of the troops is too much, because of 110 per cell
 # 82 are left, which is less than every turtle nearby has, and turtles attack players with few troops per
 # cell.
 #

@@ -133,8 +133,9 @@ print(
 players = ["settler", "turtle", "novice", "random"]
 ranking = territorial.match(players, config, games=40, processes=1, progress=False)
 print(ranking.table())
-assert ranking.standings[0].player == "settler-1"
-assert ranking.standings[-1].place.low > 4.5  # who acts at random is below the middle, and surely so
+last = {one.player: one.place.low for one in ranking.standings[-2:]}
+assert last.keys() == {"novice-1", "random-1"}
+assert min(last.values()) > 4.5  # both are below the middle, and surely so
 
 # %% [markdown]
 # ## PPO in three minutes

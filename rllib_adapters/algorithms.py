@@ -315,10 +315,6 @@ def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
 # ---- restores --------------------------------------------------------------------------------------------
 
 
-BELOW_ALL = -(2**62)
-"""A number of weights that stays below those of checkpoints while the thread of a learner counts on."""
-
-
 @contextmanager
 def newer_weights(algorithm: Any) -> Iterator[None]:
     """Have the weights that learners are given within the block in all learners and runners after it.
@@ -367,7 +363,8 @@ def _take_number(learner: Any) -> int:
     if isinstance(learner, WholeStates):
         learner.pass_over_waiting()
     number = learner._weights_seq_no
-    learner._weights_seq_no = BELOW_ALL
+    # It stays below those of checkpoints while the thread of the learner counts on.
+    learner._weights_seq_no = -(2**62)
     return number
 
 

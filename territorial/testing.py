@@ -18,10 +18,6 @@ from pettingzoo.utils import aec_to_parallel  # type: ignore[import-untyped]
 
 __all__ = ["check_env"]
 MASK = "action_mask"
-PICKLED_AFTER = 3
-"""Steps after which copies are made."""
-PROTOCOLS = sorted({pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL})
-"""Those of multiprocessing and of cloudpickle; they differ in which arrays of a copy are read-only."""
 REMOVED = "eliminated agents are removed"
 MASKS = {place: f"masks are in {place}" for place in ("observations", "infos")}
 IGNORED = dict.fromkeys(MASKS.values(), "ignores the masks, or fails on dicts,")
@@ -77,7 +73,8 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
 
     """
     parallel, theirs, check = _in_parallel_form(make, max_steps)
-    traits = set().union(*(_check_step(*seen) for seen in _seen(parallel(), seed, max_steps)))
+    env = parallel()
+    traits = _check_episode(env, seed, max_steps) | _check_episode(env, seed + 1, max_steps)
     with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):  # it prints that it passed
         _asked(theirs, check, make())
     one, two = parallel(), parallel()
@@ -235,24 +232,18 @@ class _Before(NamedTuple):
     agents: list[Any]
 
 
-def _seen(env: Any, seed: int, max_steps: int) -> Iterator[tuple[int, Any, Step, _Before | None]]:
-    """Yield number, environment, step and the one before of two episodes."""
-    for begins in (seed, seed + 1):
-        before: _Before | None = None
-        for number, (_, step) in enumerate(_episode(env, begins, max_steps)):
-            yield number, env, step, before
-            before = _Before(step, copy.deepcopy(step.observations), list(env.agents))
-
-
-def _check_step(number: int, env: Any, step: Step, before: _Before | None) -> set[str]:
-    """Raise AssertionError for what is wrong with a step; return what it shows of the environment."""
-    acted = [] if before is None else before.agents
-    if before is not None:
-        changed = _difference(before.step.observations, before.kept)
-        _need(changed is None, f"step {number} overwrites the observations{changed} of the step before")
-    for agent in dict.fromkeys([*acted, *env.agents]):
-        _asked(f"step {number}, {agent!r}", _check_agent, env, agent, step, before)
-    return _traits(step, before, env.agents)
+def _check_episode(env: Any, seed: int, max_steps: int) -> set[str]:
+    """Raise AssertionError for what is wrong with a step; return what all show of the environment."""
+    before, traits = None, set[str]()
+    for number, (_, step) in enumerate(_episode(env, seed, max_steps)):
+        if before is not None:
+            changed = _difference(before.step.observations, before.kept)
+            _need(changed is None, f"step {number} overwrites the observations{changed} of the step before")
+        for agent in dict.fromkeys([*(before.agents if before else ()), *env.agents]):
+            _asked(f"step {number}, {agent!r}", _check_agent, env, agent, step, before)
+        traits |= _traits(step, before, env.agents)
+        before = _Before(step, copy.deepcopy(step.observations), list(env.agents))
+    return traits
 
 
 def _check_agent(env: Any, agent: Any, step: Step, before: _Before | None) -> None:
@@ -301,8 +292,10 @@ def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
 def _check_copies(env: Any, seed: int, max_steps: int) -> None:
     """Copies by pickle, made in the middle of an episode, play it and the next one as the original does."""
     play = _episode(env, seed, max_steps)
-    begun = len(list(islice(play, PICKLED_AFTER + 1)))
-    copies = {protocol: pickle.loads(pickle.dumps(env, protocol)) for protocol in PROTOCOLS}
+    begun = len(list(islice(play, 4)))  # the reset and three steps
+    # Those of multiprocessing and of cloudpickle: they differ in which arrays of a copy are read-only.
+    protocols = {pickle.DEFAULT_PROTOCOL, pickle.HIGHEST_PROTOCOL}
+    copies = {protocol: pickle.loads(pickle.dumps(env, protocol)) for protocol in protocols}
     rest = chain(play, _episode(env, seed + 1, max_steps))
     for number, (actions, step) in enumerate(rest, begun):
         for protocol, other in copies.items():

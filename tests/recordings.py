@@ -14,8 +14,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-ABSENT = "."
-
 
 class Recording:
     """Digests by label and step; ``add`` any number of values under a label, then ``end`` the step."""
@@ -43,7 +41,7 @@ class Recording:
         for label in sorted({label for step in self.steps for label in step}):
             digests = [step.get(label) for step in self.steps]
             whole = hashlib.blake2b(b"|".join(one or b"" for one in digests), digest_size=9).digest()
-            steps = "".join(base64.b64encode(one).decode()[0] if one else ABSENT for one in digests)
+            steps = "".join(base64.b64encode(one).decode()[0] if one else "." for one in digests)
             yield f"{label} {base64.b64encode(whole).decode()} {steps}"
 
     def digest(self):

@@ -12,7 +12,6 @@ import territorial
 
 pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
 
 
 def test_the_tables_are_those_of_the_code():
@@ -22,7 +21,10 @@ def test_the_tables_are_those_of_the_code():
 
 
 @pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", PAGE.read_text("utf-8"))))
+    "name",
+    sorted(
+        set(re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", (ROOT / "docs" / "architecture.md").read_text("utf-8")))
+    ),
 )
 def test_files_that_the_page_names_exist(name):
     assert (ROOT / name).exists() or (ROOT / "territorial" / name).exists()

@@ -28,7 +28,6 @@ from territorial.config.validation import (
 
 WHOLE = "it must be a whole number from 3 to 7"
 FINITE = "it must be a finite number from 0 to 1"
-BOOLEAN = "it must be True or False"
 REFUSED = [
     *((whole_number, (value, 3, 7), ValueError, WHOLE) for value in (2, 8, -(10**30), 10**30, np.int64(8))),
     *(
@@ -36,7 +35,10 @@ REFUSED = [
         for value in (4.0, "4", None, True, np.True_, [4], np.float32(4), 4j)
     ),
     (whole_number, (-1, 0), ValueError, "it must be a whole number of at least 0"),
-    *((true_or_false, (value,), TypeError, BOOLEAN) for value in (1, 0, None, "yes", np.int8(1))),
+    *(
+        (true_or_false, (value,), TypeError, "it must be True or False")
+        for value in (1, 0, None, "yes", np.int8(1))
+    ),
     *((finite_number, (value, 0, 1), TypeError, FINITE) for value in (None, True, np.True_, "1", [1], 1j)),
     *(
         (finite_number, (value, 0, 1), ValueError, FINITE)

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-MAINTAINERS = Path(__file__).parents[1] / "maintainers"
-
 pytestmark = [
     pytest.mark.checkout,
     pytest.mark.skipif(os.name == "nt", reason="checks are for systems with a POSIX shell"),
@@ -20,7 +18,7 @@ pytestmark = [
 @pytest.fixture
 def parts(monkeypatch, tmp_path):
     """The module, which writes its logs elsewhere."""
-    monkeypatch.syspath_prepend(MAINTAINERS)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "maintainers")
     module = importlib.import_module("parts")
     monkeypatch.setattr(module, "BUILT", tmp_path)
     monkeypatch.setattr(module, "ROOT", tmp_path)

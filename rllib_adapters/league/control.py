@@ -65,7 +65,7 @@ def freeze(
         network = network_of(spec.module_class, _policy(spec, weights), options)
     about = dict(metadata)
     if isinstance(network, str):
-        about[NOT_EXPORTED] = network
+        about["not_exported"] = network  # why the engine cannot play it
         LOG.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
     manifest = spec.module_class.manifest(spec.model_config, **about)
     content = pieces(network) if isinstance(network, NetworkFile) else None
@@ -216,8 +216,6 @@ def _remember(config: AlgorithmConfig, league: LineUpDistribution) -> None:
 # ---- networks of snapshots for the engine ----------------------------------------------------------------
 
 
-NOT_EXPORTED = "not_exported"
-"""In the metadata of a snapshot on pairs: why the engine cannot play it."""
 _rows = lru_cache(maxsize=1)(rows_of_config)
 """The states on which scales are measured and choices compared, of the games that are played."""
 

@@ -100,8 +100,6 @@ class OnRay:
 
 AUTO = "auto"
 """The address of the cluster that this machine is part of."""
-CONNECT_TIMEOUT_S = 10
-"""Seconds within which a cluster has to answer."""
 
 
 class ClusterError(ConnectionError):
@@ -136,7 +134,7 @@ def _knock(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         raise ValueError(f"it must be HOST:PORT or {AUTO}")
-    socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
+    socket.create_connection((host, int(port)), timeout=10).close()
 
 
 @contextmanager
@@ -163,8 +161,6 @@ def search_path() -> str:
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, by default."""
 
-NAMESPACE = "territorial"
-"""Of the names of Ray's actors."""
 
 _senders: dict[tuple[str, str], Any] = {}
 """By name and job, handles of the actors that this process knows: who starts one has to keep the first."""
@@ -263,7 +259,7 @@ def _sender_of(path: Path) -> Any:
     if key not in _senders:
         here = NodeAffinitySchedulingStrategy(_node(), soft=False)
         actor = ray.remote(_Sender).options(
-            name=name, namespace=NAMESPACE, get_if_exists=True, num_cpus=0, scheduling_strategy=here
+            name=name, namespace="territorial", get_if_exists=True, num_cpus=0, scheduling_strategy=here
         )
         _senders[key] = actor.remote(path)
     return _senders[key]

@@ -43,9 +43,6 @@ from territorial.memory.measure import give_back
 
 # ---- losses --------------------------------------------------------------------------------------
 
-NO_VARIANCE = 1e-6
-"""RLlib's, against division by 0."""
-
 
 def weighted_loss(
     learner: Any, module_id: str, config: Any, batch: Mapping[str, Any], outputs: Mapping[str, Tensor]
@@ -116,7 +113,7 @@ def _explained(targets: Tensor, values: Tensor, weights: Tensor | None) -> Tenso
         rllibs: Tensor = explained_variance(targets, values)
         return rllibs
     left, whole = _variance(targets - values, weights), _variance(targets, weights)
-    return (1 - left / (whole + NO_VARIANCE)).clamp(min=-1)
+    return (1 - left / (whole + 1e-6)).clamp(min=-1)  # RLlib's number against division by 0
 
 
 def _variance(rows: Tensor, weights: Tensor) -> Tensor:

@@ -18,8 +18,6 @@ from territorial.observation.layout import ObsLayout
 from territorial.typing import Arrays, Bools, Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
-KEY_EVERY = 256
-"""Steps from one key frame to the next: a sample has one, and looking back is still quick."""
 
 Frames = dict[str, npt.NDArray[Any]]
 
@@ -41,7 +39,8 @@ class ObservationLog:
         self.layout, self.num_games = layout, num_games
         self._shapes = {name: layout.shape(name) for name in TABLES}
         self._sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
-        self._boards = FrameStore(layout, num_games, key_every=KEY_EVERY)
+        # A sample has one key frame, and looking back is still quick.
+        self._boards = FrameStore(layout, num_games, key_every=256)
         self._tables = TableStore(num_games, sum(self._sizes))
         self._masks: list[npt.NDArray[np.uint8]] = []
         self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read

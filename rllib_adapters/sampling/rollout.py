@@ -356,9 +356,6 @@ def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 # ---- metrics -------------------------------------------------------------------------------------
 
-BY_PLAYER = "players"
-"""The metric that has the others by the name of who learns."""
-
 
 def metrics_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
     """Return what metrics say of a game that stands in ``state`` as it ended.
@@ -374,7 +371,7 @@ def metrics_of(game: GameEpisode, state: GameArrays) -> dict[str, Any]:
             name: float(game.returns[seats].sum()) for name, seats in by_player.items()
         },
         **_means(game, state, list(game.agents)),
-        BY_PLAYER: {name: _means(game, state, seats) for name, seats in by_player.items()},
+        "players": {name: _means(game, state, seats) for name, seats in by_player.items()},
     }
 
 

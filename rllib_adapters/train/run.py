@@ -53,17 +53,10 @@ from territorial.snapshots.store import only_writer
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
 LAST = "last"
 """The snapshot of the main agent as training ended; it is not in the league."""
-OBJECT_STORE = 200 * MB
-LONGEST_LINE = 2**20
-"""Bytes of a line of the log."""
 DRIVER = "driver"
 """The kind of this process."""
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
-_RAYS_ACTORS = ("IDLE", "Dashboard", "RuntimeEnv")
-"""How the names of such processes begin that are called like actors."""
-_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""On Windows, which has no SIGKILL, os.kill ends a process at once whatever it is given."""
 
 NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]] = {
     "pairs": (PairModule, {"size": "standard"}),
@@ -306,7 +299,8 @@ class Run:
         for process in found.processes:
             if kind_of(process.pid, process.name) not in (DRIVER, RAY):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process.pid, _KILL)
+                    # Windows has no SIGKILL; there, whatever is given ends a process at once.
+                    os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def keep(self) -> None:
         """Write a checkpoint, unless there is one of this iteration; remove snapshots that none needs."""
@@ -397,14 +391,15 @@ def kind_of(pid: int, name: str) -> str:
     if pid == os.getpid():
         return DRIVER
     kind = name.removeprefix("ray::").partition(".")[0]
-    return kind if name.startswith("ray::") and not kind.startswith(_RAYS_ACTORS) else RAY
+    is_actor = name.startswith("ray::") and not kind.startswith(("IDLE", "Dashboard", "RuntimeEnv"))
+    return kind if is_actor else RAY
 
 
 def _cut_back(path: Path, most: int) -> None:
     """Cut the file ``path`` off at the first line that is cut short or exceeds ``most`` bytes."""
     size = 0
     with open_file(path) as file:
-        for line in whole_lines(file, LONGEST_LINE):
+        for line in whole_lines(file, 2**20):
             if size + len(line) > most:
                 break
             size += len(line)
@@ -435,7 +430,7 @@ def start_ray(runners: int) -> None:
     ray.init(
         address="local",
         num_cpus=runners + 1,
-        object_store_memory=OBJECT_STORE,
+        object_store_memory=200 * MB,
         include_dashboard=False,
         log_to_driver=False,
         logging_level="error",

@@ -42,9 +42,6 @@ FRACTION_OUTPUTS = 10
 LAYERS = ("candidate", "hidden", "context", "summary", "joint", "score", "hold")
 """The layers by name, in the order in which they are computed."""
 _DESCRIPTION_BOUNDS = Bounds(nbytes=2**16, values=2**11)
-_ALIGNMENT = 64
-MOST_BYTES = 2**22
-"""Of a file, of which the largest network takes a quarter."""
 
 Column = tuple[str, int]
 """The name of a column, and its version."""
@@ -165,7 +162,7 @@ def write(path: str | os.PathLike[str], network: NetworkFile) -> None:
 def pieces(network: NetworkFile) -> Iterator[bytes | memoryview]:
     """Return the bytes of the file of a network, piece by piece."""
     text = json.dumps({**_fields(network.description), "digest": network.digest}, separators=(",", ":"))
-    yield from safetensors.pieces(network.tensors, metadata={METADATA: text}, alignment=_ALIGNMENT)
+    yield from safetensors.pieces(network.tensors, metadata={METADATA: text}, alignment=64)
 
 
 def digest_of(fields: Mapping[str, Any], tensors: Mapping[str, Array]) -> str:
@@ -193,7 +190,8 @@ def read(path: str | os.PathLike[str], *, is_mapped: bool = False) -> NetworkFil
     name = os.fspath(path)
     try:
         with open_file(path) as file:
-            content = safetensors.read(file, None if is_mapped else MOST_BYTES)
+            # The largest network takes a quarter of the limit.
+            content = safetensors.read(file, None if is_mapped else 2**22)
         fields = _description_text(content.metadata)
         description = _described(fields)
     except safetensors.FormatError as error:

@@ -23,8 +23,6 @@ EXAMPLES = """\
   territorial match --seats net:CLONE/network.safetensors,banker
 """
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
-DEFAULT_INTERVAL = 50
-"""Ticks between decisions of a network cloned from a data set whose rows stand at no fixed distance."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -118,7 +116,7 @@ def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any
             cloning.policy.save(folder / WEIGHTS)
             report = cloning.policy.export(
                 folder / NETWORK,
-                interval=recipe.every or DEFAULT_INTERVAL,
+                interval=recipe.every or 50,  # where the rows stand at no fixed distance
                 num_candidates=recipe.num_candidates,
                 least_equal=0.0,
             )

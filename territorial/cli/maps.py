@@ -37,10 +37,6 @@ EXAMPLES = """\
 """
 
 MAX_COUNT = 100
-PREVIEW_COLUMNS = 100
-"""At most; a narrower terminal gets a smaller preview."""
-TILE_PIXELS = 256
-"""About the longer side of a map in a picture."""
 _FAINT, _OUT_OF_PLAY = (150, 156, 166), (122, 118, 106)
 _GAP = 12
 _SIZE = 20  # of letters, in pixels: they are read where five maps are as wide as a page
@@ -220,7 +216,7 @@ def _text(parsed: argparse.Namespace, shown: Sequence[MapListing], result: Mappi
     texts = [] if shown else [catalogue_text(result)]
     for one, facts in zip(shown, result.get("maps", ()), strict=True):
         if parsed.picture is None and parsed.export is None:
-            columns = min(PREVIEW_COLUMNS, shutil.get_terminal_size().columns)
+            columns = min(100, shutil.get_terminal_size().columns)
             owner = np.where(one.land.to_array(), NEUTRAL, BLOCKED).astype(np.uint8)
             colors = color_depth_of(sys.stdout)
             texts.append(render_ansi(owner, 0, columns=columns, colors=colors, terrain=one.terrain))
@@ -325,7 +321,7 @@ def draw_sheet(tiles: Sequence[MapListing]) -> Image:
 
 
 def _draw_tile(tile: MapListing) -> Image:
-    scale = max(1, TILE_PIXELS // max(tile.land.height, tile.land.width))
+    scale = max(1, 256 // max(tile.land.height, tile.land.width))  # of about 256 pixels
     neutral, blocked = owner_colors(0, tile.terrain)[[0, 255]]
     cells = np.where(tile.land.to_array(), 2, tile.whole.to_array())
     colors = np.array([blocked, _OUT_OF_PLAY, neutral], np.uint8)

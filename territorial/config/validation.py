@@ -16,12 +16,6 @@ from territorial.typing import Ints
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-CLOSE = 0.7
-"""How alike two names are, from 0 to 1, of which one may have been meant by the other."""
-FEW_NUMBERS = 8
-"""Numbers of an array that an error shows; of larger ones it shows the shape."""
-MOST_DIGITS = 40
-"""The longest text that is read as a whole number: no number here has more digits."""
 _DIGITS = re.compile("[0-9]+(_[0-9]+)*")
 _short = Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 100
@@ -29,7 +23,7 @@ _short.maxstring = _short.maxother = _short.maxlong = 100
 
 def shown(value: object) -> str:
     """Return ``repr(value)`` for an error, cut where it is long: what was given may be a whole file."""
-    if isinstance(value, np.ndarray) and value.size > FEW_NUMBERS:
+    if isinstance(value, np.ndarray) and value.size > 8:  # too many to read
         return f"an array of {value.dtype}, shape {value.shape}"
     text = _short.repr(value)
     return text if len(text) <= 300 else f"{text[:300]} ..."
@@ -68,7 +62,7 @@ def is_whole_number(value: Any, low: int, high: int | None = None) -> bool:
 def whole_number_in(text: str, low: int, high: int) -> int | None:
     """Return the whole number from ``low`` to ``high`` that a text has in digits, or None."""
     digits = text.strip()
-    is_number = len(digits) <= MOST_DIGITS and _DIGITS.fullmatch(digits) is not None
+    is_number = len(digits) <= 40 and _DIGITS.fullmatch(digits) is not None  # no number here has more
     return int(digits) if is_number and low <= int(digits) <= high else None
 
 
@@ -157,7 +151,7 @@ def index_of(value: Any) -> int | None:
 def hint(given: object, known: Iterable[object]) -> str:
     """Return " (did you mean 'x'?)" with the name x of ``known`` that is most like ``given``, or nothing."""
     names = {_plain(name): name for name in known if isinstance(name, str)}
-    close = get_close_matches(_plain(given), names, n=1, cutoff=CLOSE)
+    close = get_close_matches(_plain(given), names, n=1, cutoff=0.7)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 

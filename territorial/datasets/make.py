@@ -48,10 +48,6 @@ from territorial.replay.decision_rows import RowOptions, check_fits, decisions_o
 GAMES_PER_SHARD = 32
 WRITER = ".writer"
 """The file of a folder that the process which makes a data set there has locked; it says which."""
-WRITE_EVERY = 5.0
-"""Seconds from one writing of the manifest to the next: of many shards it takes as long as a shard."""
-_GameChunk = tuple[str, range]
-"""The file of a shard that is to be made, and the numbers of its games."""
 MOST_GAMES_PER_SHARD = 10_000
 
 
@@ -145,7 +141,7 @@ def make(
             ):
                 shards[shard.file] = shard
                 manifest = manifest.with_shards(shards.values())
-                if time.monotonic() - written >= WRITE_EVERY:
+                if time.monotonic() - written >= 5:  # the manifest of many shards takes as long as a shard
                     manifest.write(target)
                     written = time.monotonic()
                 if on_shard is not None:
@@ -205,7 +201,7 @@ def _shards_of(
     seats: tuple[Seat, ...],
     asked: RowOptions,
     first_seed: int,
-    chunk: _GameChunk,
+    chunk: tuple[str, range],
 ) -> list[Shard]:
     """Play the games of a chunk and write their decisions."""
     name, games = chunk

@@ -5,6 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -111,11 +112,6 @@ def _parts_of_array(array: np.ndarray) -> list[Any]:
     return [array.dtype.str, array.shape, own]
 
 
-def _parts_of_code(code: CodeType) -> list[Any]:
-    table = getattr(code, "co_exceptiontable", b"")
-    return [code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_flags, table]
-
-
 def _names_in(code: CodeType) -> set[str]:
     """Return the names that code uses, and the code within it."""
     inner = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
@@ -132,10 +128,9 @@ def _parts_of_object(value: Any) -> list[Any]:
 _PARTS: Mapping[Any, Callable[[Any], Any]] = {
     type: _parts_of_class,
     FunctionType: _parts_of_function,
-    CodeType: _parts_of_code,
-    property: lambda value: (value.fget, value.fset, value.fdel),
-    staticmethod: lambda value: (value.__func__,),
-    classmethod: lambda value: (value.__func__,),
+    CodeType: attrgetter("co_code", "co_consts", "co_names", "co_varnames", "co_flags", "co_exceptiontable"),
+    property: attrgetter("fget", "fset", "fdel"),
+    (staticmethod, classmethod): lambda value: (value.__func__,),
     np.ndarray: _parts_of_array,
     (set, frozenset): lambda value: sorted(repr(_CodeDescription().of(one)) for one in value),  # in no order
     Mapping: lambda value: chain.from_iterable(value.items()),

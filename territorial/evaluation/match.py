@@ -23,9 +23,6 @@ from territorial.evaluation.statistics import Estimate, PlayerSummary, RecordArr
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Floats
 
-MOST_BEATS = 12
-"""Players for which the matrix of placements is printed."""
-
 
 class Ranking:
     """The players of a match, ranked by the games that have been played.
@@ -147,7 +144,7 @@ class Ranking:
         order = [line.player for line in self.standings]
         if len(order) == 1:
             return []
-        if len(order) > MOST_BEATS:
+        if len(order) > 12:  # too wide to print
             return ["how often one comes in before another: see --json or --plots"]
         index, width = [self.players.index(name) for name in order], max(map(len, order)) + 2
         shown = [[f"{100 * share:.0f}" for share in row] for row in self.beats[np.ix_(index, index)]]

@@ -10,8 +10,6 @@ SHOW_EVERY = 2.0
 WIDTH = 100
 """Of a line that is rewritten: so many columns of the one before are covered."""
 _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"), (1, "s"))
-_FROM = 2
-"""The least number of a unit: 119 s, but 2 min."""
 
 
 class ProgressLine:
@@ -70,6 +68,7 @@ def time_left(done: int, missing: int, seconds: float) -> str:
     if done <= 0 or seconds <= 0:
         return ""
     left = seconds / done * missing
-    size, name = next(((size, name) for size, name in _UNITS if left >= _FROM * size), (1, "s"))
+    # At least two of a unit: 119 s, but 2 min.
+    size, name = next(((size, name) for size, name in _UNITS if left >= 2 * size), (1, "s"))
     number = round(left / size)
     return f"{number} {name} left" if number < 1000 else f"more than 999 {name} left"

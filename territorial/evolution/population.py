@@ -174,12 +174,6 @@ def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tupl
 
 KEPT = 0.9
 """What the seats of earlier generations count: they were played beside other styles."""
-DOUBT = 150
-"""Seats after which a score counts half: the variance of what a seat scores over that between styles."""
-CROSSED = 0.3
-"""Share of the descendants that have two parents."""
-FOREIGN = 0.06
-"""Share of the descendants that are drawn at random, so that new ideas can still come."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +194,8 @@ class Candidate:
     @property
     def strength(self) -> float:
         """What its score makes probable. A high one of few seats was mostly luck; the mean of all is 0."""
-        return self.total / (self.seats + DOUBT)
+        # After 150 seats, the variance of what a seat scores over that between styles, a score counts half.
+        return self.total / (self.seats + 150)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as values that JSON has."""
@@ -305,9 +300,9 @@ class Evolution:
 
 def _child(name: str, parents: Sequence[Candidate], rng: np.random.Generator) -> Style:
     """Return a descendant of one or two parents, or rarely of none."""
-    if rng.random() < FOREIGN:
+    if rng.random() < 0.06:  # drawn at random, so that new ideas can still come
         return random_style(name, rng)
     one, other = (parents[i].style for i in rng.integers(len(parents), size=2))
-    if rng.random() < CROSSED:
+    if rng.random() < 0.3:  # so often there are two parents
         one = crossed(one, other, name, rng)
     return varied(one, name, rng)

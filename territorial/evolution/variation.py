@@ -45,12 +45,8 @@ MEASURED = ("by", "else_by")
 
 CHANGED, SPREAD = 0.25, 0.35
 """Share of the numbers that a variation changes, and the standard deviation of the factor's logarithm."""
-OFF = 0.3
-"""How often a rule that may be off is off in a style that is drawn at random."""
 FLIPPED = 0.08
 """How often a flag, a measure or a condition changes."""
-REBUILT = 0.06
-"""How often a move appears, disappears or is replaced by another."""
 
 Part = TypeVar("Part", Style, FreeLand, Move)
 
@@ -101,7 +97,7 @@ def _drawn(part: Part, scales: Mapping[str, Scale], rng: np.random.Generator) ->
 
 
 def _random_number(scale: Scale, rng: np.random.Generator) -> float:
-    if scale.may_be_off and rng.random() < OFF:
+    if scale.may_be_off and rng.random() < 0.3:  # so often it is off
         return 0
     return round(float(np.exp(rng.uniform(*np.log([scale.low, scale.high])))) / scale.step) * scale.step
 
@@ -145,7 +141,7 @@ def _without_pairs(part: Any) -> Any:
 
 
 def _varied_move(move: Move | None, rng: np.random.Generator, *, may_begin: bool) -> Move | None:
-    if rng.random() < REBUILT and (move is not None or may_begin):
+    if rng.random() < 0.06 and (move is not None or may_begin):  # a move appears, disappears or is replaced
         return None if move is not None and rng.random() < 0.5 else _random_move(rng)
     if move is None:
         return None

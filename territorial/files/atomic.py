@@ -29,10 +29,6 @@ def check_file(path: str | os.PathLike[str]) -> None:
     check_folder(target.parent)
 
 
-LOCKS = {".lock", ".writer"}
-"""The names of the files that are locked in folders."""
-
-
 @contextmanager
 def naming(path: str | os.PathLike[str], draft: Path | None = None) -> Iterator[None]:
     """Let an OSError within the block name ``path`` if it names no file, as for a full disk, or a draft."""
@@ -54,11 +50,7 @@ def own_file(path: Path) -> Path:
 
     Such as a link, as what is outside would be written.
     """
-    if path.is_symlink():
-        raise OSError(
-            errno.ELOOP, "it is a link; remove it, or what it points to would be written", str(path)
-        )
-    if os.path.lexists(path) and not path.is_file():
+    if path.is_symlink() or (path.exists() and not path.is_file()):
         raise _in_the_way(path, "a file")
     return path
 
@@ -74,7 +66,7 @@ def own_folder(path: Path) -> Path:
 
 def cleared(path: Path) -> Path:
     """Return ``path``, a fixed name for a folder, once the folder there is removed; OSError as own_folder."""
-    if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
+    if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise _in_the_way(path, "a folder")
     if path.is_dir():
         shutil.rmtree(path)
@@ -95,7 +87,7 @@ def check_unused(folder: Path, names: Iterable[str], begun: str | None = None) -
     if begun is not None and (folder / begun).exists():
         return
     for path in (folder / name for name in names):
-        if set(os.listdir(path)) - LOCKS if path.is_dir() else os.path.lexists(path):
+        if set(os.listdir(path)) - {".lock", ".writer"} if path.is_dir() else os.path.lexists(path):
             why = "it is there already, and would be replaced; move it away, or choose another folder"
             raise FileExistsError(errno.EEXIST, why, str(path))
 
@@ -113,8 +105,6 @@ def check_folder(folder: Path) -> None:
 
 
 _numbers = count()
-_KEPT_OF_NAME = 40
-"""Characters of its target's name in that of a draft, which must not become too long for a file system."""
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -137,9 +127,9 @@ def draft_of(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield Path(path)
         return
     target = Path(os.path.realpath(path))
-    # A name that nothing else uses, and that no pattern such as *.png finds.
+    # A name that nothing else uses, that no pattern such as *.png finds, and that fits any file system.
     number = f"{os.getpid()}-{threading.get_ident()}-{next(_numbers)}"
-    draft = target.with_name(f".{target.name[:_KEPT_OF_NAME]}.{number}.draft")
+    draft = target.with_name(f".{target.name[:40]}.{number}.draft")
     try:
         with naming(path, draft):
             _check_replaceable(target)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from io import BufferedReader
 from itertools import count
-from typing import Any, BinaryIO, NamedTuple, NoReturn, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from territorial.config.validation import shown
 
@@ -67,7 +67,7 @@ def parse(text: bytes, bounds: Bounds) -> Any:
         value = json.loads(
             text.decode("utf-8"),
             object_pairs_hook=_without_repeats,
-            parse_constant=_refuse_constant,
+            parse_constant=_finite,
             parse_float=_finite,
         )
     except RecursionError:
@@ -140,10 +140,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the name {shown(name)} occurs twice in an object")
         found[name] = value
     return found
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"it has the number {text}; numbers must be finite")
 
 
 def _finite(text: str) -> float:

@@ -57,8 +57,6 @@ _NATIVE = {np.dtype(code): name for name, code in NUMPY_DTYPES.items() if name[:
 
 BOUNDS = Bounds(nbytes=16 * 2**20, values=2**20)
 """Of the header, so that it takes some 100 MB at most: room for 100,000 tensors."""
-MAX_AXES = 64
-"""As many as numpy has."""
 ALIGNMENT = 8
 _METADATA = "__metadata__"
 
@@ -244,7 +242,7 @@ def _entry(name: str, value: Any) -> _Entry:
 
 def _are_sizes(values: Any) -> bool:
     """Say whether this is a short list of whole numbers that a file can have, none below zero."""
-    if not isinstance(values, list) or len(values) > MAX_AXES:
+    if not isinstance(values, list) or len(values) > 64:  # as many axes as numpy has
         return False
     return all(is_whole_number(value, 0, 2**63 - 1) for value in values)
 

@@ -33,11 +33,8 @@ BOUNDS = Bounds(nbytes=32 * 2**20, values=2**21)
 """Of the JSON text."""
 _MAX_HEADER = 4096
 """Bytes of what stands before the numbers of an array; numpy takes 128."""
-_MAX_DIRECTORY = 4096
-"""Bytes of the list of members; five take 300."""
 _END = struct.Struct("<4s4H2LH")
 _END_MARK, _LARGE_MARK, _LARGE_SIZE = b"PK\5\6", b"PK\6\7", 20
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def text_of(about: Mapping[str, Any]) -> bytes:
@@ -98,7 +95,7 @@ class LeagueFile:
             raise ValueError(
                 f"{name} takes {info.file_size:,} bytes; it must take at most {most + _MAX_HEADER:,}"
             )
-        if info.compress_type not in _METHODS or info.flag_bits & 1:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise ValueError(
                 f"{name} has the compression method {info.compress_type}; it must be 0 or 8, "
                 "and the member not encrypted"
@@ -140,7 +137,7 @@ def _check_directory(file: BinaryIO) -> None:
     before, end = file.read(_LARGE_SIZE), _END.unpack(file.read(_END.size))
     if end[0] != _END_MARK or before.startswith(_LARGE_MARK):
         raise ValueError("it is not a complete zip archive")
-    if end[4] != 1 + len(TABLES) or end[5] > _MAX_DIRECTORY:
+    if end[4] != 1 + len(TABLES) or end[5] > 4096:  # bytes of the list of members; five take 300
         raise ValueError(
             f"it has {end[4]} members, listed in {end[5]:,} bytes; it must have {1 + len(TABLES)}"
         )

@@ -166,8 +166,6 @@ MAX_ATTEMPTS = 16
 _LAYERS_PER_ATTEMPT = 64
 _LAYERS_OF_ALL_ATTEMPTS = MAX_ATTEMPTS * _LAYERS_PER_ATTEMPT
 """The first layer of noise that no attempt uses."""
-_SYMMETRIC_BRIDGES = 3
-"""Cells of width, where a kind has no option of that name."""
 
 
 def generate(kind: str, height: int, width: int, seed: int, *, connected: bool = True) -> LandMask:
@@ -216,7 +214,7 @@ def _symmetric(name: MapName, height: int, width: int, seed: int) -> Land:
     for attempt in range(MAX_ATTEMPTS):
         own_seed = int(layer_words(seed, _LAYERS_OF_ALL_ATTEMPTS, np.array([attempt], np.uint64))[0])
         land = _drawn(name, height, width, own_seed)
-        bridges = name.options.get("bridges", _SYMMETRIC_BRIDGES)
+        bridges = name.options.get("bridges", 3)  # not every kind has this option
         whole = _clear_specks(symmetrized(land, name.symmetry, bridges, own_seed, _LAYERS_OF_ALL_ATTEMPTS))
         num_blocked, wanted = int((~whole).sum()), int((~land).sum())
         if 2 * wanted <= 3 * num_blocked <= 4 * wanted:

@@ -19,8 +19,6 @@ QUICKEST_PAUSE, SHORTEST_PAUSE, LONGEST_PAUSE = 0.01, 0.1, 0.5
 """Seconds between two samples; the first of them while memory grows so fast that the limit is close."""
 SHARE = 50
 """The pause is as long that samples take one part in so many of a processor, within those seconds."""
-ASK_AGAIN = 5.0
-"""Seconds after which a block is interrupted again that has not ended: a destructor may swallow the first."""
 LISTED = 12
 """Processes in the table; the others are added up."""
 
@@ -142,7 +140,7 @@ class MemoryGuard:
         while self._interrupts and not self._over.is_set():
             self._asked = True
             _interrupt()
-            self._over.wait(ASK_AGAIN)
+            self._over.wait(5)  # a destructor may have swallowed the interrupt
 
     def _on_signal(self, number: int, frame: Any) -> None:
         """Interrupt the block for our own signal; others are dealt with as before."""

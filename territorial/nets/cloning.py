@@ -26,10 +26,6 @@ from territorial.typing import Array
 
 HELD_ONE_IN = 10
 """Of ten games in a row one is held out: its rows are not learned from, and say how well others are."""
-MIXED_ROWS = 2**18
-"""LearnedRows that are drawn from at once, those of as many shards as it takes: some 130 MB."""
-MAX_NORM = 1.0
-"""Largest norm of a gradient."""
 SETTINGS, CHECKPOINTS, STATE = "settings.json", "checkpoints", "state.pt"
 
 
@@ -180,7 +176,7 @@ class Cloning:
         for number in rng.permutation(len(self.data)).tolist():
             shard = self.data[number]
             parts.append(usable(shard, ~is_held_out(shard.game)))
-            if sum(len(part.action) for part in parts) >= MIXED_ROWS:
+            if sum(len(part.action) for part in parts) >= 2**18:  # some 130 MB
                 yield _joined(parts)
                 parts = []
         if parts:
@@ -194,7 +190,7 @@ class Cloning:
         errors = (values - torch.from_numpy(rows.returns)).square().mean()
         self._optimizer.zero_grad()
         (loss + self.settings.value_weight * errors).backward()
-        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_NORM)
+        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), max_norm=1.0)
         self._optimizer.step()
         return float(loss.detach())
 

@@ -27,10 +27,6 @@ from territorial.observation.layout import ObsLayout
 
 MAX_OPEN = 128
 """Snapshots that are kept open; opening another closes the one that has not acted for longest."""
-MAX_SIDE_BY_SIDE = 2**21
-"""Bytes of weights up to which snapshots of a kind act together; in larger ones arithmetic takes the time."""
-MAX_KEPT = 8
-"""Sets of snapshots of a kind whose weights are kept as those of one network, for when they act again."""
 MAX_INPUT = 2**28
 """Bytes of the boards that are decoded for rows that act together."""
 TOLERANCE = 1e-4
@@ -128,7 +124,7 @@ class _Kind:
                 return known
         sizes: dict[int, Sequence[int]] = {}
         made = _Together(snapshots, sizes, side_by_side([one.weights for one in snapshots], sizes))
-        self.known = [*self.known[1 - MAX_KEPT :], made]
+        self.known = [*self.known[-7:], made]  # eight sets, for when they act again
         return made
 
     def logits(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
@@ -325,7 +321,8 @@ class FrozenPolicies:
             why = " ".join(str(error)[:500].split())
             raise MismatchError(f"snapshot {name!r} of {manifest.architecture!r}: {why}") from None
         if known is None:
-            is_small = isinstance(network, Policy) and saved.nbytes <= MAX_SIDE_BY_SIDE
+            # Beyond 2 MB of weights arithmetic takes the time.
+            is_small = isinstance(network, Policy) and saved.nbytes <= 2**21
             known = _Kind(key, network.requires_grad_(False).eval(), may_act_together=is_small)
             self._kinds[key] = known
         return known

@@ -47,8 +47,6 @@ GAMES = (
 """What is played: the configuration, its seats, and how many games."""
 TICKS = 50
 """From one state of a game to the next."""
-OWN_GAMES = 16
-"""Games of a configuration of the caller's own."""
 MOST_ROWS = 8192
 """Rows that are kept of these; a process keeps 4 MB of them."""
 
@@ -72,7 +70,7 @@ def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
 
     Always the same for the same arguments; from the first state of a game on.
     """
-    game = _games(config, list(islice(cycle(ALIASES), config.num_players)), OWN_GAMES, seed=0)
+    game = _games(config, list(islice(cycle(ALIASES), config.num_players)), count=16, seed=0)
     rows = _joined([_seen(game, num_candidates), *_states_of(game, num_candidates)])
     every = -(-len(rows.counts) // MOST_ROWS)
     return _part(rows, np.arange(0, len(rows.counts), every))
@@ -108,8 +106,6 @@ COLUMN_EXPONENT = UNIT.bit_length() - 1
 LOGIT_EXPONENT = 12
 """Logits are in 4096ths of a power of two."""
 MOST_EXPONENT = 40
-HEADROOM = 1.25
-"""How much larger an activation may become than any that was measured."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +230,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
 
 def _activation_exponent(most: float) -> int:
     """Return how many bits behind the point activations have that become ``most``."""
-    room = ACTIVATION_LIMIT / max(most * HEADROOM, 2**-8)
+    room = ACTIVATION_LIMIT / max(1.25 * most, 2**-8)  # it may become larger than any that was measured
     return min(math.floor(math.log2(room)), COLUMN_EXPONENT + 8)
 
 

@@ -45,8 +45,6 @@ from territorial.typing import Ints
 
 LARGEST_INPUT = 4.0
 """Columns count as at most this, and as at least so much below zero, here and in the engine."""
-HOLD_BIAS = 2.0
-"""What the bias of holding begins with: launches are taxed, so that one which always launches never grows."""
 THERE = column(PAIRS, "there")
 
 
@@ -111,7 +109,8 @@ class PairNetwork(nn.Module):
         self.score = nn.Linear(h, 1 + NUM_FRACTIONS)
         self.hold = nn.Linear(c, 1)
         self.value = nn.Sequential(nn.Linear(c, h), nn.ReLU(), nn.Linear(h, 1))
-        nn.init.constant_(self.hold.bias, HOLD_BIAS)
+        # Launches are taxed, so that one which always launches never grows.
+        nn.init.constant_(self.hold.bias, 2.0)
 
     def not_finite(self) -> str | None:
         """Return the name of a parameter that has infinite entries or NaN; None if none has."""

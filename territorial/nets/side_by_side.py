@@ -256,9 +256,8 @@ class FixedShapes(TorchDispatchMode):
 
 def _is_plain_index(func: Any, args: Sequence[Any]) -> bool:
     """Return whether rows are taken by their numbers, and not by a mask."""
-    if func is not torch.ops.aten.index.Tensor:
-        return False
-    return all(one is None or one.dtype not in (torch.bool, torch.uint8) for one in args[1])
+    is_index = func is torch.ops.aten.index.Tensor
+    return is_index and all(one is None or one.dtype not in (torch.bool, torch.uint8) for one in args[1])
 
 
 def side_by_side(weights: Sequence[Mapping[str, Tensor]], sizes: Sizes) -> dict[str, SideBySide]:

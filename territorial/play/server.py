@@ -14,7 +14,6 @@ from territorial.render.server import PageHandler, PageServer
 
 ACT = "act"
 """The name under which commands are taken."""
-TOKEN_BYTES = 16
 SECONDS_BETWEEN_LINES = 1
 """After these an empty line is sent to pages, so that one that was closed is noticed."""
 _STATUS_OF_ERROR: Mapping[type[Exception], HTTPStatus] = {
@@ -48,7 +47,7 @@ class PlayServer(PageServer):
     """
 
     def __init__(self, page: bytes, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.session, self.tokens = session, [secrets.token_urlsafe(TOKEN_BYTES) for _ in session.people]
+        self.session, self.tokens = session, [secrets.token_urlsafe(16) for _ in session.people]
         super().__init__(page, session.film, host, port, PlayHandler)
 
     @property

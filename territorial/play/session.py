@@ -70,13 +70,10 @@ class Person:
         }
 
 
-BOTS_PACE = 200
-"""Ticks a second of a game that waits for each decision, once there are no decisions to wait for."""
 NEVER = -1
 """The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
-HEAD_START = 3  # seconds that a game of several people stands as it begins, while all of their pages load it
 ENDED = "the session has ended"
 
 
@@ -242,7 +239,8 @@ class Session:
             self._recorder.close()
             self.film.close()
             self.film, self._is_paused, self._is_lobby, self._is_loading = Feed(), False, False, True
-            self._due = time.monotonic() + HEAD_START if len(self.people) > 1 else None
+            # While all of their pages load it, a game of several people stands for three seconds.
+            self._due = time.monotonic() + 3 if len(self.people) > 1 else None
         for person, seat in zip(self.people, table.seats, strict=True):
             person.begin(seat, table.names[seat - 1] if seat else person.name, wants_pause=self._is_paused)
             person.now = situation_of(table.game, seat)
@@ -283,7 +281,8 @@ class Session:
     @property
     def _interval(self) -> float:
         """Seconds from one decision to the next."""
-        return self._game.config.decision_every / (self._pace or BOTS_PACE)
+        # Where nobody decides any more, a game that waits for decisions plays 200 ticks a second.
+        return self._game.config.decision_every / (self._pace or 200)
 
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
         """Return what all seats do now, (1, P, 2): people what was queued, which is used up."""

@@ -24,7 +24,6 @@ from territorial.replay.frames import givers_and_receivers, teams_in
 from territorial.typing import Ints
 
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
-_CLEAR = "\x1b[2J"
 
 
 class Screen:
@@ -152,7 +151,7 @@ class _Terminal:
             self._renderer = TextRenderer(
                 **self._arguments, columns=columns, lines=lines, colors=self._colors
             )
-            self._stream.write(_CLEAR if self._can_move else "")
+            self._stream.write("\x1b[2J" if self._can_move else "")  # clears the screen
         text = self._renderer.draw(owner, land, troops, **about)
         if self._can_move:
             text = _HOME + text.replace("\n", f"{_REST_OF_LINE}\n") + _REST_OF_LINE + _REST_OF_SCREEN

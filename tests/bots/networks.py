@@ -29,8 +29,6 @@ from territorial.observation.pair_columns import OWN, PAIRS
 
 TRAINED = Path(__file__).parent / "trained"
 """A small network that learned: README.md there says how."""
-OWN_COLUMNS = tuple((column.name, column.version) for column in OWN)
-PAIR_COLUMNS = tuple((column.name, column.version) for column in PAIRS)
 THERE, LEGAL = (
     next(i for i, column in enumerate(PAIRS) if column.name == name) for name in ("there", "legal")
 )
@@ -39,8 +37,8 @@ THERE, LEGAL = (
 def description(**fields: Any) -> Description:
     """Return a description of a small network, but for ``fields``."""
     given: dict[str, Any] = {
-        "own_columns": OWN_COLUMNS,
-        "pair_columns": PAIR_COLUMNS,
+        "own_columns": tuple((column.name, column.version) for column in OWN),
+        "pair_columns": tuple((column.name, column.version) for column in PAIRS),
         "candidate_width": 32,
         "context_width": 64,
         "num_candidates": 8,

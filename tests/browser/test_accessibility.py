@@ -7,8 +7,6 @@ from tests.browser.chromium import soon
 from tests.browser.games import full_game
 from tests.browser.support import settle
 
-AXE = "axe_playwright_python.sync_playwright"
-GRAVE = ("serious", "critical")
 NAMELESS = """[...document.querySelectorAll("dialog, canvas")].filter((one) => !one.ariaLabel
     && !document.getElementById(one.getAttribute("aria-labelledby"))?.textContent
     && !(one.id === "ending" && !one.open)).map((one) => one.outerHTML.slice(0, 60))"""
@@ -18,7 +16,10 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def axe():
-    return pytest.importorskip(AXE, reason="axe-core is not installed: the extra `browser` has it").Axe()
+    return pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="axe-core is not installed: the extra `browser` has it",
+    ).Axe()
 
 
 @pytest.fixture(params=[pytest.param("desktop", marks=pytest.mark.quick), "phone"])
@@ -41,7 +42,7 @@ def grave_findings(tab, axe, moment):
         found += [
             (moment, theme, finding["id"], node["target"], node["failureSummary"])
             for finding in answer["violations"]
-            if finding["impact"] in GRAVE
+            if finding["impact"] in ("serious", "critical")
             for node in finding["nodes"]
         ]
     return found

@@ -9,7 +9,6 @@ from territorial import cli
 from territorial.cli.options import MEANINGS
 
 WIDTH = 80
-GIVES_NO_NUMBER = {"--set", "--version"}
 
 
 def parsers(parser: argparse.ArgumentParser, verb: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -70,7 +69,7 @@ def test_two_options_never_mean_the_same():
 
 def test_options_with_a_number_say_their_range_or_default():
     for verb, option, action in options():
-        if action.metavar in ("N", "X", "S", "TICKS") and option not in GIVES_NO_NUMBER:
+        if action.metavar in ("N", "X", "S", "TICKS") and option not in {"--set", "--version"}:
             assert re.search(r"at least \d+|\d+ to", action.help or ""), f"{verb} {option}: {action.help}"
             assert "(default" in (action.help or ""), f"{verb} {option}: {action.help}"
 

@@ -17,7 +17,6 @@ from territorial.maps import capacity, make_maps
 from tests.twin import ReferenceGame
 from tests.twin.differential import random_rules
 
-STATES_A_GAME = 5
 MOST = 2**36
 """Most troops that a position may have at home."""
 
@@ -32,7 +31,7 @@ def states(seed: int, *, teams: bool = False) -> Iterator[tuple[VecGame, Referen
     game = VecGame(config, 1, seed, seats=names, autoreset="disabled", observe=False)
     game.reset()
     reference = ReferenceGame(config, game.land(0), 0)
-    for _ in range(STATES_A_GAME):
+    for _ in range(5):
         copy_state(game, reference)
         yield game, reference
         if rng.random() < 0.5:

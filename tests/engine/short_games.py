@@ -14,7 +14,6 @@ from territorial.maps import MapMix
 from tests.twin.differential import config_call
 
 BOTS = ("metronome", "settler", "novice", "random", "full_sender", "opportunist", "turtle", "drip")
-SEED = 8
 SMALL = GameConfig(height=40, width=40, num_players=4, max_ticks=600)
 
 
@@ -23,11 +22,6 @@ class ShortGame(NamedTuple):
     config: GameConfig
     every: int
     """Ticks from one line to the next."""
-
-
-def seats_of(config: GameConfig) -> tuple[str, ...]:
-    """Return bots for all seats, of all kinds in turn."""
-    return tuple(BOTS[p % len(BOTS)] for p in range(config.num_players))
 
 
 BY_MAP = [
@@ -77,8 +71,8 @@ def played(short: ShortGame, *, is_about_rewards: bool) -> list[str]:
 
 def batch_of(short: ShortGame) -> VecGame:
     """Return the game as it begins."""
-    seats = seats_of(short.config)
-    game = VecGame(short.config, 1, seed=SEED, seats=seats, autoreset="disabled", observe=False)
+    seats = [BOTS[p % len(BOTS)] for p in range(short.config.num_players)]
+    game = VecGame(short.config, 1, seed=8, seats=seats, autoreset="disabled", observe=False)
     game.reset()
     return game
 

@@ -9,7 +9,6 @@ from tests.twin import differential
 
 TEAM_OPTIONS = {"teams", "team_deal", "team_spawns"}
 TICKS = 4_000
-TICKS_OF_TEAMS = 3_000
 
 
 def test_engine_and_twin_agree_in_every_field_for_thousands_of_ticks():
@@ -24,7 +23,7 @@ def test_engine_and_twin_agree_in_every_field_for_thousands_of_ticks():
 
 
 def test_engine_and_twin_agree_in_games_of_teams():
-    report = differential.run(TICKS_OF_TEAMS, with_teams=True)
+    report = differential.run(3_000, with_teams=True)
     assert report.mismatches == []
     often = [count for name, count in report.events.items() if name not in differential.RARE_WITH_TEAMS]
     assert min(often) >= 10, f"the games compared are dull: {report.events}"

@@ -11,7 +11,6 @@ import pytest
 import territorial
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=500)
-NUM_GAMES = 16
 SEATS = ("metronome", "banker", "turtle", "random")
 
 
@@ -49,7 +48,7 @@ def least_growth(work: Callable[[], object], measure: Callable[[], int] = all_by
 
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_steps_over_autoreset_games_leave_no_memory_behind(num_threads):
-    game = territorial.VecGame(CONFIG, NUM_GAMES, seats=SEATS, num_threads=num_threads)
+    game = territorial.VecGame(CONFIG, 16, seats=SEATS, num_threads=num_threads)
     game.reset()
     num_calls, ended = 200, []
 

@@ -125,11 +125,10 @@ def scripted_launches():
         game.tick(0, launches)
         if game.state.tick[0] % 10 == 0:
             lines += scene(game)
-    counters = (f"{name} {getattr(game.state, name)[0, 1:].tolist()}" for name in COUNTERS)
+    counters = (
+        f"{name} {getattr(game.state, name)[0, 1:].tolist()}" for name in ("illegal", "raised", "bounced")
+    )
     return [*lines, "the end", *ledger(game), *counters]
-
-
-COUNTERS = ("illegal", "raised", "bounced")
 
 
 def mixed_at_full_size():

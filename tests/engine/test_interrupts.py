@@ -21,10 +21,8 @@ from tests.episodes import advance, difference
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
-STEPS = 3
 FILES = tuple(module.__file__ for module in (engine_calls, vec_game, thread_pool))
 """Where a KeyboardInterrupt can be raised while a batch is stepped."""
-WATCHDOG_S = 300
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,7 +37,7 @@ def watch(capfd):
         stderr = os.dup(2)  # not what pytest captures, which ends with the process
 
     def begin():
-        faulthandler.dump_traceback_later(WATCHDOG_S, exit=True, file=stderr)
+        faulthandler.dump_traceback_later(300, exit=True, file=stderr)
 
     begin()
     yield begin
@@ -56,7 +54,7 @@ def batch(num_threads, **options):
 def played(game):
     """Return everything that a batch shows in its first steps from a seed on, step by step."""
     shown = [_copied(game.reset(seed=11))]
-    for _ in range(STEPS):
+    for _ in range(3):
         observations, rewards, terminated, _, _ = game.step(hold=True)
         shown.append([*_copied(observations), rewards.copy(), terminated.copy()])
     return shown, [game.digest(k) for k in range(GAMES)]

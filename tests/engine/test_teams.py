@@ -32,18 +32,12 @@ DEALS = {
     "at random and together": {"team_deal": "random", "team_spawns": "together"},
     "listed": {"teams": (1, 2, 2, 2, 3, 2, 2, 3, 2), "team_spawns": "together"},
 }
-APART = rows_of(*["1.2.3"] * 16)
-"""Three players of 16 cells, so with caps of 2400, none of whom touches another."""
 
 
 def begun(config=CONFIG, num_games=2, seed=7, **options):
     game = VecGame(config, num_games, seed=seed, **options)
     game.reset()
     return game
-
-
-def apart(*troops, teams=(1, 1, 2), **fields):
-    return game_on(APART, troops=troops, teams=teams, **fields)
 
 
 # ---- who is in which team, and where teams start ----------------------------------------------------
@@ -156,7 +150,7 @@ def test_teams_of_one_are_observed_as_without_teams_by_either_code(fields):
 
 
 def test_a_position_with_a_pool_between_allies_is_refused():
-    game = apart(100, 100, 100)
+    game = game_on(rows_of(*["1.2.3"] * 16), troops=(100, 100, 100), teams=(1, 1, 2))
     with pytest.raises(
         ValueError, match=r"pools\[\(1, 2\)\] is 5; seats 1 and 2 are allies, of team 1, and no"
     ):

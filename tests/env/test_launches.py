@@ -13,11 +13,9 @@ GAME: dict[str, Any] = {"height": 32, "width": 32, "num_players": 4, "max_ticks"
 OPTIONS: dict[str, Any] = {**GAME, "obs": "features", "launches": True}
 
 
-def no_reward(previous: Any, state: Any, info: Any) -> np.ndarray:
-    return np.zeros((state.tick.shape[0], 4), np.float32)
-
-
-@pytest.mark.parametrize("reward_fn", [None, no_reward])
+@pytest.mark.parametrize(
+    "reward_fn", [None, lambda _, state, info: np.zeros((len(state.tick), 4), np.float32)]
+)
 @pytest.mark.parametrize("autoreset", ["same_step", "next_step", "disabled"])
 def test_make_vec_has_the_launches_of_the_engine(autoreset: str, reward_fn: Any) -> None:
     env = territorial.make_vec(3, seats=SEATS, autoreset=autoreset, reward_fn=reward_fn, **OPTIONS)

@@ -104,12 +104,13 @@ def test_allies_are_told_and_paid_as_one(modes):
         actions = (masks * rng.random(masks.shape)).argmax(-1)
         _, rewards, terminated, truncated, info = env.step(actions)
         weights = modes["rewards"]
+        of_teams = [info[f"reward_{name}"] for name in weights if name.startswith(("team_land", "placement"))]
         paid = sum(weight * info[f"reward_{name}"] for name, weight in weights.items())
         np.testing.assert_allclose(rewards, paid, atol=1e-6)
         for k in range(GAMES):
             for team in np.unique(teams[k]):
                 own = teams[k] == team
-                for values in (terminated, truncated, info["place"], *shared_parts(info, weights)):
+                for values in (terminated, truncated, info["place"], *of_teams):
                     assert len(np.unique(values[k, own])) == 1, "allies have the same"
                 apart += len(np.unique(info["alive"][k, own])) == 2 and not terminated[k, own].any()
                 is_out = not state.alive[k, state.team[k] == team].any()
@@ -122,8 +123,3 @@ def test_allies_are_told_and_paid_as_one(modes):
     assert ends > 0
     assert apart > 0, "some agents stayed after their death"
     env.close()
-
-
-def shared_parts(info, weights):
-    """The parts of rewards that are those of teams."""
-    return [info[f"reward_{name}"] for name in weights if name.startswith(("team_land", "placement"))]

@@ -302,7 +302,6 @@ FOUR_SEATS = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
 EVOLUTION = Evolution.create(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
 ROW = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
 DRAWN = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
-PLOTS = SimpleNamespace(close=lambda _: None)
 
 
 def begun(folder):
@@ -323,7 +322,10 @@ WRITERS_OF_FIXED_NAMES = {
     "of a data set": (".writer", begun),
     "manifest": ("manifest.json", begun),
     "shard": (shard_name(0), lambda folder: write_shard(folder / shard_name(0), 0, [ROW])),
-    "plot": ("land.png", lambda folder: save_plots(PLOTS, {"land": lambda: DRAWN}, folder)),
+    "plot": (
+        "land.png",
+        lambda folder: save_plots(SimpleNamespace(close=lambda _: None), {"land": lambda: DRAWN}, folder),
+    ),
 }
 
 
@@ -337,7 +339,7 @@ def test_a_link_in_the_place_of_a_file_with_a_fixed_name_is_refused(writer, tmp_
     (folder / name).rename(outside)
     before = outside.stat().st_ino, outside.read_bytes()
     (folder / name).symlink_to(outside)
-    with pytest.raises(OSError, match="it is a link; remove it") as caught:
+    with pytest.raises(OSError, match="it is a link, where a file is to be") as caught:
         writes(folder)
     assert caught.value.filename == str(folder / name)
     assert (outside.stat().st_ino, outside.read_bytes()) == before

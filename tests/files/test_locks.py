@@ -105,10 +105,9 @@ SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
 FEW = EvolutionSettings(
     config=SMALL.replace(num_players=4), population=6, games_per_style=1, style_seats=2, opponents=("novice",)
 )
-NUMBERS = [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS]
 
 
-@pytest.fixture(params=NUMBERS, ids=errno.errorcode.get)
+@pytest.fixture(params=[errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
 def without_locks(request, monkeypatch):
     refusal = OSError(request.param, os.strerror(request.param))
     monkeypatch.setattr(fcntl, "flock", Mock(side_effect=refusal))

@@ -20,7 +20,6 @@ Edit = Callable[[random.Random, bytearray], None]
 
 LONGEST_SECTION = 256
 """Bytes that one edit moves, doubles or removes at most."""
-MOST_EDITS = 4
 EXTREMES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 """Numbers at which lengths and places overflow."""
 VALUES: tuple[Any, ...] = (
@@ -64,7 +63,7 @@ def mutated(data: bytes, seed: int) -> bytes:
     draw = random.Random(seed)
     while True:
         damaged = bytearray(data)
-        for _ in range(draw.randint(1, MOST_EDITS)):
+        for _ in range(draw.randint(1, 4)):
             draw.choice(EDITS)(draw, damaged)
         if damaged != data:
             return bytes(damaged)

@@ -76,7 +76,7 @@ def with_field(path, number: int, name: str, value: object) -> None:
 NAN = float("nan")
 FORGED = [
     ("places", [1, 2], "places has 2 entries; it must have 3"),
-    ("places", [1, 2, NAN], "it has the number NaN; numbers must be finite"),
+    ("places", [1, 2, NAN], "it has the number 'NaN'; numbers must be finite"),
     ("places", [1, 2, 4], "places[2] is 4; it must be a finite number from 1 to 3"),
     ("places", [1, "x", 3], "places[1] is 'x'; it must be a finite number"),
     ("places", {"a": 1, "b": 2, "c": 3}, "places is {'a': 1, 'b': 2, 'c': 3}; it must be a list"),
@@ -136,7 +136,7 @@ def test_what_is_no_game_is_refused(results, schedule, line):
     ("name", "value", "message"),
     [
         ("scenarios", ["x"], "its scenarios is ['x'], here it is {"),
-        ("scenarios", {"height": NAN}, "the number NaN"),
+        ("scenarios", {"height": NAN}, "the number 'NaN'"),
         ("code", [], "its code is [], here it is {"),
         ("seed", {"x": 1}, "its seed is {'x': 1}, here it is 3"),
         ("rules", None, "its rules is None, here it is "),

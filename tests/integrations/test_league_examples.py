@@ -9,14 +9,13 @@ import pytest
 from territorial.league import SnapshotStore
 from tests.league.support import manifest, tensors
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = pytest.mark.checkout
 NEEDS_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
 
 @pytest.fixture(autouse=True)
 def as_in_their_folder(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
     yield
     for name in ("coevolution", "curriculum", "tuned_bot", "torch_league", "ppo"):
         sys.modules.pop(name, None)

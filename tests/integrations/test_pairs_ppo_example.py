@@ -18,7 +18,6 @@ from tests.torch.test_pair_policy import inputs, policy_of
 
 pytestmark = pytest.mark.checkout
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = {
     "size": "small",
     "height": 16,
@@ -38,7 +37,7 @@ TINY = {
 
 @pytest.fixture
 def pairs_ppo(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
     import pairs_ppo
 
     small = GameConfig(height=32, width=32, num_players=4)

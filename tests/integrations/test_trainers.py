@@ -13,7 +13,6 @@ import territorial
 
 pytestmark = pytest.mark.checkout
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 TRAINERS = {
     "agilerl": (),
     "benchmarl": ("torchrl",),
@@ -76,7 +75,7 @@ def test_the_example_trains_and_obeys_the_masks_it_asks_for(package, monkeypatch
     needed = () if package == "cleanrl" else (package,)  # files to copy: the example has the loop
     for name in (*needed, "torch", *TRAINERS[package]):
         pytest.importorskip(name, reason=f"{name} is not installed")
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
     example = importlib.import_module(f"with_{package}")
     StepCounter.count.clear()
     example.train(partial(counted, package, GAME | example.OPTIONS), 64)

@@ -88,7 +88,6 @@ def test_what_is_no_command_is_refused_with_the_reason(text, reason):
     assert reason in str(error.value)
 
 
-TWO_AGENTS = ("agent", "agent", "turtle", "banker")
 RESIGN = PlayerCommand("resign")
 
 
@@ -99,7 +98,7 @@ def test_a_command_that_was_refused_as_the_game_was_late_is_not_carried_out(save
         stuck.set()
         return go_on.wait() and (0, 0)
 
-    with session_of(save, seats=TWO_AGENTS, policies={2: choose}) as session:
+    with session_of(save, seats=("agent", "agent", "turtle", "banker"), policies={2: choose}) as session:
         session.submit(HOLD)
         stuck.wait()
         with monkeypatch.context() as patch:

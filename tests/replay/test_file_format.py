@@ -132,10 +132,6 @@ def test_a_game_too_long_for_a_file_is_not_written(replay, monkeypatch):
         replay.to_bytes()
 
 
-def many_launches(section):
-    return struct.pack("<4I", *[2**32 - 1] * 4) + section[16:]
-
-
 LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
     "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
@@ -180,7 +176,7 @@ HOSTILE = {
         "map bits hold 72 bytes",
     ),
     "more launches than there are": (
-        lambda r: changed(r, "launches", many_launches),
+        lambda r: changed(r, "launches", lambda s: struct.pack("<4I", *[2**32 - 1] * 4) + s[16:]),
         "17,179,869,180 of them",
     ),
     "too few bytes for the seats": (lambda r: changed(r, "launches", lambda s: s[:7]), "take 7 bytes"),

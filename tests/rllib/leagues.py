@@ -22,7 +22,6 @@ from tests.rllib.support import SmallModule
 from tests.torch.test_pair_policy import trained_policy
 
 GAME = GameConfig(height=24, width=24, num_players=6, max_ticks=1000)
-SEED = 11
 
 
 class Played(NamedTuple):
@@ -43,7 +42,7 @@ def runner_of(name, path, kind, games=3, fragment=12, **changes):
     )
     config.env_runners(
         num_env_runners=0, num_envs_per_env_runner=games, rollout_fragment_length=fragment
-    ).debugging(seed=SEED)
+    ).debugging(seed=11)
     runner = config.env_runner_cls(config=config, worker_index=0, num_workers=0)
     for learner, module in league.modules.items():
         weights = weights_of(*with_settings(module), env, learner)
@@ -157,7 +156,6 @@ def fill_forms(path, _=None):
 
 PAIRS = {"main": (PairModule, {"size": "small"})}
 SEATS = ["agent", "agent", "banker", "metronome", "novice", "banker"]
-ON_PAIRS = {"seats": SEATS, "obs": "pairs"}
 WITH_SNAPSHOTS = {"league": table("strong", "weak"), "obs": "pairs"}
 
 
@@ -178,7 +176,7 @@ LEAGUES = {
         fill_boards,
         {"architectures": [SmallModule, support.BigModule]},
     ),
-    "pairs": Played({**ON_PAIRS, "repeat": 2}, PAIRS, lambda *_: None),
+    "pairs": Played({"seats": SEATS, "obs": "pairs", "repeat": 2}, PAIRS, lambda *_: None),
     "pool": Played(
         {**WITH_SNAPSHOTS, "action_format": "pairs_multi_discrete"},
         PAIRS,

@@ -31,10 +31,6 @@ def weights_of(algorithm):
     return {name: {key: np.array(part) for key, part in weights[name].items()} for name in LEARNERS}
 
 
-def has_learned(before, after, name):
-    return any((before[name][key] != after[name][key]).any() for key in before[name])
-
-
 @pytest.mark.parametrize(
     ("algorithm", "learners"),
     [
@@ -65,7 +61,11 @@ def test_all_who_learn_do_so_on_any_number_of_learners(ends, tmp_path, algorithm
         assert time.monotonic() < until, f"only {learned} have learned"
         built.train()
         after, iterations = weights_of(built), iterations + 1
-        learned = {name for name in LEARNERS if has_learned(before, after, name)}
+        learned = {
+            name
+            for name in LEARNERS
+            if any((part != after[name][key]).any() for key, part in before[name].items())
+        }
     assert wanted < learned, "and one of the two who may sit in the other seats"
     for name, weights in after.items():
         assert all(np.isfinite(part).all() for part in weights.values()), name

@@ -57,14 +57,17 @@ def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
     assert [len(set(map(id, by_agent.values()))) for by_agent in spaces] == [2, 1]
 
 
-def team_env(_):
-    return TerritorialTeamsEnv({"config": CONFIG.replace(teams=2), "seats": ["agent"] * CONFIG.num_players})
-
-
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-@pytest.mark.parametrize("make", [TerritorialMultiAgentEnv, team_env])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: TerritorialMultiAgentEnv(env_config()),
+        lambda: TerritorialTeamsEnv({"config": CONFIG.replace(teams=2), "seats": ["agent"] * 6}),
+    ],
+    ids=["seats", "teams"],
+)
 def test_a_copy_has_a_game_of_its_own(make, copied):
-    env, vec = make(env_config()), TerritorialBatchEnv(env_config(), 2)
+    env, vec = make(), TerritorialBatchEnv(env_config(), 2)
     env.reset(seed=1)
     vec.reset(seed=1)
     actions = {agent: space.sample() for agent, space in env.action_spaces.items()}

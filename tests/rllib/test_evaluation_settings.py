@@ -18,7 +18,6 @@ pytestmark = pytest.mark.usefixtures("running_ray")
 
 RUNNERS = ("batched", "stock")
 # Seconds after which it hangs.
-PATIENCE = 300
 
 
 def config_of(runner, config=PPOConfig, **evaluation):
@@ -94,7 +93,7 @@ def check_two(algorithm):
 )
 def test_evaluations_beside_the_driver(ends, runner, name, config):
     config = config_of(runner, config, evaluation_num_env_runners=2, **BESIDE[name])
-    algorithm, end, episodes = ends(config.build_algo()), time.monotonic() + PATIENCE, 0
+    algorithm, end, episodes = ends(config.build_algo()), time.monotonic() + 300, 0
     if config.evaluation_duration != "auto":
         check_two(algorithm)
         return

@@ -45,8 +45,6 @@ from tests.rllib.support import (
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
-RATED = find_spec("openskill") is not None
-
 
 def small_league(max_steps=1, own=()):
     parts = (Opponents(seats=3, strategy="pfsp"), Opponents(seats=1, strategy="uniform", among=("bots",)))
@@ -54,7 +52,7 @@ def small_league(max_steps=1, own=()):
     config = LeagueConfig(
         num_players=6, learners=(main,), bots=("banker", "novice", *own), capacity=3, eviction="oldest"
     )
-    return League(config, rated=RATED)
+    return League(config, rated=find_spec("openskill") is not None)
 
 
 def league_config(store, league, runner="batched", runners=0, games=2, max_cycles=12):

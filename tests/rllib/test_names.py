@@ -20,8 +20,6 @@ import rllib_adapters
 from rllib_adapters import requirements
 from rllib_adapters.ray_private import PRIVATE, READ_IN, UNDOCUMENTED
 
-ENTRIES = PRIVATE + UNDOCUMENTED
-
 
 def bases_in_ray(cls):
     return [base for base in cls.__mro__ if base.__module__.startswith("ray.")]
@@ -57,7 +55,7 @@ def test_private_names_of_ray_that_are_used_or_defined_anew_are_listed():
     assert found == listed
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.owner)
+@pytest.mark.parametrize("entry", PRIVATE + UNDOCUMENTED, ids=lambda entry: entry.owner)
 def test_the_installed_ray_has_all_that_is_listed(entry):
     home, _, last = entry.owner.rpartition(".")
     if last[0].islower():
@@ -82,19 +80,12 @@ def test_the_releases_that_were_read_are_those_that_are_tested():
     assert READ_IN[1].startswith(f"{newest}.")
 
 
-CALLED = [name for name in rllib_adapters.__all__ if name != "BoardModule"]  # which RLlib alone makes
-
-
-def output_of(program):
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    return done.stdout.split()
-
-
 def test_importing_the_package_and_listing_its_names_imports_no_ray():
     program = (
         "import sys, rllib_adapters; print(*dir(rllib_adapters)); print({'ray', 'torch'} & set(sys.modules))"
     )
-    assert output_of(program) == [*sorted(rllib_adapters.__all__), "set()"]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [*sorted(rllib_adapters.__all__), "set()"]
 
 
 @pytest.mark.parametrize("name", rllib_adapters.__all__)
@@ -103,15 +94,12 @@ def test_public_names_can_be_pickled(name):
     assert pickle.loads(pickle.dumps(value)) is value
 
 
-def described_in(function):
-    return re.findall(r"^    (\w+): ", inspect.cleandoc(function.__doc__), re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize("name", [name for name in rllib_adapters.__all__ if name != "BoardModule"])
 def test_a_docstring_describes_every_argument(name):
     function = getattr(rllib_adapters, name)
     function = getattr(function, name, function)  # of a module that can be called
-    assert set(inspect.signature(function).parameters) <= set(described_in(function))
+    described = re.findall(r"^    (\w+): ", inspect.cleandoc(function.__doc__), re.MULTILINE)
+    assert set(inspect.signature(function).parameters) <= set(described)
 
 
 def test_the_example_of_configure_runs():

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.verify
 # What the other machine has.
 AWAY = {"num_cpus": 4, "resources": {"away": 4, "runner": 1}, "object_store_memory": 80_000_000}
 # Rounds of a second after which it hangs.
-PATIENCE = 300
 PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
 
 
@@ -232,7 +231,7 @@ def test_the_runner_of_a_machine_that_is_lost_is_restarted_on_a_new_one(ends, tm
     two_machines.remove_node(two_machines.away, allow_graceful=False)
     two_machines.away = two_machines.add_node(**AWAY)
     new = two_machines.away.node_id
-    for _ in range(PATIENCE):
+    for _ in range(300):
         iterate()
         now = runners_of(algorithm)
         if len(now) == 2 and all(now[index][1] == new for index in lost):

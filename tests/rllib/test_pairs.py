@@ -39,13 +39,10 @@ def entries(**changes):
 # ---- the environment -------------------------------------------------------------------------------
 
 
-ON_PAIRS = {"obs": "pairs", "num_candidates": 3}
-
-
 @pytest.mark.parametrize(
     "options",
     [
-        *({**ON_PAIRS, "action_format": action_format} for action_format in FORMATS),
+        *({"obs": "pairs", "num_candidates": 3, "action_format": action_format} for action_format in FORMATS),
         {"obs": "packed", "frames": 2, "action_format": "multi_discrete"},
     ],
     ids=str,

@@ -42,10 +42,9 @@ class OwnLogits(Opinions):
         return {Columns.ACTION_DIST_INPUTS: super()._forward(batch)[Columns.ACTION_DIST_INPUTS]}
 
 
-TABLES = {"module": EncodeOnceModule, "trunk": {"size": "tables"}}
 KINDS = {
     "boards": ({"frames": 2}, {"module": Opinions}),
-    "tables": ({}, TABLES),
+    "tables": ({}, {"module": EncodeOnceModule, "trunk": {"size": "tables"}}),
     "pairs": ({"obs": "pairs"}, {"module": PairModule, "size": "small"}),
 }
 

@@ -21,7 +21,6 @@ from territorial import GameConfig
 from tests.rllib.support import SmallModule, env_config, fill, runner_of, small_config
 
 FULL = GameConfig()
-GOAL = 24_000
 
 
 def make_runner(config, games=2, steps=64, **env):
@@ -64,7 +63,7 @@ def test_a_game_step_of_full_size_is_shipped_in_24_kilobytes(seats):
         assert steps >= 128  # a game that ends has a last one
         seen += sum(len(own) for episode in episodes for own in episode.agent_episodes.values())
         a_step = (len(data) + sum(map(len, buffers))) / steps
-        assert a_step < (GOAL if seats == "all" else 14_000), a_step
+        assert a_step < (24_000 if seats == "all" else 14_000), a_step
     assert seen > (3_000 if seats == "all" else 50)
 
 

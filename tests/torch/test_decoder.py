@@ -25,7 +25,6 @@ DEVICES = ["cpu"]
 DEVICES += ["cuda"] if torch.cuda.is_available() else []
 DEVICES += ["mps"] if torch.backends.mps.is_available() else []
 METHODS = ("owners", "onehot", "semantic", "pooled", "features", "action_mask")
-DTYPES = ["bfloat16", "float16", "float32", "uint8", "int8"]
 
 
 def tensors(arrays, device="cpu"):
@@ -70,7 +69,7 @@ def test_every_method_gives_the_bits_of_the_numpy_decoder(device, use_kernels, l
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("use_kernels", [True, False], ids=["kernels", "tensor operations"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "uint8", "int8"])
 @pytest.mark.parametrize("method", ["onehot", "semantic", "pooled"])
 def test_every_type_is_the_float32_result_rounded(device, use_kernels, dtype, method):
     kind = getattr(torch, dtype)
@@ -236,15 +235,13 @@ def test_what_does_not_fit_is_refused_by_name_and_value(call, error, message):
     assert message in str(caught.value)
 
 
-NOT_MPS = [device for device in DEVICES if device != "mps"]
-WIDE = GameConfig(height=64, width=75, num_players=4)
-
-
 def games(frames=3):
-    return after_steps(VecGame(WIDE, 2, seats=["metronome"] * 4, frames=frames), 10)
+    return after_steps(
+        VecGame(GameConfig(height=64, width=75, num_players=4), 2, seats=["metronome"] * 4, frames=frames), 10
+    )
 
 
-@pytest.mark.parametrize("device", NOT_MPS)
+@pytest.mark.parametrize("device", [device for device in DEVICES if device != "mps"])
 @pytest.mark.parametrize("frames", [0, 3])
 def test_tensors_hold_the_observations_and_go_on_doing_so(device, frames):
     game = games(frames)

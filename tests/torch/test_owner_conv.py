@@ -9,7 +9,6 @@ from territorial.observation.layout import ObsLayout
 from tests.decode.support import SMALL, batch
 
 FEW = ObsLayout(height=16, width=16, num_players=2, frames=1)
-MANY = ObsLayout(height=17, width=65, num_players=250, frames=2)
 SHAPES = {
     "3 x 3": (3, 1, 1),
     "1 x 1": (1, 1, 0),
@@ -57,7 +56,11 @@ def assert_equal(layer, conv, seen, expected):
 
 @pytest.mark.parametrize(
     ("kernel_size", "stride", "padding", "layout"),
-    [*((*shape, SMALL) for shape in SHAPES.values()), (3, 1, 1, FEW), (3, 1, 1, MANY)],
+    [
+        *((*shape, SMALL) for shape in SHAPES.values()),
+        (3, 1, 1, FEW),
+        (3, 1, 1, ObsLayout(height=17, width=65, num_players=250, frames=2)),
+    ],
     ids=[*SHAPES, "2 players", "250 players"],
 )
 @pytest.mark.parametrize("bias", [True, False])

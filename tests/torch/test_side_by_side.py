@@ -24,10 +24,6 @@ CONFIG = GameConfig(height=32, width=40, num_players=6)
 TINY = Size(grid=8, paint=4, channels=(8, 8), width=16, heads=2, layers=1)
 
 
-def small_trunk(layout, config):
-    return FeatureTrunk(layout, config, width=16)
-
-
 def seats_of_games():
     """Four games, and a row for each of four seats of the last three."""
     game = after_steps(VecGame(CONFIG, 4, frames=2, seats=["metronome"] * 5 + ["agent"]), 30, seed=5)
@@ -37,7 +33,7 @@ def seats_of_games():
 
 LAYOUT, SEEN = seats_of_games()
 TRUNKS = {
-    "features": small_trunk,
+    "features": lambda layout, config: FeatureTrunk(layout, config, width=16),
     "tables": lambda layout, config: EncodeOncePolicy(layout, config, size="tables"),
     "boards": lambda layout, config: EncodeOncePolicy(layout, config, size=TINY),
     "pooled": lambda layout, config: MeanTrunk(layout, config, "pooled"),
@@ -206,16 +202,12 @@ class OwnTrunk(nn.Module):
         super().__init__()
         self.way = way
         self.layer = nn.LazyLinear(6)
-        self.layer(torch.zeros(1, num_features(layout, config)))
+        self.layer(torch.zeros(1, FeatureTrunk(layout, config).layers[0].in_features))
         self.scale = nn.Parameter(torch.ones(6))
         self.norm = nn.LayerNorm(6)
 
     def forward(self, boards, features):
         return self.way(self, self.layer(features))
-
-
-def num_features(layout, config):
-    return FeatureTrunk(layout, config).layers[0].in_features
 
 
 WAYS = {
