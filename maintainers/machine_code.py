@@ -43,10 +43,10 @@ class Target(NamedTuple):
 
 
 X86 = {"v2": "", "v3": "", "v4": "-prefer-256-bit"}
-TARGETS = (
-    {f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", f"x86-64-{level}", ".so", more) for level, more in X86.items()}
-    | {"linux-arm64": Target("aarch64-unknown-linux-gnu", "generic", ".so")}
-)
+TARGETS = {
+    f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", f"x86-64-{level}", ".so", more)
+    for level, more in X86.items()
+} | {"linux-arm64": Target("aarch64-unknown-linux-gnu", "generic", ".so")}
 
 
 def main(names: list[str]) -> None:
@@ -56,6 +56,7 @@ def main(names: list[str]) -> None:
             sys.exit(subprocess.run([sys.executable, __file__, *names], env=environment).returncode)
     from territorial.jit.library import FOLDER, TABLE
     import machine_code_tour as tour
+
     began = time.perf_counter()
     kernels = tour.compiled()
     print(f"{len(kernels)} kernels compiled, {time.perf_counter() - began:.0f} s", flush=True)
@@ -94,7 +95,16 @@ def link(target: Target, kernels: list[Any], path: Path) -> None:
             file = Path(folder, f"{number}.o")
             file.write_bytes(machine.emit_object(module))
             objects.append(str(file))
-        command = ["ld.lld", "-shared", "--gc-sections", "--strip-all", "--build-id=none", "-o", str(path), *objects]
+        command = [
+            "ld.lld",
+            "-shared",
+            "--gc-sections",
+            "--strip-all",
+            "--build-id=none",
+            "-o",
+            str(path),
+            *objects,
+        ]
         subprocess.run([sys.executable, "-m", "ziglang", *command], check=True)
 
 

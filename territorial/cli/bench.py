@@ -25,7 +25,6 @@ from territorial.config import GameConfig
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.jit.cache import CACHE_DIR
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import MAX_FRAMES
 
@@ -212,10 +211,9 @@ def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
         # Blanks at the end: progress may have left a line on the terminal.
         text = (
             f"all is compiled, which took {seconds:.1f} s{' ' * (20 * sys.stdout.isatty())}\n"
-            f"cache: {CACHE_DIR}\n"
-            "It is made anew when the sources or the processor change, and is safe to delete."
+            "What the installed machine code lacks is made anew when the sources or the processor change."
         )
-    result = {"seconds": seconds, "compiles": JIT_ENABLED, "cache_dir": str(CACHE_DIR)}
+    result = {"seconds": seconds, "compiles": JIT_ENABLED}
     options.report(parsed, text, result)
     return 0
 

@@ -18,9 +18,8 @@ from territorial.constants import RULES_VERSION
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
-from territorial.jit.cache import CACHE_DIR, seconds_of
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.jit.warmup import ANNOUNCED
+from territorial.jit.library import library
 from territorial.observation.layout import OBS_VERSION
 
 EXAMPLES = """\
@@ -56,9 +55,9 @@ def gather(config: GameConfig) -> dict[str, Any]:
     return provenance() | {
         "rules_version": RULES_VERSION,
         "obs_version": OBS_VERSION,
-        "cache_dir": str(CACHE_DIR),
+        "machine_code": str(library().path) if library().path else None,
+        "compiled_by_numba_because": library().why_not or None,
         "is_compiled": is_compiled(config),
-        "compile_seconds": sum(took for kernel, took in seconds_of("step").items() if kernel in ANNOUNCED),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
@@ -76,7 +75,7 @@ def _text(result: Mapping[str, Any]) -> str:
     specs = fields(EnvOptions)
     none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
     compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
-    seconds = f" ({took:.0f} s of compiling)" if (took := result["compile_seconds"]) else ""
+    path, why = result["machine_code"], result["compiled_by_numba_because"]
     parts = {
         "versions": {
             **result["versions"],
@@ -85,7 +84,7 @@ def _text(result: Mapping[str, Any]) -> str:
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "compiled code": {result["cache_dir"]: f"{compiled}{seconds}"},
+        "machine code": {"library": path} if path else {"numba": f"{compiled}, because {why}"},
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },

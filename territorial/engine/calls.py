@@ -355,7 +355,7 @@ class Calls:
         return self._loaded[compiled]
 
     def _called_by_address(self, held: BoundArguments[Batch]) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Return the kernels that steps and resets call as ``Batch.entries`` has them, with such arguments."""
+        """Return the kernels that steps and resets call for ``Batch.entries``, with arguments like theirs."""
         called: list[tuple[Any, tuple[Any, ...]]] = [(step.reset_game, (held, ZERO, 0, 0))]
         return called + [(step.ask_networks, (held, 0))] * self._players.has_networks
 

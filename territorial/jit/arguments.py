@@ -16,13 +16,8 @@ import numpy as np
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 Signature = tuple[int | str, ...]
 
-_DTYPES = {
-    np.dtype(kind): number
-    for number, kind in enumerate(
-        [np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
-        + [np.float32, np.float64]
-    )
-}
+_KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+_DTYPES = {np.dtype(kind): number for number, kind in enumerate(_KINDS)}
 _SCALARS: dict[type, int] = {
     bool: _DTYPES[np.dtype(np.bool_)],
     int: _DTYPES[np.dtype(np.int64)],

@@ -1,4 +1,4 @@
-"""Where kernels that numba has compiled are kept: what cannot be loaded, for whatever reason, is compiled again."""
+"""Where kernels that numba has compiled are kept: what cannot be loaded is compiled again."""
 
 import hashlib
 import inspect

@@ -1,8 +1,10 @@
-"""What numba compiles, where the library of this installation has no machine code. Nothing else imports numba.
+"""What numba compiles: all that the library of this installation has no machine code for.
 
-It compiles without numba's runtime (``_nrt=False``): arrays are not reference counted, which halves the cost
-of a tick, and whatever would allocate memory does not compile. In return no kernel may return an array to
-Python, and a kernel must not call code compiled in the ordinary way that keeps arrays.
+No other package imports numba or llvmlite, and nothing here does before it has to compile.
+
+Without numba's runtime (``_nrt=False``) arrays are not reference counted, which halves the cost of a tick,
+and whatever would allocate memory does not compile. In return no kernel may return an array to Python, and a
+kernel must not call code compiled in the ordinary way that keeps arrays.
 
 Inner functions are always inlined: the arrays of a game are some two hundred numbers, and a call that
 hands them over on the stack takes 100 ns, as long as finding a front. They are compiled as far as a kernel

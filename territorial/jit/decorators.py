@@ -1,12 +1,13 @@
 """Decorators of kernels, and operations on words and whole numbers.
 
-``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls. Their machine code
-comes from the library of this installation; where that has none, numba compiles them
-(``territorial.jit.compiler``), and only then is numba imported. Both let other Python threads run meanwhile.
-With ``NUMBA_DISABLE_JIT=1`` both return the function itself and the word operations are plain Python, so every
+``njit`` is for functions that other kernels call, ``kernel`` for the few that Python calls. Their machine
+code comes from the library of this installation; where that has none, numba compiles them
+(``territorial.jit.compiler``), and is imported only then. Both let other Python threads run meanwhile. With
+``NUMBA_DISABLE_JIT=1`` both return the function itself and the word operations are plain Python, so every
 kernel can be stepped through in a debugger.
 """
 
+import importlib
 import os
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
@@ -22,6 +23,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 JIT_ENABLED: bool = os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
 
 
+def _compiler() -> Any:
+    """Return the module that compiles, which imports what is decorated here, and numba: 50 MB."""
+    return importlib.import_module("territorial.jit.compiler")
+
+
 class Compiled:
     """A function for kernels. Called from Python, by a test or at a prompt, it is compiled by itself.
 
@@ -35,6 +41,7 @@ class Compiled:
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call what numba makes of the function."""
         return self.dispatcher(*arguments)
 
     def __reduce__(self) -> str:
@@ -43,16 +50,12 @@ class Compiled:
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
-        from territorial.jit import compiler
-
-        return compiler.dispatcher_of_part(self.py_func, is_inlined=self.is_inlined)
+        return _compiler().dispatcher_of_part(self.py_func, is_inlined=self.is_inlined)
 
     @property
     def _numba_type_(self) -> Any:
         """What numba asks for where it finds the function in another."""
-        from territorial.jit import compiler
-
-        return compiler.type_of(self.dispatcher)
+        return _compiler().type_of(self.dispatcher)
 
 
 class _Routine(Compiled):
@@ -65,6 +68,7 @@ class _Formula(Compiled):
     """Arithmetic for kernels that Python calls as it is, for numbers and arrays."""
 
     def __call__(self, *arguments: Any) -> Any:
+        """Compute it in Python."""
         with np.errstate(over="ignore"):  # numbers of 64 bits wrap, as they do in kernels
             return self.py_func(*arguments)
 
@@ -73,15 +77,14 @@ class Kernel(Compiled):
     """A kernel, of the library where its sources are those that the library was made from."""
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code for arguments like these."""
         found, words = self.find(arguments)
         return self.dispatcher(*arguments) if found is None else found.run(words)
 
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
-        from territorial.jit import compiler
-
-        return compiler.dispatcher_of_kernel(self.py_func)
+        return _compiler().dispatcher_of_kernel(self.py_func)
 
     @cached_property
     def _entries(self) -> dict[Signature, Entry]:

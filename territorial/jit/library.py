@@ -1,12 +1,13 @@
 """Machine code of all kernels, made ahead of time: which library fits, and what lies where in it.
 
-In ``machine_code/`` are libraries, one for each system and level of processors, and ``kernels.json``. That says
-from which sources, by digest, each file's kernels were made; a kernel whose sources are others is compiled by
-numba, and so is everything where no library can be loaded. ``maintainers/machine_code.py`` makes them.
+In ``machine_code/`` are libraries, one for each system and level of processors, and ``kernels.json``. That
+says from which sources, by digest, the kernels of each file were made. A kernel whose sources are others is
+compiled by numba, and so is every kernel where no library can be loaded. The libraries are made by
+``maintainers/machine_code.py``.
 
 A library needs neither Python nor numba. For each kernel and signature it has two functions: one takes the
-words of the arguments in memory (``territorial.jit.arguments``), with room for the result behind them, and one
-is what other kernels call.
+words of the arguments in memory (``territorial.jit.arguments``), with room for the result behind them; the
+other is called by other kernels.
 """
 
 import ctypes
@@ -51,7 +52,7 @@ def levels() -> list[str]:
     """Return the levels whose libraries this processor can run, the best first; "" for all of a kind."""
     if not system().endswith("x86_64"):
         return [""]
-    from numpy._core._multiarray_umath import __cpu_features__ as found
+    from numpy._core._multiarray_umath import __cpu_features__ as found  # type: ignore[import-not-found]
 
     return [f"-{level}" for level, needs in LEVELS.items() if all(found.get(need) for need in needs)]
 
@@ -125,7 +126,8 @@ class Entry:
 
     def __init__(self, code: ctypes.CDLL, symbol: str, takes: list[int | str], gives: str) -> None:
         self.call = code[symbol]
-        self.call.argtypes, self.call.restype, self.call.errcheck = [ctypes.c_void_p], ctypes.c_int, _check
+        self.call.argtypes, self.call.restype = [ctypes.c_void_p], ctypes.c_int
+        self.call.errcheck = _check
         self._code, self._symbol, self._read = code, symbol, READERS[gives]
 
     @property
@@ -149,7 +151,7 @@ READERS: dict[str, Callable[[Any, int], Any]] = {
 """How results are read, by what kernels give."""
 
 
-def _check(status: int, function: Any, _arguments: Any) -> int:
+def _check(status: Any, function: Any, _arguments: Any) -> Any:
     """Return ``status``; RuntimeError for that of a kernel that has failed."""
     if status not in DONE:
         raise RuntimeError(f"the kernel {function.__name__} failed with status {status}")

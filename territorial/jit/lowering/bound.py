@@ -44,7 +44,7 @@ def _type_of(held: Any, _context: Any) -> Any:
     size = context.get_abi_sizeof(context.get_value_type(kind))
     if size != WORD_BYTES * held.num_words:
         raise TypeError(
-            f"{kind} has {size} bytes, not {held.num_words} words: only arrays and numbers of 64 bits can be bound"
+            f"{kind} has {size} bytes, not {held.num_words} words; bind only arrays and numbers of 64 bits"
         )
     return BoundArgumentsType(kind)
 
