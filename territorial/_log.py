@@ -1,7 +1,11 @@
-"""The logger of both packages, to which the command line gives a handler on stderr."""
+"""What is said on stderr: the logger of both packages, and a line for what takes a while."""
 
 import logging
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 LOG = logging.getLogger("territorial")
@@ -15,3 +19,24 @@ def is_quiet() -> bool:
 def is_terminal(stream: TextIO | None) -> bool:
     """Return whether a stream is a terminal; None is what a process without a console has instead of one."""
     return stream is not None and stream.isatty()
+
+
+@contextmanager
+def elapsed(label: str) -> Iterator[None]:
+    """Show ``label`` with the seconds passed on stderr until the block is done."""
+    started, done = time.perf_counter(), threading.Event()
+
+    def show() -> None:
+        while not done.wait(1.0) and not is_quiet():
+            seconds = time.perf_counter() - started
+            end = "\r" if is_terminal(sys.stderr) else "\n"
+            if end == "\r" or int(seconds) % 10 == 0:
+                print(f"{label} {seconds:3.0f} s", end=end, file=sys.stderr, flush=True)  # noqa: T201
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

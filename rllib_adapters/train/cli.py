@@ -13,8 +13,7 @@ from typing import Any
 
 from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
-from territorial._log import LOG
-from territorial._progress import elapsed
+from territorial._log import LOG, elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config import GameConfig

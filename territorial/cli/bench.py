@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from territorial._log import LOG
-from territorial._progress import elapsed
+from territorial._log import LOG, elapsed
 from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from territorial._progress import elapsed
+from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.datasets import Dataset

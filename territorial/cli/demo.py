@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from territorial._progress import elapsed
+from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import show

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from territorial._progress import elapsed
+from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, aligned, blamed_on, explained
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_frame, rhythm, write_animation

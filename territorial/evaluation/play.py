@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from territorial._progress import elapsed
+from territorial._log import elapsed
 from territorial.bots import short
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
