@@ -27,6 +27,8 @@ _BITS: dict[type, Any] = {float: np.uint64, np.float64: np.uint64, np.float32: n
 WORD_BYTES = 8
 _LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
 """Of an array's flags: in C order, in Fortran's, aligned, writeable."""
+_LARGEST = 2**63 - 1
+"""Of the whole numbers that Python gives to kernels as int64."""
 _IN_C_ORDER, _IN_FORTRAN_ORDER = 0x1, 0x2
 _POINTER = object.__basicsize__
 """Where in an array's object its address stands, by numpy's C interface, which stays as it is."""
@@ -44,27 +46,30 @@ def _address(array: Any) -> Any:
 def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
     """Append what ``values`` are to ``signature``, and themselves to ``words``.
 
-    KeyError for what machine code of the library does not take.
+    TypeError for what machine code of the library does not take.
     """
     for value in values:
         kind = type(value)
-        if kind is np.ndarray:
+        if kind is np.ndarray and value.dtype in _DTYPES:
             dtype, flags, shape = value.dtype, value.flags.num & _LAYOUT, value.shape
             if flags & _IN_C_ORDER:
                 flags &= ~_IN_FORTRAN_ORDER
-            signature.append(_DTYPES[dtype] << 16 | value.ndim << 12 | flags)
+            signature.append(_DTYPES[dtype] << 20 | value.ndim << 12 | flags)
             words += (0, 0, value.size, dtype.itemsize, _address(value), *shape, *value.strides)
-        elif kind in _SCALARS:
+        elif kind in _SCALARS and not (kind is int and not ~_LARGEST <= value <= _LARGEST):
             signature.append(_SCALARS[kind])
             words.append(int(np.asarray(value).view(_BITS[kind])) if kind in _BITS else int(value))
         elif kind is BoundArguments:
             signature.append(value.name)
             words.append(value.address)
         elif isinstance(value, tuple):
-            signature.append(-len(value))
+            signature.append(~len(value))
             take_apart(value, signature, words)
         else:
-            raise KeyError(kind)
+            raise TypeError(
+                "arguments of machine code are arrays and numbers of at most 64 bits, and tuples of such, "
+                f"not {value.dtype if kind is np.ndarray else kind.__name__}"
+            )
 
 
 def hash_of(signature: list[int | str]) -> str:
@@ -76,7 +81,7 @@ class BoundArguments(Generic[Arguments]):
     """``arguments``, a named tuple of numbers, arrays and named tuples of such, for kernels.
 
     What is taken apart are the arrays, not what is in them: that may change, and is shared. Numbers are
-    copied. Not for another process: make a new one there.
+    copied. Not for another process: make a new one there. TypeError for anything else.
 
     Attributes:
         address: where a kernel finds the arguments; ``territorial.jit.decorators.arguments_of`` reads them.
@@ -88,13 +93,13 @@ class BoundArguments(Generic[Arguments]):
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments  # so that their memory stays
         signature: list[int | str] = []
-        words: list[int] = [0]
+        words = [0, 0, 0]  # the address of the arguments, and what a kernel writes: its result and error
         take_apart(arguments, signature, words)
         self.name = f"{type(arguments).__qualname__} {hash_of(signature)}"
-        self.num_words = len(words) - 1
+        self.num_words = len(words) - 3
         self._words = np.array([word % 2**64 for word in words], np.uint64)
         first = self._words.ctypes.data
-        self._words[0] = self.address = first + WORD_BYTES
+        self._words[0] = self.address = first + 3 * WORD_BYTES
         self._as_parameter_ = ctypes.c_void_p(first)  # of a call that takes nothing else
 
     def __reduce__(self) -> Any:

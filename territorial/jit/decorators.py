@@ -98,7 +98,7 @@ class Kernel(Compiled):
             return None, words
         try:
             take_apart(arguments, signature, words)
-        except KeyError:
+        except TypeError:
             return None, words
         return self._entries.get(tuple(signature)), words
 

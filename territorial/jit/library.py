@@ -29,8 +29,8 @@ from territorial.jit.sources import PACKAGE, SOURCES
 FOLDER = PACKAGE / "jit" / "machine_code"
 TABLE = "kernels.json"
 BOUNDS = Bounds(nbytes=2**22, values=200_000)
-CHOICE = "TERRITORIAL_MACHINE_CODE"
-"""The variable with the level to use, or "numba" for none."""
+CHOICE, NUMBA = "TERRITORIAL_MACHINE_CODE", "numba"
+"""The variable with the level to use, or with what stands for no library."""
 LEVELS = {
     "v4": ("AVX512F", "AVX512CD", "AVX512_SKX"),
     "v3": ("AVX2", "FMA3", "F16C"),
@@ -68,10 +68,13 @@ class Library:
 
     def __init__(self, folder: Path = FOLDER, chosen: str = "") -> None:
         self.path: Path | None = None
-        self.why_not = f"this installation has no machine code for {system()}"
+        if chosen not in ("", NUMBA, *LEVELS):
+            wanted = ", ".join(map(repr, sorted(LEVELS)))
+            raise ValueError(f"{CHOICE} must be {wanted} or {NUMBA!r}, or not be set; got {chosen!r}")
+        self.why_not = f"this installation has no machine code of level {chosen or 'any'} for {system()}"
         self._table: dict[str, Any] = {}
-        if chosen == "numba":
-            self.why_not = f"{CHOICE} is 'numba'"
+        if chosen == NUMBA:
+            self.why_not = f"{CHOICE} is {NUMBA!r}"
             return
         try:
             table = parse_object(read_file(folder / TABLE, BOUNDS.nbytes), BOUNDS)
@@ -82,6 +85,9 @@ class Library:
             return
         if table.get("version") != __version__:
             self._refuse(folder / TABLE, f"is of version {table.get('version')}, not {__version__}")
+            return
+        if not {"libraries", "kernels"} <= table.keys():
+            self._refuse(folder / TABLE, "lacks libraries or kernels")
             return
         for level in levels():
             name = f"{system()}{level}{SUFFIXES.get(sys.platform, '.so')}"
@@ -109,11 +115,11 @@ class Library:
     def entries_of(self, function: Any) -> dict[Signature, "Entry"]:
         """Return the entries of a kernel by what they take: none where its sources are not those."""
         file = function.__code__.co_filename
-        of_file = self._table.get(os.path.relpath(file, PACKAGE).replace(os.sep, "/"))
+        of_file = self._table.get(file.removeprefix(f"{PACKAGE}{os.sep}").replace(os.sep, "/"))
         if of_file is None or of_file["sources"] != SOURCES.digest(file):
             return {}
         found = of_file["kernels"].get(function.__name__, [])
-        return {tuple(one["takes"]): Entry(self._code, **one) for one in found}
+        return {tuple(one["takes"]): Entry(self._code, function.__name__, **one) for one in found}
 
 
 class Entry:
@@ -124,8 +130,9 @@ class Entry:
 
     """
 
-    def __init__(self, code: ctypes.CDLL, symbol: str, takes: list[int | str], gives: str) -> None:
+    def __init__(self, code: ctypes.CDLL, name: str, symbol: str, takes: list[int | str], gives: str) -> None:
         self.call = code[symbol]
+        self.call.__name__ = name  # in errors
         self.call.argtypes, self.call.restype = [ctypes.c_void_p], ctypes.c_int
         self.call.errcheck = _check
         self._code, self._symbol, self._read = code, symbol, READERS[gives]
