@@ -12,7 +12,7 @@ from territorial.jit.sources import SOURCES
 from pathlib import Path
 
 FOUND: dict[Any, Any] = {}
-MODULES: dict[str, bytes] = {}
+MODULES: dict[int, Any] = {}
 
 
 def find(self, arguments):
@@ -26,7 +26,7 @@ def find(self, arguments):
 
 
 def optimise(self):
-    MODULES[self.name] = self._final_module.as_bitcode()
+    MODULES[id(self)] = self, self._final_module.as_bitcode()
     return ORIGINAL(self)
 
 
@@ -61,7 +61,7 @@ def compiled():
 
 
 def own_module(code, symbol):
-    module = llvm.parse_bitcode(MODULES[code.library.name])
+    module = llvm.parse_bitcode(MODULES[id(code.library)][1])
     name = code.fndesc.llvm_func_name
     convention = code.library._codegen  # noqa
     context = numba.core.registry.cpu_target.target_context
@@ -114,9 +114,112 @@ def table(made, libraries):
     return {"version": __version__, "libraries": libraries, "kernels": kernels}
 
 
-def walk():
-    import territorial
+SMALL: dict[str, Any] = {"height": 32, "width": 32, "num_players": 4}
 
-    e = territorial.make_vec(2, height=32, width=32, num_players=4) if 0 else territorial.make_vec(2)
-    e.reset(seed=0)
-    e.step(np.zeros((2, 32), int))
+
+def walk() -> None:
+    """Call every kernel in each form in which the package does."""
+    play_games()
+    observe()
+    decode()
+    act()
+
+
+def play_games() -> None:
+    """Play, with networks and bots, on one thread and on two, and with teams."""
+    import territorial
+    from territorial.bots.network import Rows, choose_for_rows, make_network_scratch
+    from territorial.cli import bench
+
+    bench.compile_everything(territorial.GameConfig(**SMALL))
+    hold = np.zeros((4, 4, 2), np.int64)
+    seats = ["champion-1", "settler", "agent", "agent"]
+    for teams in (None, 2):
+        config = territorial.GameConfig(**SMALL, teams=teams)
+        game = territorial.VecGame(config, 4, seats=seats, num_threads=2)
+        game.reset(seed=0)
+        game.step(hold)
+        game.step(hold, repeat=2)
+        game.reset_game(0)
+        game.restore(0, game.save(0))
+        game.play(0, np.zeros((0, 4), np.int64), 50)
+        game.pairs([0, 1], [1, 2])
+    rows = Rows(np.zeros((0, 35), np.int16), np.zeros((0, 4, 20), np.int16), np.zeros(0, np.int64))
+    numbers, logits = np.zeros((0, 2), np.uint64), np.zeros((0, 5, 11), np.int64)
+    choose_for_rows(
+        game._players.table.networks[0], make_network_scratch(), rows, numbers, hold[0, :0], logits
+    )
+
+
+def observe() -> None:
+    """Take steps of environments that show each form, in each format of actions."""
+    import territorial
+    from territorial.actions.formats import FORMATS, OF_CANDIDATES
+    from territorial.envs.observation_modes import MODES
+
+    for form in MODES:
+        for action_format in FORMATS:
+            if (action_format in OF_CANDIDATES) != (form == "pairs"):
+                continue
+            for teams in (None, 2):
+                env = territorial.make_vec(2, obs=form, action_format=action_format, teams=teams, **SMALL)
+                env.reset(seed=0)
+                actions = np.zeros((2, 4, 2) if "multi" in action_format else (2, 4), np.int64)
+                env.step(actions)
+                env.reset_game(0)
+                env.step(actions)
+                env.action_masks()
+                env.restore_all(env.save_all())
+
+
+def decode() -> None:
+    """Decode boards and tables to every type, and keep both in stores."""
+    import territorial
+    from territorial.decode.numpy import FRACTION_DTYPES, ONEHOT_DTYPES, NumpyDecoder
+    from territorial.decode.store import FrameStore
+    from territorial.decode.table_store import TableStore
+
+    for size in (SMALL, SMALL | {"height": 300, "width": 300}):
+        config = territorial.GameConfig(**size)
+        game = territorial.VecGame(config, 2)
+        seen = game.reset(seed=0)
+        decoder, seats = NumpyDecoder(game.layout, config), np.array([1, 2])
+        tables = seen.players, seen.borders
+        decoder.owners(seen.planes, seats)
+        for dtype in ONEHOT_DTYPES:
+            decoder.onehot(seen.planes, seats, dtype=dtype)
+        for dtype in FRACTION_DTYPES:
+            decoder.semantic(seen.planes, seats, *tables, dtype=dtype)
+            decoder.pooled(seen.planes, seats, *tables, dtype=dtype)
+        decoder.features(*tables, seen.globals, seats)
+        frames = FrameStore(game.layout, 2)
+        for _ in range(3):
+            frames.append(seen)
+            game.step(np.zeros((2, 4, 2), np.int64))
+            seen = game.observations
+        frames.planes([0, 1], [2, 2])
+    for width in (3, 2**16 + 1):
+        rows = TableStore(2, width)
+        rows.append(np.ones((2, width), np.float32))
+        rows.rows([0], [0])
+
+
+def act() -> None:
+    """Let networks of PyTorch decide and learn, on arrays without entries."""
+    from territorial.nets import choice_kernels, owner_conv, pair_kernels, side_by_side
+
+    floats, doubles = (
+        {dims: np.zeros((0,) * dims, dtype) for dims in range(1, 6)} for dtype in (np.float32, np.float64)
+    )
+    places, choices, codes = np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0,) * 4, np.uint8)
+    for of in (floats, doubles):
+        owner_conv.add_weights(of[4], codes, of[5], 1, 1)
+        owner_conv.add_gradients(of[5], codes, of[4], 1, 1)
+    choice_kernels.draw_choices(floats[2], places, doubles[2], doubles[1], choices, floats[1])
+    layers = np.zeros((pair_kernels.NUM_LAYERS + 1, 6), np.int64)
+    scratch = pair_kernels.make_pair_scratch(layers, 0)
+    mask = np.zeros((0, 1), np.int8)
+    pair_kernels.play_pairs(layers, scratch, floats[2], floats[3], mask, floats[2], floats[1])
+    side_by_side.write_products(
+        floats[2], places, places, places, floats[2], np.zeros((7, 16), np.float32), floats[2]
+    )

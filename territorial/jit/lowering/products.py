@@ -309,12 +309,22 @@ def _adds(function: Any, block: BlockOfSums) -> None:
 
     @type_callable(function)
     def typer_of(_context: Any) -> Any:
-        def typer(rows: Any, vectors: Any, *numbers: Any) -> Any:
+        def typer(
+            rows: Any,
+            vectors: Any,
+            s: Any,
+            s_step: Any,
+            w: Any,
+            w_step: Any,
+            i: Any,
+            i_step: Any,
+            n: Any,
+            ahead: Any,
+        ) -> Any:
             if not all(isinstance(one, numba.types.Literal) for one in (rows, vectors)):
                 return None  # numba asks again with the literals
-            *others, ahead = numbers
             kept = ahead if isinstance(ahead, numba.types.Literal) else INT64
-            return VOID(rows, vectors, *[INT64] * len(others), kept)
+            return VOID(rows, vectors, *[INT64] * 7, kept)
 
         return typer
 
