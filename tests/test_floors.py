@@ -8,7 +8,6 @@ import gc
 import subprocess
 import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,27 +145,6 @@ def test_after_a_first_step_nothing_is_compiled_for_other_games():
         play(2, observe=False, num_threads=2)
         play(3, seats=with_network)
     assert Compilations.names == []
-
-
-ENGINE = ["are_working", "bind_batch", "next_seeds", "reset_game", "reset_games", "step_games"]
-ARRAYS = ["write_choices", "write_masks", "write_numbers", "write_outcome"]
-KERNELS = {
-    "VecGame": ENGINE,
-    "make_vec": ENGINE + ARRAYS,
-    "gymnasium.make": ENGINE + ARRAYS,
-    "parallel_env": [*ENGINE, *ARRAYS, "write_features"],
-}
-"""What the first step of an interface compiles, or else loads: compiling may take seconds."""
-
-
-@pytest.mark.checkout
-@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
-@pytest.mark.parametrize("interface", KERNELS)
-def test_the_kernels_of_a_first_step(interface):
-    program = Path(__file__).parents[1] / "maintainers" / "first_steps.py"
-    found = subprocess.run([sys.executable, program, interface], capture_output=True, text=True)
-    _, _, names = found.stdout.strip().partition(f"{interface}: ")
-    assert names.split(", ") == sorted(KERNELS[interface]), found.stderr
 
 
 PROCESS = """

@@ -11,9 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -27,8 +25,10 @@ from territorial.game.rules import attack_step
 from territorial.game.scratch import make_work
 from territorial.game.state import game_of
 from territorial.jit import cache as _cache
+from territorial.jit import compiler as _compiler
 from territorial.jit import decorators as _jit
-from territorial.jit.cache import Sources, imports_in
+from territorial.jit.library import CHOICE, NUMBA
+from territorial.jit.sources import Sources, imports_in
 
 PACKAGE = Path(territorial.__file__).parent
 needs_the_compiler = pytest.mark.skipif(
@@ -37,8 +37,9 @@ needs_the_compiler = pytest.mark.skipif(
 
 
 def printed_by(program, *arguments, cache, root=PACKAGE.parent, **variables):
-    """Return the words that a Python prints that runs ``program`` with a cache of its own."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(root)} | variables
+    """Return the words that a Python prints that runs ``program`` with numba and a cache of its own."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(root)}
+    environment |= {CHOICE: NUMBA} | variables
     command = [sys.executable, "-P", "-c", program, *map(str, arguments)]
     done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout.split()
@@ -46,8 +47,7 @@ def printed_by(program, *arguments, cache, root=PACKAGE.parent, **variables):
 
 def test_a_numba_that_lacks_what_is_extended_is_named_with_what_to_install():
     program = (
-        "import numba.core.registry as registry; del registry.CPUDispatcher; "
-        "import territorial.jit.decorators"
+        "import numba.core.registry as registry; del registry.CPUDispatcher; import territorial.jit.compiler"
     )
     done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, timeout=300)
     last = f"ImportError: territorial cannot extend numba {numba.__version__}.*pip install 'numba>=.*"
@@ -59,7 +59,7 @@ import numpy as np
 from territorial.jit import thread_pool
 
 thread_pool.wait(np.zeros(thread_pool.WIDTH, np.int64), 1)
-print(sum(thread_pool.wait.stats.cache_misses.values()), thread_pool.__file__)
+print(sum(thread_pool.wait.dispatcher.stats.cache_misses.values()), thread_pool.__file__)
 """
 
 
@@ -89,50 +89,6 @@ def test_code_that_calls_a_library_of_mathematics_is_not_that_of_a_numba_without
     assert of_another.VERSIONS != _cache.VERSIONS
 
 
-@pytest.fixture
-def without_home(tmp_path, monkeypatch):
-    """Have no place for the cache but that of temporary files, which is returned."""
-    if sys.platform in ("win32", "darwin"):
-        pytest.skip("XDG_CACHE_HOME is for Linux")
-    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull + "/nothing")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    return temporary
-
-
-def test_without_a_place_to_write_all_processes_of_a_user_share_a_folder(without_home):
-    first, second = _cache._usable_cache(), _cache._usable_cache()
-    assert first == second == without_home / f"territorial-env-{os.getuid()}" / "kernels"
-    assert first.parent.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.parametrize(
-    "taken", ["link", "open to others", "file", "below what is open to others", "below another user's"]
-)
-def test_a_folder_that_another_user_could_have_made_is_not_used(taken, without_home, monkeypatch):
-    usual = without_home / f"territorial-env-{os.getuid()}"
-    if taken == "link":
-        (without_home / "target").mkdir(mode=0o700)
-        usual.symlink_to(without_home / "target")
-    elif taken == "file":
-        usual.touch(mode=0o700)
-    elif taken == "below another user's":
-        stat = Path.stat
-
-        def stat_of_another(path, **keywords):
-            found = list(stat(path, **keywords))
-            found[4] += 1000 * (path == without_home)
-            return os.stat_result(found)
-
-        monkeypatch.setattr(Path, "stat", stat_of_another)
-    else:
-        usual.mkdir(mode=0o700)
-        (usual if taken == "open to others" else without_home).chmod(0o777)
-    assert _cache._usable_cache() == _cache.NOWHERE
-
-
 # ---- what kernels are compiled from --------------------------------------------------------------
 
 
@@ -156,7 +112,7 @@ def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tm
         return Sources(package, started=sys.maxsize).digest(str(package / f"{module}.py"))
 
     steps, boards = digest_of("engine/step"), digest_of("decode/boards")
-    for module in ("game/rules", "bots/styles", "jit/decorators", "engine/step", "engine/__init__"):
+    for module in ("game/rules", "bots/styles", "jit/lowering/threads", "engine/step", "engine/__init__"):
         path = package / f"{module}.py"
         source = path.read_bytes()
         path.write_bytes(source + b"# edited\n")
@@ -237,24 +193,13 @@ def test_folders_that_nobody_has_used_for_a_month_are_removed(tmp_path, monkeypa
 def test_a_folder_is_in_use_when_code_is_loaded_from_it(tmp_path):
     assert kernel_in(tmp_path)(1) == 2
     again = kernel_in(tmp_path)
-    folder = again._cache._cache_file._folder
+    folder = again.dispatcher._cache._cache_file._folder
     os.utime(folder, (0, time.time() - 2 * _cache.DAY_S))
     assert again(1) == 2
     assert folder.stat().st_mtime > time.time() - _cache.DAY_S
 
 
-def test_a_folder_in_which_somebody_compiles_is_in_use(tmp_path):
-    folder = tmp_path / "rules-0123456789abcdef"
-    cache = _cache.KernelCache(copied_package, folder)
-    with cache.locked():
-        pass
-    os.utime(folder, (0, 0))
-    with cache.locked():
-        _cache.remove_unused(tmp_path)
-        assert folder.exists()
-
-
-# ---- one compiles, the others wait -----------------------------------------------------------------
+# ---- what numba compiles, and keeps ----------------------------------------------------------------
 
 
 CALLING_KERNEL = """
@@ -299,41 +244,6 @@ print(*(found.get(i) for i in range(4)))
 def test_kernels_that_call_kernels_compile_in_several_threads_at_once(tmp_path):
     (tmp_path / "calling_kernel.py").write_text(CALLING_KERNEL)
     assert printed_by(CALL_AT_ONCE, tmp_path, cache=tmp_path / "cache") == ["4", "2.5", "7.0", "4"]
-
-
-COUNT_COMPILATIONS = """
-import sys
-
-sys.path.insert(0, sys.argv[1])
-import slow_kernel
-
-result = slow_kernel.add_up(3)
-print(sum(slow_kernel.add_up.stats.cache_misses.values()), result)
-"""
-SLOW_KERNEL = """
-from pathlib import Path
-from territorial.jit.cache import KernelCache
-from territorial.jit.decorators import kernel
-
-@kernel
-def add_up(n):
-    total = 0
-    for i in range(n):
-        total += i
-    return total
-
-add_up._cache = KernelCache(add_up.py_func, Path(__file__).parent / "kept")
-"""
-
-
-@needs_the_compiler
-def test_of_many_processes_that_need_a_kernel_one_compiles_it(tmp_path):
-    (tmp_path / "slow_kernel.py").write_text(SLOW_KERNEL)
-    with ThreadPoolExecutor(2) as pool:
-        workers = [
-            pool.submit(printed_by, COUNT_COMPILATIONS, tmp_path, cache=tmp_path / "cache") for _ in range(2)
-        ]
-    assert sorted(worker.result() for worker in workers) == [["0", "3"], ["1", "3"]]
 
 
 CALL_INNER = """
@@ -393,7 +303,7 @@ def is_odd(n):
 @needs_the_compiler
 def test_functions_that_call_each_other_are_refused_within_kernels():
     """One of them would need machine code of its own, and there is none."""
-    kernel = numba.njit(lambda n: is_even(n), **_jit._OPTIONS)
+    kernel = numba.njit(lambda n: is_even(n), **_compiler._OPTIONS)
     with pytest.raises(numba.errors.NumbaError, match="cannot call each other"):
         kernel(3)
 
@@ -407,17 +317,16 @@ from territorial.jit.decorators import kernel
 def add_one(number):
     return number + 1
 
-add_one._cache = KernelCache(add_one.py_func, Path(__file__).parent / "kept")
+add_one.dispatcher._cache = KernelCache(add_one.py_func, Path(__file__).parent / "kept")
 """
 CALL = """
 import sys
-from numba import types
 from territorial.jit.decorators import is_ready
 
 sys.path.insert(0, sys.argv[1])
 from twice import add_one
 
-print(is_ready(add_one, (types.float64,)), *(add_one(eval(number)) for number in sys.argv[2:]))
+print(is_ready(add_one, 2.5), *(add_one(eval(number)) for number in sys.argv[2:]))
 """
 
 
@@ -450,20 +359,20 @@ def test_code_that_is_missing_is_compiled_and_code_for_other_arguments_never_run
     ],
     ids=["emptied", "zeroed", "cut", "a bit", "no pickle", "too short", "of another function"],
 )
-def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, caplog):
+def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, caplog, monkeypatch):
+    monkeypatch.setattr(_cache, "say_that_numba_compiles", lambda: None)
     kernel = kernel_in(tmp_path)
     assert kernel(1) == 2
-    (path,) = kernel._cache._cache_file._folder.glob(f"{kernel._cache._cache_file._name}.*.nbc")
+    files = kernel.dispatcher._cache._cache_file
+    (path,) = files._folder.glob(f"{files._name}.*.nbc")
     path.write_bytes(damage(path.read_bytes()))
     again = kernel_in(tmp_path)
     assert again(1) == 2
-    assert sum(again.stats.cache_misses.values()) == 1
+    assert sum(again.dispatcher.stats.cache_misses.values()) == 1
     third = kernel_in(tmp_path)
     assert third(1) == 2
-    assert sum(third.stats.cache_hits.values()) == 1  # what was compiled anew took the place of the damaged
+    assert sum(third.dispatcher.stats.cache_hits.values()) == 1  # what took the place of the damaged
     assert (capfd.readouterr().err, caplog.messages) == ("", [])
-    lines = (path.parent / _cache.SECONDS).read_text().splitlines()
-    assert len(lines) == 2  # one for each time it was compiled
 
 
 @needs_the_compiler
@@ -472,7 +381,9 @@ def test_code_of_which_not_even_the_machine_code_links_is_compiled_anew(tmp_path
     assert kernel(1) == 2
     again = kernel_in(tmp_path)
 
-    monkeypatch.setattr(again._cache._impl, "rebuild", Mock(side_effect=RuntimeError("cannot link")))
+    monkeypatch.setattr(
+        again.dispatcher._cache._impl, "rebuild", Mock(side_effect=RuntimeError("cannot link"))
+    )
     assert again(1) == 2
 
 
@@ -486,11 +397,11 @@ def test_on_a_full_disk_what_was_compiled_is_used(tmp_path, monkeypatch, caplog)
 
 
 @needs_the_compiler
-@pytest.mark.parametrize("place", [".", "*.nbc", _cache.SECONDS, "compiling.lock"])
+@pytest.mark.parametrize("place", [".", "*.nbc"])
 def test_what_lies_where_compiled_code_is_kept_is_named_and_hinders_nothing(tmp_path, caplog, place):
     kernel = kernel_in(tmp_path)
     assert kernel(1) == 2
-    kept, name = kernel._cache._cache_file._folder, kernel._cache._cache_file._name
+    kept, name = kernel.dispatcher._cache._cache_file._folder, kernel.dispatcher._cache._cache_file._name
     (path,) = [kept] if place == "." else kept.glob(place.replace("*", f"{name}*"))
     for one in kept.glob(f"{name}*"):
         one.unlink()
@@ -498,18 +409,14 @@ def test_what_lies_where_compiled_code_is_kept_is_named_and_hinders_nothing(tmp_
     path.write_text("notes") if place == "." else path.mkdir()
     assert kernel_in(tmp_path)(1) == 2
     said = f".*cannot be saved in {str(path)!r} \\(it is a (file|folder), where a .* move it away\\).*"
-    assert re.fullmatch("" if place == "compiling.lock" else said, "".join(caplog.messages))
+    assert re.fullmatch(said, "".join(caplog.messages))
     shutil.rmtree(path, ignore_errors=True)
     path.unlink(missing_ok=True)
 
 
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="this system has no /dev/null")
 def test_without_any_folder_to_write_to_kernels_work(tmp_path):
-    if not hasattr(os, "geteuid") or not Path("/dev/null").exists():
-        pytest.skip("this system has no /dev/null")
     program = """
-import tempfile
-def nowhere(*args, **keywords): raise FileNotFoundError(2, "No usable temporary directory found")
-tempfile.gettempdir = nowhere
 from territorial.jit.decorators import kernel
 namespace = {}
 print(kernel(eval("lambda number: number + 1"))(1))
@@ -538,7 +445,7 @@ def test_kernels_count_no_references_and_allocate_nothing():
     config = GameConfig(height=16, width=16, num_players=2)
     game = VecGame(config, 1)
     game.reset()
-    attack = numba.njit(attack_one.py_func, **_jit._OPTIONS)
+    attack = numba.njit(attack_one.py_func, **_compiler._OPTIONS)
     attack(game.blocks, make_params(config), make_work(config, logs_changes=True))
     code = attack.inspect_llvm(attack.signatures[0])
     assert "define" in code

@@ -182,7 +182,7 @@ class NoCache(NullCache):
 @cache
 def say_that_numba_compiles() -> None:
     """Log, once in a process, that it waits for the compiler, and why."""
-    why = library().why_not or "the sources are not those of its machine code"
+    why = library().why_not or "its machine code is for other sources or arguments"
     LOG.warning("numba compiles kernels of territorial-env for this machine, which takes a minute: %s", why)
 
 

@@ -2,7 +2,8 @@
 
 A kernel holds the code of the functions that it calls, and the values of globals. Each of these is made in
 the module of the kernel, or has come there by an import. So what can change machine code are the files of the
-package to which imports lead from the kernel's own file. An edit of any other file leaves it as it is.
+package to which imports lead from the kernel's own file, and from the compiler, which has the machine code of
+operations. An edit of any other file leaves it as it is.
 """
 
 import hashlib
@@ -62,13 +63,13 @@ class Sources:
         return digest.hexdigest()
 
     def reached_from(self, own: str) -> set[str]:
-        """Return ``own`` and all files whose code or constants its kernels can have.
+        """Return ``own`` and all files that its kernels can have code or constants of, or are compiled by.
 
         The packages in which these lie count with their ``__init__``, as it is run. What that imports
         counts only where one of the files imports the package itself.
         """
         reached: set[str] = set()
-        to_follow = [own]
+        to_follow = [own, os.path.join(self._package, "jit", "compiler.py")]
         while to_follow:
             path = to_follow.pop()
             if path not in reached:

@@ -8,34 +8,32 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from numba.core import event
 
 import territorial
 from territorial import cli
-from territorial.cli import bench, info
+from territorial.cli import bench
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.pictures import round_step
 from territorial.engine import calls
 from territorial.engine import step as stepping
-from territorial.jit import cache, warmup
-from territorial.jit import decorators as _jit
+from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.library import CHOICE, NUMBA
 from tests.render.support import decode_animation, decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
 
-def fresh_python(program: str) -> str:
+def fresh_python(program: str, **variables: str) -> str:
     """Run a program in a fresh Python on this very package, and return what it printed."""
     home = str(Path(territorial.__file__).parents[1])
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": home},
+        env=os.environ | {"PYTHONPATH": home} | variables,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -175,14 +173,13 @@ def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
 
 
 def test_info_tells_versions_bots_and_defaults(run, done, monkeypatch):
-    monkeypatch.setattr(info, "seconds_of", lambda module: {"step_games": 30.5, "of_an_older_version": 9.0})
     out, _ = done("info")
     for text in (territorial.__version__, "metronome", "mixed-1", "launch_tax", "mountains", "1024ths"):
         assert text in out
     result = json.loads(run("info", "--json")[1])
     installed = {"torch", "ray"} & importlib.metadata.packages_distributions().keys()
     assert {"torch", "ray"} & result["versions"].keys() == installed
-    assert result["compile_seconds"] == 30.5
+    assert bool(result["machine_code"]) != bool(result["compiled_by_numba_because"])
     assert result["config_digest"] == territorial.GameConfig().hexdigest
     library = territorial.bots
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
@@ -190,29 +187,29 @@ def test_info_tells_versions_bots_and_defaults(run, done, monkeypatch):
     assert "decisions after which agents are truncated; at least 1; None: never" in out
 
 
-@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
 def test_info_says_whether_the_steps_of_a_config_are_compiled(run, monkeypatch):
     asked = []
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: asked.append(types[0]))
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, held, *_: asked.append(held.name))
     assert not json.loads(run("info", "--json")[1])["is_compiled"]
     (without_teams,) = asked
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: types[0] == without_teams)
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, held, *_: held.name == without_teams)
     for size in ([], ["--height", "64"]):
         assert json.loads(run("info", *size, "--json")[1])["is_compiled"]
     assert not json.loads(run("info", "--teams", "2", "--json")[1])["is_compiled"]
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, types: kernel is not stepping.reset_game)
+    monkeypatch.setattr(calls, "is_ready", lambda kernel, *_: kernel is not stepping.reset_game)
     assert not json.loads(run("info", "--json")[1])["is_compiled"]
     crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
     assert not json.loads(run("info", *crowded, "--json")[1])["is_compiled"]
 
 
-def test_warmup_compiles_for_the_config_and_says_where_the_cache_is(done, tmp_path, monkeypatch):
+def test_warmup_compiles_for_the_config(done, tmp_path, monkeypatch):
     compiled = []
     monkeypatch.setattr(bench, "compile_everything", compiled.append)
     out, _ = done("bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
     assert compiled == [territorial.GameConfig(height=64)]
-    assert "cache: " in out or "NUMBA_DISABLE_JIT" in out
-    assert Path(json.loads((tmp_path / "w.json").read_text())["cache_dir"]).is_absolute()
+    assert "all is compiled" in out or "NUMBA_DISABLE_JIT" in out
+    assert json.loads((tmp_path / "w.json").read_text())["compiles"] == JIT_ENABLED
 
 
 @pytest.mark.slow
@@ -221,47 +218,13 @@ def test_warmup_compiles_every_kernel():
 from territorial import GameConfig
 from territorial.cli import bench
 from territorial.engine import step
-from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED, Kernel
 bench.compile_everything(GameConfig())
-kernels = [f for f in vars(step).values() if getattr(f, "targetoptions", {}).get("nogil")]
+kernels = [f for f in vars(step).values() if isinstance(f, Kernel)]
 assert kernels or not JIT_ENABLED
-print(*[f.__name__ for f in kernels if len(f.signatures) != 1])
+print(*[f.__name__ for f in kernels if len(f.dispatcher.signatures) != 1])
 """
-    assert fresh_python(program).split() == []
-
-
-@pytest.mark.skipif(not _jit.JIT_ENABLED, reason="nothing is compiled")
-def test_waiting_for_the_engine_is_announced_once_for_all_that_a_first_step_needs(
-    caplog, monkeypatch, tmp_path
-):
-    now = [0.0]
-    monkeypatch.setattr(cache, "CACHE_DIR", tmp_path)
-    monkeypatch.setattr(warmup, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    announcer = warmup._Announcer()
-
-    def said(kernel):
-        caplog.clear()
-        announcer.on_start(event.Event(_jit.WAIT, event.EventStatus.START, {"dispatcher": kernel}))
-        return caplog.messages
-
-    once = "once on this machine, about {} s, minutes if it is busy ..."
-    assert said(stepping.position_of) == []
-    assert said(stepping.reset_game) == [
-        f"compiling the engine of territorial-env, for steps and resets: {once.format(35)}"
-    ]
-    now[0] += 20
-    assert said(stepping.step_games) == []
-    for age, lines in enumerate(["reset_game 20.1\nstep_games 48.6\n", "step_games 1.0\nreset_game 1.0\n"]):
-        file = tmp_path / f"step-{age}" / cache.SECONDS
-        file.parent.mkdir()
-        file.write_text(f"{lines}play_launches 3")  # a line that a process was ended in
-        os.utime(file, (1000 - age, 1000 - age))
-    now[0] += 1000  # another version of the sources
-    (text,) = said(stepping.step_games)
-    assert text.endswith("for steps and resets: about 69 s, as before on this machine ...")
-    assert said(stepping.play_launches) == [
-        f"compiling the kernel play_launches of territorial-env: {once.format(2)}"
-    ]
+    assert fresh_python(program, **{CHOICE: NUMBA}).split() == []
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------

@@ -3,18 +3,19 @@
 Here the engine is compared with itself, so these tests see what it and the twin might both get wrong.
 """
 
+import os
 import pickle
 import subprocess
 import sys
 
-import numba
 import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, VecGame
 from territorial.engine import step as stepping
 from territorial.game.scratch import named_arrays
-from territorial.jit.decorators import JIT_ENABLED
+from territorial.jit.decorators import JIT_ENABLED, Kernel
+from territorial.jit.library import CHOICE, NUMBA
 from tests.engine.support import (
     ROOT,
     board,
@@ -299,11 +300,11 @@ def use_with_odd_arrays(config, game):
 
 
 def signature_counts():
-    """Return for how many signatures each kernel that Python calls is compiled."""
+    """Return for how many signatures numba has compiled each kernel that Python calls."""
     return {
-        name: len(function.signatures)
+        name: len(function.dispatcher.signatures)
         for name, function in vars(stepping).items()
-        if isinstance(function, numba.core.dispatcher.Dispatcher) and function.targetoptions.get("nogil")
+        if isinstance(function, Kernel)
     }
 
 
@@ -313,16 +314,22 @@ from territorial import GameConfig, VecGame
 from territorial.engine import step, vec_game
 config = GameConfig(height=70, width=66, num_players=5, map="lakes", rewards={"land": 1.0})
 vec_game.compile_steps(config)
-compiled = dict(step=len(step.step_games.signatures), reset=len(step.reset_game.signatures))
+stepping, resetting = step.step_games.dispatcher, step.reset_game.dispatcher
+compiled = dict(step=len(stepping.signatures), reset=len(resetting.signatures))
 game = VecGame(config, 3, seats=["agent", "banker", "drip", "random", "agent"], frames=4, num_threads=2)
 game.reset(seed=4)
 game.step(np.zeros((3, 5, 2), np.int64))
-print(compiled, len(step.step_games.signatures), len(step.reset_game.signatures))
+print(compiled, len(stepping.signatures), len(resetting.signatures))
 """
 
 
 def test_what_is_compiled_ahead_is_all_that_a_step_needs():
     done = subprocess.run(
-        [sys.executable, "-c", COMPILE_AND_STEP], cwd=ROOT, check=True, capture_output=True, text=True
+        [sys.executable, "-c", COMPILE_AND_STEP],
+        cwd=ROOT,
+        env=os.environ | {CHOICE: NUMBA},
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.split("\n")[0] == "{'step': 1, 'reset': 1} 1 1"

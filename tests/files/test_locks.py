@@ -24,7 +24,6 @@ from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
-from territorial.jit.cache import KernelCache
 from territorial.league import SnapshotStore
 from tests.league.support import manifest
 
@@ -226,14 +225,6 @@ def test_threads_wait_for_each_other(without_locks, tmp_path):
     for thread in threads:
         thread.join()
     assert entered == [True] * 4
-    assert not list(tmp_path.glob("*.held"))
-
-
-def test_kernels_are_compiled_without_waiting_for_a_process_elsewhere(without_locks, tmp_path):
-    """A file that another host has left would be waited for, each time that something is compiled."""
-    cache = KernelCache(manifest, tmp_path)
-    with pytest.raises(OSError, match="lock"), cache.locked():
-        pass
     assert not list(tmp_path.glob("*.held"))
 
 

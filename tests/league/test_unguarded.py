@@ -62,7 +62,7 @@ def printed(folder, source, *arguments, stdin=None):
     done = subprocess.run(
         command, cwd=folder, input=stdin, text=True, capture_output=True, check=False, timeout=300
     )
-    errors = [line for line in done.stderr.splitlines() if not line.startswith("compiling")]
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("numba compiles")]
     assert (errors, done.returncode) == ([], 0)
     return done.stdout
 

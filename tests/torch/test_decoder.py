@@ -109,14 +109,14 @@ def test_seats_and_games_may_be_columns_arrays_and_of_any_stride():
         expected = getattr(NumpyDecoder(SMALL, CONFIG), name)(*arrays)
         given_ = tensors(arrays)
         assert_same(getattr(decoder, name)(*given_), expected)
-        before = [len(kernel.overloads) for kernel in compiled]
+        before = [len(kernel.dispatcher.overloads) for kernel in compiled]
         apart = [t.repeat_interleave(2)[::2] if t.dim() == 1 else t for t in given_]
         assert not apart[-1].is_contiguous()
         columns = [t[:, None].repeat(1, 3)[:, 1:2] if t.dim() == 1 else t for t in given_]
         bytes_ = [t.to(torch.uint8) if t.dim() == 1 else t for t in given_]
         for arguments_ in (apart, columns, bytes_):
             assert_same(getattr(decoder, name)(*arguments_), expected)
-        assert [len(kernel.overloads) for kernel in compiled] == before
+        assert [len(kernel.dispatcher.overloads) for kernel in compiled] == before
 
 
 def test_seats_may_be_arrays_that_are_read_only():

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from territorial.jit.bound_arguments import BoundArguments, arguments_of, call_at, keep
 
-from territorial.jit.decorators import JIT_ENABLED, address_of, kernel, types_of
+from territorial.jit.arguments import BoundArguments
+from territorial.jit.decorators import JIT_ENABLED, address_of, arguments_of, call_at, kernel
 
 
 class Part(NamedTuple):
@@ -27,12 +27,6 @@ class Whole(NamedTuple):
 
 
 @kernel
-def hold(whole, memory):
-    """Take ``whole`` apart."""
-    keep(whole, memory)
-
-
-@kernel
 def weigh(held):
     """Write rate * table of the first ``count`` rows."""
     whole = arguments_of(held)
@@ -43,7 +37,7 @@ def weigh(held):
 
 def test_arrays_are_shared_and_numbers_copied():
     table, out = np.arange(12.0).reshape(4, 3), np.full((4, 3), -1.0)
-    held = BoundArguments(Whole(3, Part(0.5, table), out), hold)
+    held = BoundArguments(Whole(3, Part(0.5, table), out))
     weigh(held)
     np.testing.assert_array_equal(out, [[0, 0.5, 1], [1.5, 2, 2.5], [3, 3.5, 4], [-1, -1, -1]])
     table += 2
@@ -53,8 +47,7 @@ def test_arrays_are_shared_and_numbers_copied():
 
 def test_memory_stays_as_long_as_it_is_held():
     held, other = (
-        BoundArguments(Whole(2, Part(1.0, np.full((2, 5), value)), np.zeros((2, 5))), hold)
-        for value in (3.0, 7.0)
+        BoundArguments(Whole(2, Part(1.0, np.full((2, 5), value)), np.zeros((2, 5)))) for value in (3.0, 7.0)
     )
     gc.collect()
     _ = [np.full((2, 5), 99.0) for _ in range(100)]
@@ -66,7 +59,7 @@ def test_memory_stays_as_long_as_it_is_held():
 
 def test_it_does_not_go_to_other_processes():
     with pytest.raises(TypeError, match="cannot be copied to another process"):
-        pickle.dumps(BoundArguments(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1))), hold))
+        pickle.dumps(BoundArguments(Whole(1, Part(1.0, np.zeros((1, 1))), np.zeros((1, 1)))))
 
 
 # ---- calls by address ----------------------------------------------------------------------------
@@ -91,8 +84,8 @@ def add_rows(held, address, first, end):
 
 def test_a_kernel_called_by_address_gets_what_is_held_and_its_errors_come_back():
     table, out = np.arange(12.0).reshape(4, 3), np.ones((4, 3))
-    held = BoundArguments(Whole(3, Part(0.5, table), out), hold)
-    address = address_of(add_row, *types_of(held, 0, 2.0))
+    held = BoundArguments(Whole(3, Part(0.5, table), out))
+    address = address_of(add_row, held, 0, 2.0)
     add_rows(held, address, 1, 3)
     np.testing.assert_array_equal(out, [[1, 1, 1], [7, 9, 11], [13, 15, 17], [1, 1, 1]])
     with pytest.raises(IndexError, match="no such row"):
@@ -103,7 +96,7 @@ def test_a_kernel_called_by_address_gets_what_is_held_and_its_errors_come_back()
 @pytest.mark.skipif(not JIT_ENABLED, reason="nothing has an address with NUMBA_DISABLE_JIT=1")
 def test_a_call_without_an_address_is_an_error_that_changes_nothing():
     out = np.ones((4, 3))
-    held = BoundArguments(Whole(3, Part(0.5, np.ones((4, 3))), out), hold)
+    held = BoundArguments(Whole(3, Part(0.5, np.ones((4, 3))), out))
     with pytest.raises(RuntimeError, match="before its address is known"):
         add_rows(held, 0, 0, 3)
     assert (out == 1).all()
