@@ -262,10 +262,9 @@ def write_features(
     for n in range(len(seats)):
         k, p, to = games[n], seats[n], out[n]
         write_scaled(globals_[k], scale[:of_globals], to[:of_globals])
-        # In ego order the seats from the own one on come first: two pieces, each as it lies in the table.
-        flat, split = players[k].reshape(-1), of_globals + (num_players + 1 - p) * width
-        write_scaled(flat[(p - 1) * width :], scale[of_globals:split], to[of_globals:split])
-        write_scaled(flat[: (p - 1) * width], scale[split:of_players], to[split:of_players])
+        for i in range(num_players):  # in ego order: the seats from the own one on come first
+            seat, first = (p - 1 + i) % num_players, of_globals + i * width
+            write_scaled(players[k, seat], scale[first : first + width], to[first : first + width])
         write_borders(borders[k], p, reverse, scale[of_players:], to[of_players:])
 
 

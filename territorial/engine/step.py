@@ -475,11 +475,13 @@ def owner_codes(state: State, codes: Any) -> None:
 @kernel
 def find_bad_action(actions: Any) -> int:
     """Return the flat position of the first of ``actions``, (E, P, 2), that is out of range, or -1."""
-    flat, targets = actions.reshape(-1, 2), actions.shape[1] + 2  # see actions.encoding.num_targets
-    for i in range(len(flat)):
-        is_what = 0 <= flat[i, WHAT] < targets
-        if not (is_what and 0 <= flat[i, HOW_MUCH] < NUM_FRACTIONS):
-            return i
+    num_games, num_players, _ = actions.shape
+    for k in range(num_games):
+        for p in range(num_players):
+            is_what = 0 <= actions[k, p, WHAT] < num_players + 2  # see actions.encoding.num_targets
+            if not (is_what and 0 <= actions[k, p, HOW_MUCH] < NUM_FRACTIONS):
+                bad: int = k * num_players + p
+                return bad
     return -1
 
 

@@ -6,7 +6,6 @@ at a time, whose activations stay in the cache. No row depends on those beside i
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from territorial.jit.products import (
     put_float,
     turn_outputs,
 )
+from territorial.nets.choice_kernels import exponential, logarithm
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.typing import Ints
 
@@ -329,10 +329,10 @@ def norm_of_targets(hold: Any, targets: Any, mask: Any) -> Any:
             is_any = is_any or mask[k] > 0
         targets[c] = targets[c] if is_any else MASKED
         highest = max(highest, targets[c])
-    total: Any = math.exp(hold - highest)
+    total: Any = np.float32(exponential(hold - highest))
     for c in range(len(targets)):
-        total += math.exp(targets[c] - highest) if targets[c] > MASKED else ZERO
-    return highest + math.log(total)
+        total += np.float32(exponential(targets[c] - highest)) if targets[c] > MASKED else ZERO
+    return highest + np.float32(logarithm(total))
 
 
 @njit
@@ -343,8 +343,8 @@ def weigh_launches(out: Any, legal: Any, of_target: Any) -> None:
     for k in range(NUM_FRACTIONS):
         highest = max(highest, out[k]) if legal[k] > 0 else highest
     for k in range(NUM_FRACTIONS):
-        total += math.exp(out[k] - highest) if legal[k] > 0 else ZERO
+        total += np.float32(exponential(out[k] - highest)) if legal[k] > 0 else ZERO
     if total > ZERO:
-        of_target -= highest + math.log(total)
+        of_target -= highest + np.float32(logarithm(total))
     for k in range(NUM_FRACTIONS):
         out[k] = out[k] + of_target if legal[k] > 0 else MASKED
