@@ -1,0 +1,421 @@
+"""Kernels from the library: the same results without numba, and nothing that they were not made for."""
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy._core._multiarray_umath import __cpu_features__
+
+import territorial
+from territorial.engine import step
+from territorial.jit import thread_pool
+from territorial.jit.arguments import BoundArguments, take_apart
+from territorial.jit.decorators import JIT_ENABLED, Kernel
+from territorial.jit.library import CHOICE, FOLDER, NUMBA, TABLE, Entry, Library, levels
+
+ROOT = Path(territorial.__file__).parents[1]
+FOUND = Library()
+PLAYS = JIT_ENABLED and bool(FOUND.entries_of(step.step_games.py_func)) if FOUND.path else False
+WHY_NOT = FOUND.why_not or "NUMBA_DISABLE_JIT=1, or the machine code is of other sources: make it anew"
+needs_the_library = pytest.mark.skipif(not PLAYS, reason=WHY_NOT)
+NO_NUMBA = "import os; os._exit(77)\n"
+"""What stands in the place of numba where it must not be imported, by this process or another."""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return what runs a program in a new process: of the package in ``root``, without numba or with it."""
+
+    def run(program, *, choice="", root=ROOT, without_numba=True):
+        for name in ("numba", "llvmlite"):
+            (tmp_path / "without" / name).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "without" / name / "__init__.py").write_text(NO_NUMBA)
+        places = [str(root), *[str(tmp_path / "without")] * without_numba]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(places), CHOICE: choice}
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", program],
+            env=environment | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
+
+
+def from_library(kernel):
+    """Return the kernel as it is where the library is in use, whatever this process was told to take."""
+    made = Kernel(kernel.py_func)
+    vars(made)["_entries"] = FOUND.entries_of(kernel.py_func)
+    assert made._entries
+    return made
+
+
+# ---- which library, and what it gives --------------------------------------------------------------
+
+SMALL = "height=24, width=24, num_players=4, max_ticks=300"
+USES = {
+    "make_vec": f"""
+import numpy as np, territorial
+env = territorial.make_vec(2, {SMALL})
+env.reset(seed=0)
+env.step(np.zeros((2, 4), np.int64))
+""",
+    "parallel_env": f"""
+import territorial
+env = territorial.parallel_env({SMALL})
+env.reset(seed=0)
+env.step(dict.fromkeys(env.agents, 0))
+""",
+    "match": f"""
+import territorial
+territorial.match(["banker-1", "turtle-1", "champion-1", "drip-1"], territorial.GameConfig({SMALL}), 2)
+""",
+    "info": "from territorial.cli import main; main(['info'])",
+    "fork": f"""
+import os, sys, territorial
+game = territorial.VecGame(territorial.GameConfig({SMALL}), 2, num_threads=2)
+game.reset(seed=0)
+child = os.fork() if hasattr(os, "fork") else None
+game.step(hold=True)
+if child == 0:
+    os._exit(0)
+sys.exit(0 if child is None else os.waitpid(child, 0)[1])
+""",
+    "threads": """
+import threading, numpy as np
+from territorial.jit.thread_pool import CALLED, STATE, WIDTH, wait
+state = np.zeros(WIDTH, np.int64)
+thread = threading.Thread(target=wait, args=(state, 2**62))
+thread.start()
+state[STATE] = CALLED  # comes to that only where the kernel lets other threads run
+thread.join()
+""",
+}
+
+
+@needs_the_library
+@pytest.mark.parametrize("use", USES)
+def test_numba_is_not_imported(use, run):
+    assert "numba compiles" not in run(USES[use]).stderr
+
+
+PLAY = f"""
+import hashlib, numpy as np, territorial
+for teams in (None, 2):
+    config = territorial.GameConfig({SMALL}, teams=teams, handicap=True)
+    seats = ["agent", "champion-1", "banker", "random"]
+    game = territorial.VecGame(config, 2, seats=seats, num_threads=2)
+    game.reset(seed=1)
+    for _ in range(40):  # some games end, and others begin
+        game.step(hold=True)
+    print(*[game.digest(k) for k in range(2)])
+    for form in ("features", "pairs"):
+        env = territorial.make_vec(2, config=config, obs=form)
+        seen = env.reset(seed=2)[0]
+        hashed = hashlib.blake2b()
+        for i in range(20):
+            masks = env.action_masks().reshape(2, 4, -1)
+            seen = env.step(masks.cumsum(-1).argmax(-1) if i % 3 else masks.argmax(-1))[0]
+            for name in sorted(seen):
+                hashed.update(np.ascontiguousarray(seen[name]).tobytes())
+        print(form, hashed.hexdigest())
+"""
+
+
+@needs_the_library
+@pytest.mark.slow
+def test_games_and_observations_are_the_same_from_every_level_and_from_numba(run):
+    table = json.loads((FOLDER / TABLE).read_text())["libraries"]
+    choices = [level[1:] for level in levels() if any(level in name for name in table)]
+    played = {choice: run(PLAY, choice=choice).stdout for choice in choices}
+    assert set(played.values()) == {run(PLAY, choice=NUMBA, without_numba=False).stdout}
+
+
+def test_a_level_is_that_of_the_processor_or_chosen(monkeypatch):
+    if not levels()[-1]:
+        pytest.skip("libraries for this kind of processor have no levels")
+    for feature in __cpu_features__:
+        monkeypatch.setitem(__cpu_features__, feature, True)
+    assert levels() == ["-v4", "-v3", "-v2"]
+    monkeypatch.setitem(__cpu_features__, "AVX512F", False)
+    assert levels() == ["-v3", "-v2"]
+    monkeypatch.setitem(__cpu_features__, "AVX2", False)
+    assert levels() == ["-v2"]
+    assert FOUND.path is None or "-v2" in Library().path.name
+    assert not Library(chosen="v3").path, "this processor cannot run it"
+    assert "v3" in Library(chosen="v3").why_not
+    assert NUMBA in Library(chosen=NUMBA).why_not
+
+
+@pytest.mark.parametrize("choice", ["v1", "V3", "none", " "])
+def test_a_choice_that_is_none_is_named_with_those_that_are(choice):
+    with pytest.raises(ValueError, match=f"{CHOICE} must be .*'v2', .*'{NUMBA}'.*; got '{choice}'"):
+        Library(chosen=choice)
+
+
+# ---- what is not as it was made ----------------------------------------------------------------------
+
+
+def changed_table(**changes):
+    def change(folder):
+        table = json.loads((folder / TABLE).read_text())
+        (folder / TABLE).write_text(json.dumps(table | changes))
+
+    return change
+
+
+def no_library(folder):
+    (folder / FOUND.path.name).write_bytes(b"no library")
+    digest = hashlib.blake2b(b"no library", digest_size=16).hexdigest()
+    changed_table(libraries={FOUND.path.name: digest})(folder)
+
+
+def changed_file(change, name=""):
+    def damage(folder):
+        path = folder / (name or FOUND.path.name)
+        path.write_bytes(change(path.read_bytes()))
+
+    return damage
+
+
+DAMAGES = {
+    "a bit": changed_file(lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:]),
+    "cut": changed_file(lambda content: content[: len(content) // 2]),
+    "emptied": changed_file(lambda content: b""),
+    "gone": lambda folder: (folder / FOUND.path.name).unlink(),
+    "no library": no_library,
+    "another version": changed_table(version="0.0.9"),
+    "no JSON": changed_file(lambda content: content[:-100], TABLE),
+    "another table": changed_file(lambda content: content.replace(b'"libraries"', b'"library"'), TABLE),
+}
+
+
+@needs_the_library
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_library_that_is_not_as_it_was_made_is_named_once_and_not_used(damage, tmp_path, caplog):
+    folder = Path(shutil.copytree(FOLDER, tmp_path / "machine_code"))
+    DAMAGES[damage](folder)
+    found = Library(folder)
+    named = TABLE if damage in ("another version", "no JSON", "another table") else FOUND.path.name
+    assert found.path is None
+    (said,) = caplog.messages
+    assert said.startswith(f"{found.why_not}: kernels are compiled by numba")
+    assert found.why_not.startswith(str(folder / named))
+    assert found.entries_of(step.step_games.py_func) == {}
+
+
+WHO_MADE = """
+import numpy as np
+from territorial.engine.step import find_bad_action
+from territorial.envs.infos import write_numbers
+from territorial.jit.thread_pool import CALLED, STATE, WIDTH, wait
+
+state = np.zeros(WIDTH, np.int64)
+state[STATE] = CALLED
+wait(state, 2**62)
+print(find_bad_action(np.full((1, 2, 2), 99)))
+print(*["numba" if "dispatcher" in vars(one) else "library" for one in (wait, find_bad_action)])
+print(len(write_numbers._entries))
+"""
+
+
+@needs_the_library
+@pytest.mark.parametrize(
+    ("edited", "makers"), [("", "numba numba"), ("engine/step", "library numba"), ("envs/infos", None)]
+)
+def test_what_the_library_cannot_give_numba_compiles(edited, makers, tmp_path, run):
+    package = shutil.copytree(
+        ROOT / "territorial", tmp_path / "territorial", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    if edited:
+        with open(f"{package}/{edited}.py", "a") as file:
+            file.write("# edited\n")
+    else:
+        DAMAGES["a bit"](Path(package, "jit", "machine_code"))
+    done = run(WHO_MADE, root=tmp_path, without_numba=makers is None)
+    bad, made_by, of_infos = done.stdout.splitlines()
+    assert (bad, made_by) == ("0", makers or "library library")
+    assert int(of_infos) == int(edited == "engine/step") or edited != "envs/infos"
+    assert done.stderr.count("is damaged: kernels are compiled by numba; reinstall") == (not edited)
+    assert ("numba compiles kernels" in done.stderr) == (makers is not None)
+
+
+# ---- arguments ---------------------------------------------------------------------------------------
+
+
+class Own(np.ndarray):
+    """Numba may make something else of it."""
+
+
+GOOD = np.array([[[1, 2], [3, 9]]])
+OTHERS = {
+    "dtype": GOOD.astype(np.int32),
+    "unsigned": GOOD.astype(np.uint64),
+    "byte order": GOOD.astype(">i8"),
+    "dimensions": GOOD[0],
+    "more dimensions": GOOD[None],
+    "layout": np.asfortranarray(np.repeat(GOOD, 2, axis=0)),
+    "strides": np.repeat(GOOD, 2, axis=2)[..., ::2],
+    "backwards": GOOD[:, ::-1],
+    "read-only": np.frombuffer(GOOD.tobytes(), np.int64).reshape(GOOD.shape),
+    "unaligned": np.frombuffer(bytearray(33), np.int64, 4, 1).reshape(GOOD.shape),
+    "subclass": GOOD.view(Own),
+    "objects": GOOD.astype(object),
+    "list": GOOD.tolist(),
+    "number": 3,
+    "nothing": None,
+}
+
+
+@needs_the_library
+@pytest.mark.parametrize("kind", OTHERS)
+def test_machine_code_gets_no_array_that_it_was_not_made_for(kind):
+    kernel = from_library(step.find_bad_action)
+    assert kernel.find((GOOD,))[0] is not None
+    assert kernel.find((OTHERS[kind],))[0] is None
+    assert kernel.find((GOOD, GOOD))[0] is None
+    assert kernel.find(())[0] is None
+
+
+@needs_the_library
+def test_arrays_of_any_size_and_results_are_those_of_python():
+    bad_action, are_working = from_library(step.find_bad_action), from_library(thread_pool.are_working)
+    wrong = GOOD.repeat(3, axis=0)
+    wrong[2, 1, 0] = 9
+    for actions in (GOOD, wrong, GOOD[:0], np.zeros((1, 0, 2), np.int64)):
+        assert bad_action(actions) == step.find_bad_action.py_func(actions)
+    states = np.zeros((2, thread_pool.WIDTH), np.int64)
+    assert are_working(states, 0) is False
+    states[1, thread_pool.STATE] = thread_pool.WORKING
+    for turns in (0, True - 1, np.int64(0)):
+        assert are_working(states, turns) is True
+
+
+def test_what_differs_for_numba_differs_for_the_library():
+    values = [False, (), ((),), 0, 0.0, np.float32(0), np.uint64(0), np.int8(0), (0,), (0, 0), ((0,), 0)]
+    arrays = [np.zeros(shape, dtype) for dtype in "?bhilBHILfd" for shape in ((), 3, (2, 2), (1,) * 16)]
+    for one in [*arrays]:
+        one.flags.writeable = False
+        arrays.append(np.zeros(one.shape, one.dtype))
+    signatures = [signature_of((value,)) for value in [*values, *arrays]]
+    assert len({*signatures}) == len(signatures)
+
+
+def signature_of(values):
+    signature = []
+    take_apart(values, signature, [])
+    return tuple(signature)
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**64, 2**200, 1j, "1", None])
+def test_a_number_that_has_not_64_bits_is_not_wrapped(number):
+    with pytest.raises(TypeError, match="numbers of at most 64 bits"):
+        take_apart(((1, number),), [], [])
+    with pytest.raises(TypeError, match="numbers of at most 64 bits"):
+        BoundArguments((np.zeros(2), number))
+
+
+# ---- a library in Python -----------------------------------------------------------------------------
+
+
+def entry_to(function, gives):
+    """Return the entry of a kernel that is a function of the address of its words, and returns a status."""
+    return Entry({"k": ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)}, "shown", "k", [], gives)
+
+
+@pytest.mark.parametrize(
+    ("gives", "result", "bits"),
+    [
+        ("none", None, 7),
+        ("bool", True, 1),
+        ("int64", -5, 2**64 - 5),
+        ("float64", -2.5, 0xC004000000000000),
+    ],
+)
+def test_numbers_come_to_kernels_and_from_them_as_they_are(gives, result, bits):
+    given = (True, -3, 2**63 - 1, 2.5, np.float32(1.5), np.uint64(2**64 - 1), np.int8(-1), np.bool_(1))
+    expected = [1, 2**64 - 3, 2**63 - 1, 0x4004000000000000, 0x3FC00000, 2**64 - 1, 2**64 - 1, 1]
+    found = []
+
+    def called(address):
+        words = (ctypes.c_uint64 * 10).from_address(address)
+        found[:] = words[:8]
+        words[8], words[9] = bits, 1
+        return -2 if result is None else 0
+
+    words = []
+    take_apart(given, [], words)
+    assert entry_to(called, gives).run(words) == result
+    assert found == expected
+
+
+@pytest.mark.parametrize("status", [-1, -3, 1, 17])
+def test_a_kernel_that_fails_is_an_error_with_its_name(status):
+    failing = entry_to(lambda address: status, "none")
+    for call in (lambda: failing.run([]), lambda: failing.call(BoundArguments((1,)))):
+        with pytest.raises(RuntimeError, match=f"kernel shown failed with status {status}"):
+            call()
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="nothing has an address with NUMBA_DISABLE_JIT=1")
+def test_a_step_that_fails_is_an_error_of_the_caller():
+    game = territorial.VecGame(territorial.GameConfig(height=24, width=24, num_players=2), 1)
+    game.reset(seed=0)
+    game._calls.batch(0).entries[0] = 0
+    with pytest.raises(RuntimeError, match=r"failed with status|before its address is known"):
+        game.reset(seed=1)
+
+
+def test_what_a_kernel_returns_is_not_written_over_what_is_bound():
+    held = BoundArguments((5, np.arange(3), 2.5))
+    kept = (ctypes.c_uint64 * held.num_words).from_address(held.address)
+    before = [*kept]
+
+    def called(address):
+        words = (ctypes.c_uint64 * 3).from_address(address)
+        assert words[0] == held.address
+        words[1], words[2] = 99, 98
+        return 0
+
+    entry_to(called, "none").call(held)
+    assert [*kept] == before
+    assert before[0] == 5
+
+
+# ---- kernels of a user's own -------------------------------------------------------------------------
+
+OWN = """
+import numba, numpy as np
+from territorial.actions.encoding import what_of
+from territorial.jit.library import library
+from territorial.jit.thread_pool import WIDTH, are_working, call_all, queues_of, take
+
+@numba.njit
+def taken(queues, states, number):
+    count = 0
+    while take(queues, 0) >= 0:
+        count += 1
+    return count, are_working(states, 0), what_of(number)
+
+states = np.zeros((2, WIDTH), np.int64)
+print(taken(queues_of(0, 5), states, 23), what_of(23))
+print(call_all(states, np.zeros(2, np.int64)), "dispatcher" in vars(call_all), library().path is not None)
+"""
+
+
+@needs_the_library
+def test_a_kernel_of_a_users_own_calls_ours_while_the_library_is_in_use(run):
+    first, second = run(OWN, without_numba=False).stdout.splitlines()
+    counts, what = first.rsplit(maxsplit=1)
+    assert counts == f"(5, False, {what})"
+    assert second.split()[1:] == ["False", "True"]
