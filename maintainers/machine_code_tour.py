@@ -129,9 +129,7 @@ def play_games() -> None:
     """Play, with networks and bots, on one thread and on two, and with teams."""
     import territorial
     from territorial.bots.network import Rows, choose_for_rows, make_network_scratch
-    from territorial.cli import bench
 
-    bench.compile_everything(territorial.GameConfig(**SMALL))
     hold = np.zeros((4, 4, 2), np.int64)
     seats = ["champion-1", "settler", "agent", "agent"]
     for teams in (None, 2):
@@ -143,6 +141,10 @@ def play_games() -> None:
         game.reset_game(0)
         game.restore(0, game.save(0))
         game.play(0, np.zeros((0, 4), np.int64), 50)
+        game.tick(0)
+        game.digest(0)
+        game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
+        game.copy_again(game.new_copies(), np.array([0]))
         game.pairs([0, 1], [1, 2])
     rows = Rows(np.zeros((0, 35), np.int16), np.zeros((0, 4, 20), np.int16), np.zeros(0, np.int64))
     numbers, logits = np.zeros((0, 2), np.uint64), np.zeros((0, 5, 11), np.int64)
@@ -169,6 +171,9 @@ def observe() -> None:
                 env.reset_game(0)
                 env.step(actions)
                 env.action_masks()
+                alone = territorial.parallel_env(obs=form, action_format=action_format, teams=teams, **SMALL)
+                alone.reset(seed=0)
+                alone.step({agent: alone.action_space(agent).sample() for agent in alone.agents})
                 env.restore_all(env.save_all())
 
 

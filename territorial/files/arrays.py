@@ -80,7 +80,11 @@ class WritableArrays:
         return copy.deepcopy(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(
-            (name, writable(value) if isinstance(value, np.ndarray) else value)
-            for name, value in state.items()
-        )
+        self.__dict__.update((name, _own(value)) for name, value in state.items())
+
+
+def _own(value: Any) -> Any:
+    """Return an array, or a tuple of some, as :func:`writable` does, and anything else as it is."""
+    if type(value) is tuple:
+        return tuple(map(_own, value))
+    return writable(value) if isinstance(value, np.ndarray) else value

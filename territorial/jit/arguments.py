@@ -17,30 +17,32 @@ Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 Signature = tuple[int | str, ...]
 
 _KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-_DTYPES = {np.dtype(kind): number for number, kind in enumerate(_KINDS)}
+_DTYPES = {np.dtype(kind): (number, np.dtype(kind).itemsize) for number, kind in enumerate(_KINDS)}
 _SCALARS: dict[type, int] = {
-    bool: _DTYPES[np.dtype(np.bool_)],
-    int: _DTYPES[np.dtype(np.int64)],
-    float: _DTYPES[np.dtype(np.float64)],
-} | {dtype.type: number for dtype, number in _DTYPES.items()}
-_BITS: dict[type, Any] = {float: np.uint64, np.float64: np.uint64, np.float32: np.uint32}
+    kind: _DTYPES[np.dtype(kind)][0] for kind in (bool, int, float, *(dtype.type for dtype in _DTYPES))
+}
+_BITS: dict[type, Any] = {float: np.int64, np.float64: np.int64, np.float32: np.int32, np.uint64: np.int64}
+"""As which whole numbers the bits of others go into words."""
 WORD_BYTES = 8
-_LAYOUT = 0x1 | 0x2 | 0x100 | 0x400
-"""Of an array's flags: in C order, in Fortran's, aligned, writeable."""
+_IN_C_ORDER, _IN_FORTRAN_ORDER, _OTHER_FLAGS = 0x1, 0x2, 0x100 | 0x400
+"""Flags of arrays; the others are whether an array is aligned, and writeable."""
 _LARGEST = 2**63 - 1
 """Of the whole numbers that Python gives to kernels as int64."""
-_IN_C_ORDER, _IN_FORTRAN_ORDER = 0x1, 0x2
 _POINTER = object.__basicsize__
 """Where in an array's object its address stands, by numpy's C interface, which stays as it is."""
-_probe = np.zeros(1)
-_has_struct = sys.implementation.name == "cpython" and (
-    ctypes.c_void_p.from_address(id(_probe) + _POINTER).value == _probe.ctypes.data
-)
+_word_at = ctypes.c_void_p.from_address
 
 
 def _address(array: Any) -> Any:
     """Return the address of the first entry, in a tenth of the time of ``array.ctypes.data``."""
-    return ctypes.c_void_p.from_address(id(array) + _POINTER).value if _has_struct else array.ctypes.data
+    return _word_at(id(array) + _POINTER).value
+
+
+if sys.implementation.name != "cpython":
+
+    def _address(array: Any) -> Any:
+        """Return the address of the first entry."""
+        return array.ctypes.data
 
 
 def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
@@ -51,11 +53,10 @@ def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[
     for value in values:
         kind = type(value)
         if kind is np.ndarray and value.dtype in _DTYPES:
-            dtype, flags, shape = value.dtype, value.flags.num & _LAYOUT, value.shape
-            if flags & _IN_C_ORDER:
-                flags &= ~_IN_FORTRAN_ORDER
-            signature.append(_DTYPES[dtype] << 20 | value.ndim << 12 | flags)
-            words += (0, 0, value.size, dtype.itemsize, _address(value), *shape, *value.strides)
+            (number, size), flags, shape = _DTYPES[value.dtype], value.flags.num, value.shape
+            order = flags & _IN_C_ORDER or flags & _IN_FORTRAN_ORDER
+            signature.append(number << 20 | len(shape) << 12 | order | flags & _OTHER_FLAGS)
+            words += (0, 0, value.size, size, _address(value), *shape, *value.strides)
         elif kind in _SCALARS and not (kind is int and not ~_LARGEST <= value <= _LARGEST):
             signature.append(_SCALARS[kind])
             words.append(int(np.asarray(value).view(_BITS[kind])) if kind in _BITS else int(value))
@@ -97,7 +98,7 @@ class BoundArguments(Generic[Arguments]):
         take_apart(arguments, signature, words)
         self.name = f"{type(arguments).__qualname__} {hash_of(signature)}"
         self.num_words = len(words) - 3
-        self._words = np.array([word % 2**64 for word in words], np.uint64)
+        self._words = np.array(words, np.int64)
         first = self._words.ctypes.data
         self._words[0] = self.address = first + 3 * WORD_BYTES
         self._as_parameter_ = ctypes.c_void_p(first)  # of a call that takes nothing else

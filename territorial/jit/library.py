@@ -15,10 +15,13 @@ import hashlib
 import os
 import platform
 import sys
+from array import array
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from territorial._log import LOG
 from territorial.constants import __version__
@@ -144,18 +147,18 @@ class Entry:
 
     def run(self, words: list[int]) -> Any:
         """Call it with arguments as words, and return its result."""
-        memory = (ctypes.c_uint64 * (len(words) + 2))(*words)
-        self.call(memory)
-        return self._read(memory, 8 * len(words))
+        memory = array("q", [*words, 0, 0])
+        self.call(memory.buffer_info()[0])
+        return self._read(memory[-2])
 
 
-READERS: dict[str, Callable[[Any, int], Any]] = {
-    "none": lambda memory, place: None,
-    "int64": lambda memory, place: ctypes.c_int64.from_buffer(memory, place).value,
-    "bool": lambda memory, place: ctypes.c_bool.from_buffer(memory, place).value,
-    "float64": lambda memory, place: ctypes.c_double.from_buffer(memory, place).value,
+READERS: dict[str, Callable[[int], Any]] = {
+    "none": lambda word: None,
+    "int64": lambda word: word,
+    "bool": lambda word: word & 0xFF != 0,
+    "float64": lambda word: float(np.int64(word).view(np.float64)),
 }
-"""How results are read, by what kernels give."""
+"""How the word of a result is read, by what kernels give."""
 
 
 def _check(status: Any, function: Any, _arguments: Any) -> Any:
