@@ -18,8 +18,10 @@ Signature = tuple[int | str, ...]
 _KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 _DTYPES = {np.dtype(kind): (number, np.dtype(kind).itemsize) for number, kind in enumerate(_KINDS)}
 _SCALARS: dict[type, int] = {
-    kind: _DTYPES[np.dtype(kind)][0] for kind in (bool, int, float, *(dtype.type for dtype in _DTYPES))
-}
+    bool: _KINDS.index("?"),
+    int: _KINDS.index("i8"),
+    float: _KINDS.index("f8"),
+} | {dtype.type: number for dtype, (number, _) in _DTYPES.items()}
 _BITS: dict[type, Any] = {float: np.int64, np.float64: np.int64, np.float32: np.int32, np.uint64: np.int64}
 """As which whole numbers the bits of others go into words."""
 WORD_BYTES = 8
@@ -29,7 +31,7 @@ _LARGEST = 2**63 - 1
 """Of the whole numbers that Python gives to kernels as int64."""
 _POINTER = object.__basicsize__
 """Where in an array's object its address stands, by numpy's C interface, which stays as it is."""
-_word_at = ctypes.c_void_p.from_address
+_word_at: Any = ctypes.c_void_p.from_address
 """Reads an address in a tenth of the time of ``array.ctypes.data``; CPython's ``id`` is one, and numba has
 no other Python."""
 
@@ -45,8 +47,7 @@ def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[
             (number, size), flags, shape = _DTYPES[value.dtype], value.flags.num, value.shape
             order = flags & _IN_C_ORDER or flags & _IN_FORTRAN_ORDER
             signature.append(number << 20 | len(shape) << 12 | order | flags & _OTHER_FLAGS)
-            address = _word_at(id(value) + _POINTER).value
-            words += (0, 0, value.size, size, address, *shape, *value.strides)
+            words += (0, 0, value.size, size, _word_at(id(value) + _POINTER).value, *shape, *value.strides)
         elif kind in _SCALARS and not (kind is int and not ~_LARGEST <= value <= _LARGEST):
             signature.append(_SCALARS[kind])
             words.append(int(np.asarray(value).view(_BITS[kind])) if kind in _BITS else int(value))
