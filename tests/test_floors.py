@@ -11,11 +11,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from numba.core import event
 
 import territorial
 from territorial.decode.store import FrameStore
-from territorial.jit.decorators import JIT_ENABLED
 from territorial.jit.thread_pool import ThreadPool
 
 CONFIG = territorial.GameConfig()
@@ -118,33 +116,6 @@ def test_bytes_of_a_whole_game_in_a_frame_store():
         store.append(game.observations)
     assert len(store) > 300
     assert store.nbytes / len(store) <= 3_000
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
-def test_after_a_first_step_nothing_is_compiled_for_other_games():
-    def play(games, **options):
-        game = territorial.VecGame(CONFIG, games, **options)
-        game.reset(seed=games)
-        game.step(hold=True)
-        game.close()
-
-    class Compilations(event.Listener):
-        names: list[str] = []  # noqa: RUF012 - of this test alone
-
-        def on_start(self, found):
-            self.names.append(found.data["dispatcher"].py_func.__name__)
-
-        def on_end(self, found):
-            pass
-
-    with_network = ["champion-1", *SEATS[1:]]
-    play(2, seats=with_network, num_threads=2)  # several threads have kernels of their own
-    with event.install_listener("numba:compile", Compilations()):
-        play(3, seats=SEATS)
-        play(2, frames=4, autoreset="disabled")
-        play(2, observe=False, num_threads=2)
-        play(3, seats=with_network)
-    assert Compilations.names == []
 
 
 PROCESS = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from territorial.jit.arguments import BoundArguments
-from territorial.jit.decorators import JIT_ENABLED, address_of, arguments_of, call_at, kernel
+from territorial.jit.decorators import address_of, arguments_of, call_at, kernel
 
 
 class Part(NamedTuple):
@@ -91,12 +91,3 @@ def test_a_kernel_called_by_address_gets_what_is_held_and_its_errors_come_back()
     with pytest.raises(IndexError, match="no such row"):
         add_rows(held, address, 2, 4)
     np.testing.assert_array_equal(out[2:], [[25, 29, 33], [1, 1, 1]])
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="nothing has an address with NUMBA_DISABLE_JIT=1")
-def test_a_call_without_an_address_is_an_error_that_changes_nothing():
-    out = np.ones((4, 3))
-    held = BoundArguments(Whole(3, Part(0.5, np.ones((4, 3))), out))
-    with pytest.raises(RuntimeError, match="before its address is known"):
-        add_rows(held, 0, 0, 3)
-    assert (out == 1).all()

@@ -22,18 +22,17 @@ from territorial.cli.pictures import round_step
 from territorial.engine import calls
 from territorial.engine import step as stepping
 from territorial.jit.decorators import JIT_ENABLED
-from territorial.jit.library import CHOICE, NUMBA
 from tests.render.support import decode_animation, decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
 
-def fresh_python(program: str, **variables: str) -> str:
+def fresh_python(program: str) -> str:
     """Run a program in a fresh Python on this very package, and return what it printed."""
     home = str(Path(territorial.__file__).parents[1])
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": home} | variables,
+        env=os.environ | {"PYTHONPATH": home},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -172,7 +171,7 @@ def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
 # ---- info and warmup -------------------------------------------------------------------------------
 
 
-def test_info_tells_versions_bots_and_defaults(run, done, monkeypatch):
+def test_info_tells_versions_bots_and_defaults(run, done):
     out, _ = done("info")
     for text in (territorial.__version__, "metronome", "mixed-1", "launch_tax", "mountains", "1024ths"):
         assert text in out
@@ -210,21 +209,6 @@ def test_warmup_compiles_for_the_config(done, tmp_path, monkeypatch):
     assert compiled == [territorial.GameConfig(height=64)]
     assert "all is compiled" in out or "NUMBA_DISABLE_JIT" in out
     assert json.loads((tmp_path / "w.json").read_text())["compiles"] == JIT_ENABLED
-
-
-@pytest.mark.slow
-def test_warmup_compiles_every_kernel():
-    program = """
-from territorial import GameConfig
-from territorial.cli import bench
-from territorial.engine import step
-from territorial.jit.decorators import JIT_ENABLED, Kernel
-bench.compile_everything(GameConfig())
-kernels = [f for f in vars(step).values() if isinstance(f, Kernel)]
-assert kernels or not JIT_ENABLED
-print(*[f.__name__ for f in kernels if len(f.dispatcher.signatures) != 1])
-"""
-    assert fresh_python(program, **{CHOICE: NUMBA}).split() == []
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------
