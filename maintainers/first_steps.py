@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Plays a first step of each interface, and fails if a kernel is compiled for it instead of being found.
+"""Plays a first step of each interface, and fails if numba compiles a kernel for it.
 
-    python maintainers/first_steps.py                                each in a process of its own
-    python maintainers/first_steps.py make_vec                       one of them, in this process
-    NUMBA_CACHE_DIR=empty python maintainers/first_steps.py VecGame  which kernels are compiled at first
+    python maintainers/first_steps.py               each in a process of its own
+    python maintainers/first_steps.py make_vec      one of them, in this process
 
-So a checkout, an environment or a wheel shows that it shares what another one has compiled: there the first
-run fails, and every later one passes. The table has
-processor seconds from the start of the process to the end of the step, those of them in which other libraries
-were imported, the imported modules, and the kernels that the step needs. The seconds double where Python has
-no bytecode to load and writes none, because of PYTHONDONTWRITEBYTECODE.
+Kernels come from the library of machine code where the checkout has one, and from numba's cache otherwise:
+there the first run fails, and every later one passes, also of another checkout with the same sources. The
+table has processor seconds from the start of the process to the end of the step, those of them in which
+other libraries were imported, the private memory beyond theirs, the imported modules, and where the kernels
+are from. The seconds double where Python has no bytecode to load and writes none, because of
+PYTHONDONTWRITEBYTECODE.
 """
 
 import subprocess
@@ -17,10 +17,7 @@ import sys
 import time
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
-
-from numba.core import event
-from numba.core.registry import CPUDispatcher
+from pathlib import Path
 
 FIRST_STEPS = {
     "VecGame": """
@@ -66,48 +63,38 @@ env.step(dict.fromkeys(observations, [0, 0]))
 """,
 }
 """Programs as users write them, by the names of their interfaces."""
-LIBRARIES = ("numba", "gymnasium", "pettingzoo", "ray.rllib.env.multi_agent_env")
+LIBRARIES = ("gymnasium", "pettingzoo", "ray.rllib.env.multi_agent_env")
 """Whose imports are counted apart, the last for RLlib alone."""
 
 
-class _Compiled(event.Listener):
-    """Notes the names of all kernels that numba compiles; loading from the cache is no event."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def on_start(self, event: Any) -> None:
-        if "nogil" in event.data["dispatcher"].targetoptions:  # others are parts of kernels
-            self.names.append(event.data["dispatcher"].py_func.__name__)
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
 def play(name: str) -> int | str:
-    """Play a first step and print its row of the table; return 0, or a text with the compiled kernels."""
+    """Play a first step and print its row of the table; return 0, or a text if numba has compiled for it."""
     for library in LIBRARIES if name == "RLlib" else LIBRARIES[:-1]:
         import_module(library)
-    imported, compiled = time.process_time(), _Compiled()
-    with event.install_listener("numba:compile", compiled):
-        exec(FIRST_STEPS[name], {})
-    seconds, package = time.process_time(), import_module("territorial")
-    print(f"{seconds:9.2f} {imported:9.2f} {len(sys.modules):9}   {name}: {', '.join(loaded_kernels())}")
-    return f"compiled anew in {package.__file__}: {', '.join(compiled.names)}" if compiled.names else 0
+    imported, held = time.process_time(), private_bytes()
+    exec(FIRST_STEPS[name], {})
+    seconds, more = time.process_time(), (private_bytes() - held) / 2**20
+    numba = "numba" if "numba" in sys.modules else "the library"
+    print(f"{seconds:9.2f} {imported:9.2f} {more:9.1f} {len(sys.modules):9}   {name}: {numba}")
+    cache = sys.modules.get("territorial.jit.cache")
+    was_compiled = cache is not None and cache.say_that_numba_compiles.cache_info().currsize
+    return f"compiled anew in {import_module('territorial').__file__}" if was_compiled else 0
 
 
-def loaded_kernels() -> list[str]:
-    """Return the names of the kernels of the package whose machine code this process has loaded."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("territorial.")]
-    values = {one for module in modules for one in vars(module).values() if isinstance(one, CPUDispatcher)}
-    return sorted(one.__name__ for one in values if one.signatures and "nogil" in one.targetoptions)
+def private_bytes() -> int:
+    """Return the memory that this process alone has; 0 where the system does not say."""
+    try:
+        rows = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(row.split()[1]) for row in rows if row.startswith("Private_"))
 
 
 def main(names: list[str]) -> int | str:
     """Play the first step that is named, or each in a new process; return what the process exits with."""
     if names:
         return play(*names)
-    print("   all, s  imports, s  modules   interface: kernels", flush=True)
+    print("   all, s  imports, s  private, MB  modules   interface: machine code of", flush=True)
     played = [name for name in FIRST_STEPS if name != "RLlib" or find_spec("ray")]
     codes = [subprocess.run([sys.executable, __file__, name]).returncode for name in played]
     if played != [*FIRST_STEPS]:

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Makes the machine code of all kernels ahead of time, for the wheels of every system.
+"""Makes the machine code of all kernels ahead of time, as a library for each level of processors.
 
-    python maintainers/machine_code.py                    for this system and processor
-    python maintainers/machine_code.py linux-arm64 ...    for others, by the names in TARGETS
-    python maintainers/machine_code.py all                for all of them
+    python maintainers/machine_code.py linux-x86_64-v3
+    python maintainers/machine_code.py linux-x86_64-v2 linux-x86_64-v3 linux-x86_64-v4
 
-A tour through the package shows with which arguments it calls its kernels. Numba compiles these for no processor
-in particular, up to the point where LLVM begins to optimise; from there LLVM makes an object for each target, and
-lld links the objects. Libraries need nothing but themselves. They lie in ``territorial/jit/machine_code``, beside
-the table of what is in them; the same sources, numba and llvmlite give the same bytes.
-
-Needs ziglang, which contains lld.
+A walk through the package (``machine_code_tour.py``) shows with which arguments it calls its kernels. Numba
+compiles these for no processor in particular, up to where LLVM begins to optimise. From there LLVM makes an
+object of each kernel for each target, and lld links the objects. The libraries lie in
+``territorial/jit/machine_code``, beside the table of what is in them. It takes two minutes, and needs
+ziglang, which contains lld.
 """
 
+import argparse
 import hashlib
 import json
 import os
@@ -24,89 +23,181 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
 NO_PROCESSOR = {
     "NUMBA_CPU_NAME": "generic",
     "NUMBA_CPU_FEATURES": "",
     "NUMBA_DISABLE_INTEL_SVML": "1",
     "TERRITORIAL_MACHINE_CODE": "numba",
+    "PYTHONHASHSEED": "0",
 }
+"""Variables with which numba compiles the same on every machine."""
 
 
 class Target(NamedTuple):
-    """What objects are made for, and how they are linked."""
+    """What objects are made for."""
 
     triple: str
-    cpu: str
-    suffix: str
+    processor: str
     features: str = ""
 
 
-X86 = {"v2": "", "v3": "", "v4": "-prefer-256-bit"}
+X86_64 = "x86_64-unknown-linux-gnu"
 TARGETS = {
-    f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", f"x86-64-{level}", ".so", more)
-    for level, more in X86.items()
-} | {"linux-arm64": Target("aarch64-unknown-linux-gnu", "generic", ".so")}
+    "linux-x86_64-v2": Target(X86_64, "x86-64-v2"),
+    "linux-x86_64-v3": Target(X86_64, "x86-64-v3"),
+    # With the registers of 512 bits, which LLVM leaves out for the sake of code that uses few of them.
+    "linux-x86_64-v4": Target(X86_64, "x86-64-v4", "-prefer-256-bit"),
+}
 
 
-def main(names: list[str]) -> None:
-    if not set(NO_PROCESSOR.items()) <= set(os.environ.items()):
-        with tempfile.TemporaryDirectory() as cache:
-            environment = os.environ | NO_PROCESSOR | {"NUMBA_CACHE_DIR": cache, "PYTHONHASHSEED": "0"}
-            sys.exit(subprocess.run([sys.executable, __file__, *names], env=environment).returncode)
-    from territorial.jit.library import FOLDER, TABLE
-    import machine_code_tour as tour
+class Compiled(NamedTuple):
+    """A kernel for arguments of one signature, as LLVM is to optimise it."""
 
-    began = time.perf_counter()
-    kernels = tour.compiled()
-    print(f"{len(kernels)} kernels compiled, {time.perf_counter() - began:.0f} s", flush=True)
-    FOLDER.mkdir(exist_ok=True)
-    libraries = {}
-    for name in names:
-        target = TARGETS[name]
-        path = FOLDER / f"{name}{target.suffix}"
-        link(target, kernels, path)
-        libraries[path.name] = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-        print(f"{path.name}: {path.stat().st_size:,} bytes, {time.perf_counter() - began:.0f} s", flush=True)
-    (FOLDER / TABLE).write_text(json.dumps(tour.table(kernels, libraries), indent=1) + "\n")
+    file: str
+    name: str
+    symbol: str
+    takes: tuple[int | str, ...]
+    gives: str
+    module: bytes
 
 
-def link(target: Target, kernels: list[Any], path: Path) -> None:
-    """Make a library."""
+def compiled_kernels() -> list[Compiled]:
+    """Return all kernels, in each form that the walk calls; in this process numba compiles them."""
+    import machine_code_tour
+    import numba
+    from numba.core.codegen import JITCodeLibrary
+
+    from territorial.jit import decorators
+    from territorial.jit.arguments import take_apart
+    from territorial.jit.library import PACKAGE
+
+    called: dict[Any, Any] = {}
+    modules: dict[int, Any] = {}
+    optimise = JITCodeLibrary._optimize_final_module
+
+    def find(kernel: Any, arguments: tuple[Any, ...]) -> tuple[None, list[int]]:
+        signature: list[int | str] = []
+        take_apart(arguments, signature, [])
+        called.setdefault((kernel, tuple(signature)), tuple(map(numba.typeof, arguments)))
+        return None, []
+
+    def keep(library: Any) -> None:
+        modules[id(library)] = library, library._final_module.as_bitcode()
+        optimise(library)
+
+    JITCodeLibrary._optimize_final_module, decorators.Kernel.find = keep, find
+    machine_code_tour.walk()
+    in_order = sorted(called, key=lambda one: (one[0].__module__, one[0].__name__, repr(one[1])))
+    kernels = []
+    for kernel, signature in in_order:
+        code = kernel.dispatcher.overloads[called[kernel, signature]]
+        file = Path(kernel.py_func.__code__.co_filename).relative_to(PACKAGE).as_posix()
+        symbol, gives = f"k{len(kernels)}", str(code.signature.return_type)
+        module = exported(modules[id(code.library)][1], code, symbol)
+        kernels.append(Compiled(file, kernel.__name__, symbol, signature, gives, module))
+    return kernels
+
+
+def exported(module: bytes, code: Any, symbol: str) -> bytes:
+    """Return the module of a kernel with two functions and no more that others can call.
+
+    ``symbol`` takes its arguments as words of 64 bits, behind which it writes the result; the other takes
+    them as numba passes them.
+    """
+    import llvmlite.binding as llvm
+    from llvmlite import ir
+    from numba.core.registry import cpu_target
+
+    convention = cpu_target.target_context.call_conv
+    found = convention.get_function_type(code.signature.return_type, code.signature.args).args[2:]
+    kinds = ["ptr" if isinstance(kind, ir.PointerType) else str(kind) for kind in found]
+    count, inner = len(kinds), f"{symbol}_code"
+    lines = [f"declare i32 @{inner}({', '.join(['ptr', 'ptr', *kinds])})"]
+    lines += [f"define i32 @{symbol}(ptr %words) {{"]
+    for i in range(count + 2):
+        lines.append(f"%p{i} = getelementptr i64, ptr %words, i64 {i}")
+    lines += [f"%a{i} = load {kind}, ptr %p{i}, align 8" for i, kind in enumerate(kinds)]
+    given = ", ".join([f"ptr %p{count}", f"ptr %p{count + 1}", *(f"{k} %a{i}" for i, k in enumerate(kinds))])
+    lines += [f"%status = call i32 @{inner}({given})", "ret i32 %status", "}"]
+    linked = llvm.parse_bitcode(module)
+    linked.get_function(code.fndesc.llvm_func_name).name = inner
+    linked.link_in(llvm.parse_assembly("\n".join(lines)))
+    for one in [*linked.functions, *linked.global_variables]:
+        if not one.is_declaration:
+            is_called = one.name in (symbol, inner)
+            one.linkage = llvm.Linkage.external if is_called else llvm.Linkage.internal
+    return bytes(linked.as_bitcode())
+
+
+def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
+    """Optimise all kernels for a target as numba does, and link them."""
     import llvmlite.binding as llvm
     from numba.core.registry import cpu_target
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="default"
+        cpu=target.processor, features=target.features, opt=3, reloc="pic", codemodel="default"
     )
     codegen = cpu_target.target_context.codegen()
-    codegen._tm = machine
+    codegen._tm = machine  # of which its passes ask what instructions cost
+    cheap: dict[str, Any] = {"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}
     with tempfile.TemporaryDirectory() as folder:
-        objects = []
-        for number, text in [*[(k.symbol, k.module) for k in kernels]]:
-            module = llvm.parse_bitcode(text)
+        objects = [Path(folder, f"{kernel.symbol}.o") for kernel in kernels]
+        for kernel, file in zip(kernels, objects, strict=True):
+            module = llvm.parse_bitcode(kernel.module)
             module.triple, module.data_layout = target.triple, str(machine.target_data)
-            for passes in (dict(loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"), {}):
-                manager, builder = codegen._module_pass_manager(**passes)
+            for options in (cheap, {}):
+                manager, builder = codegen._module_pass_manager(**options)
                 manager.run(module, builder)
             module.verify()
-            file = Path(folder, f"{number}.o")
             file.write_bytes(machine.emit_object(module))
-            objects.append(str(file))
-        command = [
-            "ld.lld",
-            "-shared",
-            "--gc-sections",
-            "--strip-all",
-            "--build-id=none",
-            "-o",
-            str(path),
-            *objects,
-        ]
-        subprocess.run([sys.executable, "-m", "ziglang", *command], check=True)
+        options = ["-shared", "--gc-sections", "--strip-all", "--build-id=none"]
+        lld = [sys.executable, "-m", "ziglang", "ld.lld", *options, "-o"]
+        subprocess.run([*lld, str(path), *map(str, objects)], check=True)
+
+
+def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
+    """Return what ``territorial.jit.library`` reads: which kernels the libraries have, made from what."""
+    from territorial.constants import __version__
+    from territorial.jit.library import PACKAGE
+    from territorial.jit.sources import SOURCES
+
+    files: dict[str, Any] = {}
+    for kernel in kernels:
+        sources = SOURCES.digest(str(PACKAGE / kernel.file))
+        forms = files.setdefault(kernel.file, {"sources": sources, "kernels": {}})["kernels"]
+        form = {"symbol": kernel.symbol, "takes": kernel.takes, "gives": kernel.gives}
+        forms.setdefault(kernel.name, []).append(form)
+    digests = {
+        path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in libraries
+    }
+    return {"version": __version__, "libraries": digests, "kernels": files}
+
+
+def main(names: list[str]) -> None:
+    """Make the libraries of these targets, in a process that compiles for no processor in particular."""
+    if not NO_PROCESSOR.items() <= os.environ.items():
+        with tempfile.TemporaryDirectory() as cache:
+            variables = os.environ | NO_PROCESSOR | {"NUMBA_CACHE_DIR": cache}
+            raise SystemExit(subprocess.run([sys.executable, __file__, *names], env=variables).returncode)
+    from territorial.jit.library import FOLDER, TABLE
+
+    began = time.perf_counter()
+    kernels = compiled_kernels()
+    print(f"{len(kernels)} kernels compiled, {time.perf_counter() - began:.0f} s", flush=True)
+    FOLDER.mkdir(exist_ok=True)
+    libraries = [FOLDER / f"{name}.so" for name in names]
+    for name, path in zip(names, libraries, strict=True):
+        make_library(TARGETS[name], kernels, path)
+        print(f"{path.name}: {path.stat().st_size:,} bytes, {time.perf_counter() - began:.0f} s", flush=True)
+    (FOLDER / TABLE).write_text(json.dumps(table_of(kernels, libraries), indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.path.insert(0, str(ROOT))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("targets", nargs="+", choices=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
+    main(parser.parse_args().targets)

@@ -128,18 +128,18 @@ class Walk:
 
 @contextmanager
 def kernels_reported(on_call: Callable[[Callable[..., Any]], None]) -> Iterator[None]:
-    """Call ``on_call`` with each kernel that Python calls through numba: not every Python tells of these."""
-    kind = decorators._KernelDispatcher
+    """Call ``on_call`` with each kernel that Python calls: not every Python tells of these."""
+    kind, original = decorators.Kernel, decorators.Kernel.__call__
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, *args: Any) -> Any:
         on_call(self.py_func)
-        return super(kind, self).__call__(*args, **kwargs)
+        return original(self, *args)
 
     kind.__call__ = call  # for the time of a walk
     try:
         yield
     finally:
-        del kind.__call__
+        kind.__call__ = original
 
 
 @cache
