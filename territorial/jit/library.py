@@ -39,7 +39,10 @@ LEVELS = {
     "v3": ("AVX2", "FMA3", "F16C"),
     "v2": ("SSE42", "POPCNT"),
 }
-"""What processors of each level of x86-64 have, the best first: https://gitlab.com/x86-psABIs/x86-64-ABI."""
+"""What tells processors of each level of x86-64 apart, the best first, where numpy does not know the level.
+
+The levels are those of https://gitlab.com/x86-psABIs/x86-64-ABI.
+"""
 SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
 DONE = frozenset({0, -2})
 """What numba's functions return that came to their end; -2: without a result."""
@@ -57,7 +60,11 @@ def levels() -> list[str]:
         return [""]
     from numpy._core._multiarray_umath import __cpu_features__ as found  # type: ignore[import-not-found]
 
-    return [f"-{level}" for level, needs in LEVELS.items() if all(found.get(need) for need in needs)]
+    return [
+        f"-{level}"
+        for level, needs in LEVELS.items()
+        if found.get(f"X86_{level.upper()}", all(found.get(need) for need in needs))
+    ]
 
 
 class Library:

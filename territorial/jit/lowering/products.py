@@ -297,11 +297,8 @@ def _read_float_weights(builder: Any, place: Any) -> Any:
 
 
 def _with_float_product(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
-    """Return the sums with a product each, rounded once where the processor can."""
-    kind = ir.FunctionType(FLOATS, [FLOATS] * 3)
-    name = "llvm.fmuladd.v16f32"
-    add = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    return builder.call(add, [weights, inputs, sums])
+    """Return the sums with a product each, rounded twice: not every processor could round once."""
+    return builder.fadd(sums, builder.fmul(weights, inputs))
 
 
 def _adds(function: Any, block: BlockOfSums) -> None:
