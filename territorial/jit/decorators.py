@@ -11,6 +11,7 @@ import importlib
 import os
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from types import MethodType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -43,6 +44,10 @@ class Compiled:
     def __call__(self, *arguments: Any) -> Any:
         """Call what numba makes of the function."""
         return self.dispatcher(*arguments)
+
+    def __get__(self, owner: Any, _kind: Any = None) -> Any:
+        """Return what a function does that is an attribute of a class; it makes Sphinx take it for one."""
+        return self if owner is None else MethodType(self, owner)
 
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
