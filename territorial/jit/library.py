@@ -189,7 +189,7 @@ READERS: dict[str, Callable[[int], Any]] = {
 """How the word of a result is read, by what kernels give."""
 
 
-def check_status(status: int, function: Any, _arguments: Any = None) -> int:
+def check_status(status: Any, function: Any, _arguments: Any = None) -> Any:
     """Return ``status``; RuntimeError for that of a kernel that has failed."""
     if status not in DONE:
         raise RuntimeError(f"the kernel {function.__name__} failed with status {status}")
