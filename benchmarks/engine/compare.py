@@ -4,15 +4,15 @@
     python benchmarks/engine/compare.py                     the last commit with the files as they are
     python benchmarks/engine/compare.py v0.1 HEAD           two revisions
     python benchmarks/engine/compare.py HEAD~5 --rounds 3
-    python benchmarks/engine/compare.py HEAD --compiling    the processor's time for a first reset and step
+    python benchmarks/engine/compare.py --machine-code v3   numba, and the library of a level
 
-Both are checked out beside each other (git worktree) and compiled; then ``parts.py`` of these files
+Both are checked out beside each other (git worktree) and compiled by numba; then ``parts.py`` of these files
 times one after the other, in changing order, so that both meet the same noise. The exit code is 1 if
 a part has become slower by more than SLOWER, and 2 if the two did not play the same games under the same
 rules.
 
-With ``--compiling`` every run begins with an empty cache, and measures how long the first reset and step keep
-the processor, whatever else it does.
+With ``--machine-code`` both are the files as they are: the old plays with what numba compiles for this
+processor, the new with the library that `python maintainers/machine_code.py` has made for the level.
 """
 
 import argparse
@@ -22,15 +22,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scipy.stats import binom
 
 from benchmarks import harness
+from territorial.jit.library import CHOICE, NUMBA, Library
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = Path(__file__).with_name("parts.py")
@@ -44,33 +44,30 @@ game.reset()
 game.step()
 game.restore(0, game.save(0))
 """
-FIRST_STEP = """
-import json, time, territorial
-from territorial.constants import RULES_VERSION
-game = territorial.VecGame(territorial.GameConfig(), 2, seats=territorial.LINEUPS["mixed-2"].seats)
-started = time.process_time()
-game.reset(seed=0)
-game.step()
-us = {"first reset and step": (time.process_time() - started) * 1e6}
-print(json.dumps({"us": us, "digest": game.digest(0).hex(), "rules_version": RULES_VERSION}))
-"""
+
+
+class Side(NamedTuple):
+    """What is timed: the package in a folder, with the machine code of a level, or of numba."""
+
+    folder: Path
+    machine_code: str
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run it and return the exit code."""
     parsed = parse(argv)
-    with tree(parsed.old) as old, tree(parsed.new) as new:
-        if parsed.compiling:
-            runs = take_turns(old, new, parsed.rounds, first_step)
-        else:
-            for folder in (old, new):
-                harness.progress(f"compiling {folder}")
-                python(folder, "-c", COMPILE)
-            runs = take_turns(old, new, parsed.rounds, partial(timed_parts, steps=parsed.steps))
+    level = parsed.machine_code
+    old_name, new_name = (NUMBA, level) if level else (parsed.old, parsed.new or AS_IT_IS)
+    with tree(None if level else parsed.old) as old, tree(parsed.new) as new:
+        sides = Side(old, NUMBA), Side(new, level or NUMBA)
+        for side in sides:
+            harness.progress(f"compiling {side.folder}, {side.machine_code}")
+            python(side, "-c", COMPILE)
+        runs = take_turns(*sides, parsed.rounds, parsed.steps)
     olds, news = ([run["us"] for run in side] for side in runs)
     rows = ratios(olds, news)
-    print(table(rows, parsed.old, parsed.new or AS_IT_IS))
-    harness.write(parsed.json, {"old": parsed.old, "new": parsed.new or AS_IT_IS, "parts": rows})
+    print(table(rows, old_name, new_name))
+    harness.write(parsed.json, {"old": old_name, "new": new_name, "parts": rows})
     if are_different(*runs):
         print("DIFFERENT: the two did not play the same games", file=sys.stderr)
         return 2
@@ -97,8 +94,11 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         default=600,
         help="environment steps to run; so many of each batch and run (default %(default)s)",
     )
-    parser.add_argument("--compiling", action="store_true", help="time a first reset and step instead")
-    return parser.parse_args(argv)
+    parser.add_argument("--machine-code", metavar="LEVEL", help="compare the library of a level with numba")
+    parsed = parser.parse_args(argv)
+    if parsed.machine_code and (why_not := Library(chosen=parsed.machine_code).why_not):
+        parser.error(f"argument --machine-code: {why_not}")
+    return parsed
 
 
 @contextmanager
@@ -120,36 +120,23 @@ def git(*arguments: str) -> None:
     subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
-def python(folder: Path, *arguments: str, **variables: str) -> str:
-    """Run Python with the package in ``folder`` and ``variables`` set, and return what it prints."""
-    environment = os.environ | {"PYTHONPATH": str(folder)} | variables
+def python(side: Side, *arguments: str) -> str:
+    """Run Python with the package of a side, and return what it prints."""
+    environment = os.environ | {"PYTHONPATH": str(side.folder), CHOICE: side.machine_code}
     command = [sys.executable, "-P", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, cwd=side.folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
     return done.stdout
 
 
-def timed_parts(folder: Path, steps: int) -> dict[str, Any]:
-    """Return what parts.py found with the package in ``folder``."""
-    found: dict[str, Any] = json.loads(python(folder, str(PARTS), "--json", "-", "--steps", str(steps)))
-    return found
-
-
-def first_step(folder: Path) -> dict[str, Any]:
-    """Return in the form of parts.py what a first reset and step take where nothing is compiled."""
-    with tempfile.TemporaryDirectory(prefix="territorial-cache-") as cache:
-        found: dict[str, Any] = json.loads(python(folder, "-c", FIRST_STEP, NUMBA_CACHE_DIR=cache))
-    return found
-
-
-def take_turns(
-    old: Path, new: Path, rounds: int, measure: Callable[[Path], dict[str, Any]]
-) -> tuple[list[Any], list[Any]]:
-    """Return what ``measure`` found for both, ``rounds`` times each."""
-    found: dict[Path, list[Any]] = {old: [], new: []}
+def take_turns(old: Side, new: Side, rounds: int, steps: int) -> tuple[list[Any], list[Any]]:
+    """Return what parts.py found for both, ``rounds`` times each."""
+    found: dict[Side, list[Any]] = {old: [], new: []}
     for number in range(rounds):
         harness.progress(f"round {number + 1} of {rounds}")
-        for folder in (old, new) if number % 2 == 0 else (new, old):
-            found[folder].append(measure(folder))
+        for side in (old, new) if number % 2 == 0 else (new, old):
+            found[side].append(json.loads(python(side, str(PARTS), "--json", "-", "--steps", str(steps))))
     return found[old], found[new]
 
 

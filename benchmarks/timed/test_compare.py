@@ -1,9 +1,9 @@
 """What the comparison of two revisions makes of their figures, and that every part can be timed."""
 
 import json
-import os
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,17 +53,23 @@ def test_of_several_rounds_the_quietest_of_each_part_is_taken_if_all_played_the_
         parts.quietest([run({"a": 1.0}), run({"a": 1.0}, "b")])
 
 
-def test_compiling_is_timed_in_every_round_with_a_cache_that_was_empty(monkeypatch, capsys):
-    caches = []
+def test_both_sides_are_timed_in_turn_with_machine_code_of_one_origin_unless_it_is_compared(
+    monkeypatch, capsys
+):
+    sides = []
 
-    def first_step(folder, *_arguments, NUMBA_CACHE_DIR):
-        assert list(Path(NUMBA_CACHE_DIR).iterdir()) == []
-        caches.append(NUMBA_CACHE_DIR)
-        return json.dumps(run({"first reset and step": 40e6 if folder == Path("new") else 80e6}))
+    def timed(side, *_arguments):
+        sides.append((side.folder.name, side.machine_code))
+        is_new = side == new
+        return json.dumps(run({"steps": 10.0 if is_new else 20.0}))
 
-    monkeypatch.setattr(compare, "python", first_step)
-    monkeypatch.setattr(compare, "tree", lambda revision: nullcontext(Path(revision)))
-    assert compare.main(["old", "new", "--compiling", "--rounds", "3"]) == 0
-    assert len(set(caches)) == 6
-    assert not any(map(os.path.exists, caches))
-    assert " 0.50 " in capsys.readouterr().out
+    monkeypatch.setattr(compare, "python", timed)
+    monkeypatch.setattr(compare, "tree", lambda revision: nullcontext(Path(revision or "here")))
+    monkeypatch.setattr(compare, "Library", lambda chosen: SimpleNamespace(why_not=""))
+    new = compare.Side(Path("b"), "numba")
+    assert compare.main(["a", "b", "--rounds", "2"]) == 0
+    assert sides[2:] == [("a", "numba"), ("b", "numba"), ("b", "numba"), ("a", "numba")]
+    new, sides[:] = compare.Side(Path("here"), "v3"), []
+    assert compare.main(["--machine-code", "v3", "--rounds", "1"]) == 0
+    assert sides[2:] == [("here", "numba"), ("here", "v3")]
+    assert capsys.readouterr().out.count(" 0.50 ") == 2
