@@ -28,6 +28,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from machine_code_calls import Form, caller
+
 ROOT = Path(__file__).resolve().parents[1]
 NO_PROCESSOR = {
     "NUMBA_CPU_NAME": "generic",
@@ -88,9 +90,8 @@ class Compiled(NamedTuple):
 
     file: str
     name: str
-    symbol: str
-    takes: tuple[int | str, ...]
     gives: str
+    form: Form
     module: bytes
 
 
@@ -128,40 +129,47 @@ def compiled_kernels() -> list[Compiled]:
         code = kernel.dispatcher.overloads[called[kernel, signature]]
         file = Path(kernel.py_func.__code__.co_filename).relative_to(PACKAGE).as_posix()
         symbol, gives = f"k{len(kernels)}", str(code.signature.return_type)
-        module = exported(modules[id(code.library)][1], code, symbol)
-        kernels.append(Compiled(file, kernel.__name__, symbol, signature, gives, module))
+        form = Form(symbol, argument_types(code), signature)
+        module = exported(modules[id(code.library)][1], code, form)
+        kernels.append(Compiled(file, kernel.__name__, gives, form, module))
     return kernels
 
 
-def exported(module: bytes, code: Any, symbol: str) -> bytes:
-    """Return the module of a kernel with two functions and no more that others can call.
-
-    ``symbol`` takes its arguments as words of 64 bits, behind which it writes the result; the other takes
-    them as numba passes them.
-    """
-    import llvmlite.binding as llvm
+def argument_types(code: Any) -> list[str]:
+    """Return the types that a kernel takes its arguments as, behind where it writes its result and errors."""
     from llvmlite import ir
     from numba.core.registry import cpu_target
 
     convention = cpu_target.target_context.call_conv
     found = convention.get_function_type(code.signature.return_type, code.signature.args).args[2:]
-    kinds = ["ptr" if isinstance(kind, ir.PointerType) else str(kind) for kind in found]
-    count, inner = len(kinds), f"{symbol}_code"
-    lines = [f"declare i32 @{inner}({', '.join(['ptr', 'ptr', *kinds])})"]
-    lines += [f"define i32 @{symbol}(ptr %words) {{"]
+    return ["ptr" if isinstance(kind, ir.PointerType) else str(kind) for kind in found]
+
+
+def exported(module: bytes, code: Any, form: Form) -> bytes:
+    """Return the module of a kernel with two functions and no more that others can call.
+
+    That named by the symbol takes its arguments as words of 64 bits, behind which it writes the result; the
+    other takes them as numba passes them.
+    """
+    import llvmlite.binding as llvm
+
+    count, inner = len(form.kinds), form.code
+    lines = [f"declare i32 @{inner}({', '.join(['ptr', 'ptr', *form.kinds])})"]
+    lines += [f"define i32 @{form.symbol}(ptr %words) {{"]
     for i in range(count + 2):
         lines.append(f"%p{i} = getelementptr i64, ptr %words, i64 {i}")
-    lines += [f"%a{i} = load {kind}, ptr %p{i}, align 8" for i, kind in enumerate(kinds)]
-    given = ", ".join([f"ptr %p{count}", f"ptr %p{count + 1}", *(f"{k} %a{i}" for i, k in enumerate(kinds))])
+    lines += [f"%a{i} = load {kind}, ptr %p{i}, align 8" for i, kind in enumerate(form.kinds)]
+    given = ", ".join(
+        [f"ptr %p{count}", f"ptr %p{count + 1}", *(f"{k} %a{i}" for i, k in enumerate(form.kinds))]
+    )
     lines += [f"%status = call i32 @{inner}({given})", "ret i32 %status", "}"]
     linked = llvm.parse_bitcode(module)
     linked.get_function(code.fndesc.llvm_func_name).name = inner
     linked.link_in(llvm.parse_assembly("\n".join(lines)))
     for one in [*linked.functions, *linked.global_variables]:
         if not one.is_declaration:
-            is_called = one.name in (symbol, inner)
+            is_called = one.name in (form.symbol, inner)
             one.linkage = llvm.Linkage.external if is_called else llvm.Linkage.internal
-            one.storage_class = llvm.StorageClass["dllexport" if is_called else "default"]
     return bytes(linked.as_bitcode())
 
 
@@ -213,6 +221,14 @@ def in_blocks(name: str, takes: str, makes: list[str]) -> str:
     return "\n".join([*lines, "next0:", "ret ptr %to", "}"])
 
 
+def callers_of(kernels: list[Compiled]) -> dict[tuple[str, str, str], list[Form]]:
+    """Return the forms of each kernel, by its file, name and result."""
+    found: dict[tuple[str, str, str], list[Form]] = {}
+    for one in kernels:
+        found.setdefault((one.file, one.name, one.gives), []).append(one.form)
+    return found
+
+
 def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
     """Optimise all kernels for a target as numba does, and link them."""
     import llvmlite.binding as llvm
@@ -227,11 +243,17 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
     codegen = cpu_target.target_context.codegen()
     codegen._tm = machine  # of which its passes ask what instructions cost
     cheap: dict[str, Any] = {"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}
-    modules = [llvm.parse_bitcode(kernel.module) for kernel in kernels]
-    modules.append(llvm.parse_assembly(called_by_kernels(target.triple)))
+    modules = {kernel.form.symbol: llvm.parse_bitcode(kernel.module) for kernel in kernels}
+    for (_, name, _), forms in callers_of(kernels).items():
+        modules[name] = llvm.parse_assembly(caller(name, forms))
+    modules["called"] = llvm.parse_assembly(called_by_kernels(target.triple))
     with tempfile.TemporaryDirectory() as folder:
-        names = [f"{number}.o" for number in range(len(modules))]
-        for module, name in zip(modules, names, strict=True):
+        objects = [f"{symbol}.o" for symbol in modules]
+        for module, name in zip(modules.values(), objects, strict=True):
+            for function in module.functions:
+                seen = llvm.Linkage.external, llvm.Visibility.default
+                if not function.is_declaration and (function.linkage, function.visibility) == seen:
+                    function.storage_class = "dllexport"  # which Windows asks for
             module.triple, module.data_layout = target.triple, str(machine.target_data)
             for options in (cheap, {}):
                 manager, builder = codegen._module_pass_manager(**options)
@@ -240,7 +262,7 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
             Path(folder, name).write_bytes(machine.emit_object(module))
         *link, output = target.link
         made = [f"{output}{path.name}"] if output.endswith(":") else [output, path.name]
-        subprocess.run([sys.executable, "-m", "ziglang", *link, *made, *names], check=True, cwd=folder)
+        subprocess.run([sys.executable, "-m", "ziglang", *link, *made, *objects], check=True, cwd=folder)
         shutil.copyfile(Path(folder, path.name), path)
 
 
@@ -251,11 +273,11 @@ def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
     from territorial.jit.sources import SOURCES
 
     files: dict[str, Any] = {}
-    for kernel in kernels:
-        sources = SOURCES.digest(str(PACKAGE / kernel.file))
-        forms = files.setdefault(kernel.file, {"sources": sources, "kernels": {}})["kernels"]
-        form = {"symbol": kernel.symbol, "takes": kernel.takes, "gives": kernel.gives}
-        forms.setdefault(kernel.name, []).append(form)
+    for (file, name, gives), forms in callers_of(kernels).items():
+        sources = SOURCES.digest(str(PACKAGE / file))
+        of_file = files.setdefault(file, {"sources": sources, "kernels": {}})
+        found = [{"symbol": form.symbol, "takes": form.takes} for form in forms]
+        of_file["kernels"][name] = {"symbol": name, "gives": gives, "forms": found}
     digests = {
         path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in libraries
     }
@@ -291,7 +313,6 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
 """Puts the machine code for one system into a wheel: a hook of hatchling, which builds it.
 
-The variable ``TERRITORIAL_WHEEL`` names the system, such as "linux-x86_64"; ``maintainers/wheels.py`` sets it.
-Without it the wheel is one for every system, and numba compiles the kernels there.
+The variable ``TERRITORIAL_WHEEL`` names the system, such as "linux-x86_64"; ``maintainers/wheels.py`` sets
+it. Without it the wheel is for every system, and numba compiles the kernels there.
 """
 
 import json

@@ -15,15 +15,26 @@ import pytest
 from numpy._core._multiarray_umath import __cpu_features__
 
 import territorial
+from territorial.decode import store
 from territorial.engine import step
 from territorial.jit import thread_pool
-from territorial.jit.arguments import BoundArguments, take_apart
+from territorial.jit.arguments import KINDS, PYTHON_AT, BoundArguments, take_apart
 from territorial.jit.decorators import JIT_ENABLED, Kernel
-from territorial.jit.library import CHOICE, FOLDER, NUMBA, TABLE, Entry, Library, levels
+from territorial.jit.library import (
+    CHOICE,
+    FOLDER,
+    LEAST_RESULT,
+    MISMATCH,
+    NUMBA,
+    TABLE,
+    Entry,
+    Library,
+    levels,
+)
 
 ROOT = Path(territorial.__file__).parents[1]
 FOUND = Library()
-PLAYS = JIT_ENABLED and bool(FOUND.entries_of(step.step_games.py_func)) if FOUND.path else False
+PLAYS = JIT_ENABLED and FOUND.kernel(step.step_games.py_func) is not None
 WHY_NOT = FOUND.why_not or "NUMBA_DISABLE_JIT=1, or the machine code is of other sources: make it anew"
 needs_the_library = pytest.mark.skipif(not PLAYS, reason=WHY_NOT)
 NO_NUMBA = "import os; os._exit(77)\n"
@@ -57,7 +68,7 @@ def run(tmp_path):
 def from_library(kernel):
     """Return the kernel as it is where the library is in use, whatever this process was told to take."""
     made = Kernel(kernel.py_func)
-    vars(made)["_entries"] = FOUND.entries_of(kernel.py_func)
+    vars(made)["code"] = FOUND.kernel(kernel.py_func)
     return made
 
 
@@ -232,7 +243,7 @@ def test_a_library_that_is_not_as_it_was_made_is_named_once_and_not_used(kind, t
     (said,) = caplog.messages
     assert said.startswith(f"{found.why_not}: kernels are compiled by numba")
     assert found.why_not.startswith(to_blame)
-    assert found.entries_of(step.step_games.py_func) == {}
+    assert found.kernel(step.step_games.py_func) is None
 
 
 WHO_MADE = """
@@ -246,7 +257,7 @@ state[STATE] = CALLED
 wait(state, 2**62)
 print(find_bad_action(np.full((1, 2, 2), 99)))
 print(*["numba" if "dispatcher" in vars(one) else "library" for one in (wait, find_bad_action)])
-print(len(write_numbers._entries))
+print(0 if write_numbers.code is None else len(write_numbers.code.entries))
 """
 
 
@@ -301,10 +312,12 @@ OTHERS = {
 @needs_the_library
 @pytest.mark.parametrize("kind", OTHERS)
 def test_machine_code_gets_no_array_that_it_was_not_made_for(kind):
-    kernel = from_library(step.find_bad_action)
-    assert kernel.find((GOOD,))[0] is not None
+    kernel, good = from_library(step.find_bad_action), (GOOD,)
+    assert kernel.find(good)[0] is not None
+    assert kernel.code.call(id(good), PYTHON_AT) >= LEAST_RESULT
     for arguments in ((OTHERS[kind],), (GOOD, GOOD), ()):
         assert kernel.find(arguments)[0] is None
+        assert kernel.code.call(id(arguments), PYTHON_AT) == MISMATCH
 
 
 @needs_the_library
@@ -317,8 +330,25 @@ def test_arrays_of_any_size_and_results_are_those_of_python():
     states = np.zeros((2, thread_pool.WIDTH), np.int64)
     assert are_working(states, 0) is False
     states[1, thread_pool.STATE] = thread_pool.WORKING
-    for turns in (0, True - 1, np.int64(0)):
+    for turns in (0, True - 1, np.int64(0), -(2**62)):
         assert are_working(states, turns) is True
+        assert are_working(states[:1], turns) is False
+
+
+@needs_the_library
+@pytest.mark.parametrize(
+    "number", [0, 1, -1, 256, 257, -(2**30) + 1, 2**30 - 1, 2**30, 2**31, -(2**62), 2**62]
+)
+def test_numbers_of_any_size_are_read(number):
+    find_bad_change = from_library(store.find_bad_change)
+    shapes, kinds = ((1, 3), (1, 3), 1), next(iter(find_bad_change.code.entries))
+    arrays = [np.full(shape, 3, KINDS[kind >> 20]) for shape, kind in zip(shapes, kinds, strict=False)]
+    for one in arrays:  # as in a store, which gives nothing else to the kernel
+        one.flags.writeable = False
+    given = (*arrays, number, 3)
+    assert find_bad_change(*given) == store.find_bad_change.py_func(*given)
+    is_read = find_bad_change.code.call(id(given), PYTHON_AT) != MISMATCH
+    assert is_read == (abs(number) < 2**30)
 
 
 def test_what_differs_for_numba_differs_for_the_library():
@@ -348,7 +378,7 @@ def test_a_number_that_has_not_64_bits_is_not_wrapped(number):
 
 def entry_to(function, gives):
     """Return the entry of a kernel that is a function of the address of its words, and returns a status."""
-    return Entry({"k": ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)}, "shown", "k", [], gives)
+    return Entry({"k": ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)}, "shown", gives, "k")
 
 
 @pytest.mark.parametrize(
@@ -357,7 +387,6 @@ def entry_to(function, gives):
         ("none", None, 7),
         ("bool", True, 1),
         ("int64", -5, 2**64 - 5),
-        ("float64", -2.5, 0xC004000000000000),
     ],
 )
 def test_numbers_come_to_kernels_and_from_them_as_they_are(gives, result, bits):

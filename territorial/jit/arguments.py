@@ -8,6 +8,8 @@ kept as ``BoundArguments``.
 
 import ctypes
 import hashlib
+import sys
+from array import array
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -15,25 +17,38 @@ import numpy as np
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
 Signature = tuple[int | str, ...]
 
-_KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-_DTYPES = {np.dtype(kind): (number, np.dtype(kind).itemsize) for number, kind in enumerate(_KINDS)}
+KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+SIZES = tuple(np.dtype(kind).itemsize for kind in KINDS)
+_DTYPES = {np.dtype(kind): number for number, kind in enumerate(KINDS)}
 _SCALARS: dict[type, int] = {
-    bool: _KINDS.index("?"),
-    int: _KINDS.index("i8"),
-    float: _KINDS.index("f8"),
-} | {dtype.type: number for dtype, (number, _) in _DTYPES.items()}
+    bool: KINDS.index("?"),
+    int: KINDS.index("i8"),
+    float: KINDS.index("f8"),
+} | {dtype.type: number for dtype, number in _DTYPES.items()}
 _BITS: dict[type, Any] = {float: np.int64, np.float64: np.int64, np.float32: np.int32, np.uint64: np.int64}
 """As which whole numbers the bits of others go into words."""
 WORD_BYTES = 8
-_IN_C_ORDER, _IN_FORTRAN_ORDER, _OTHER_FLAGS = 0x1, 0x2, 0x100 | 0x400
-"""Flags of arrays; the others are whether an array is aligned, and writeable."""
+IN_C_ORDER, IN_FORTRAN_ORDER, ARRAYS = 0x1, 0x2, 0x100
+FLAGS = IN_C_ORDER | 0x100 | 0x400
+"""Flags of arrays that tell forms apart: the latter two are whether an array is aligned, and writeable."""
 _LARGEST = 2**63 - 1
 """Of the whole numbers that Python gives to kernels as int64."""
-_POINTER = object.__basicsize__
-"""Where in an array's object its address stands, by numpy's C interface, which stays as it is."""
-_word_at: Any = ctypes.c_void_p.from_address
-"""Reads an address in a tenth of the time of ``array.ctypes.data``; CPython's ``id`` is one, and numba has
-no other Python."""
+OBJECT_BYTES, TUPLE_BYTES, INT_IS_TAGGED, ARRAY, INT, FLOAT, FALSE, TRUE, DTYPES = range(9)
+_PYTHON = array(
+    "q",
+    [
+        object.__basicsize__,
+        tuple.__basicsize__,
+        sys.version_info >= (3, 12),
+        *map(id, (np.ndarray, int, float, False, True, *_DTYPES)),
+    ],
+)
+"""What machine code knows of this Python and numpy, to read arguments by itself: in places as named above.
+
+These are how many bytes an object has that holds nothing, and a tuple; whether whole numbers hold a tag, not
+their number of digits; and the addresses of types, numbers, and each of the dtypes.
+"""
+PYTHON_AT, _ = _PYTHON.buffer_info()
 
 
 def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
@@ -44,10 +59,10 @@ def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[
     for value in values:
         kind = type(value)
         if kind is np.ndarray and value.dtype in _DTYPES:
-            (number, size), flags, shape = _DTYPES[value.dtype], value.flags.num, value.shape
-            order = flags & _IN_C_ORDER or flags & _IN_FORTRAN_ORDER
-            signature.append(number << 20 | len(shape) << 12 | order | flags & _OTHER_FLAGS)
-            words += (0, 0, value.size, size, _word_at(id(value) + _POINTER).value, *shape, *value.strides)
+            number, flags, shape = _DTYPES[value.dtype], value.flags.num, value.shape
+            order = 0 if flags & IN_C_ORDER else flags & IN_FORTRAN_ORDER
+            signature.append(number << 20 | len(shape) << 12 | order | flags & FLAGS)
+            words += (0, 0, value.size, SIZES[number], value.ctypes.data, *shape, *value.strides)
         elif kind in _SCALARS and not (kind is int and not ~_LARGEST <= value <= _LARGEST):
             signature.append(_SCALARS[kind])
             words.append(int(np.asarray(value).view(_BITS[kind])) if kind in _BITS else int(value))

@@ -16,8 +16,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from territorial.jit.arguments import BoundArguments, Signature, take_apart
-from territorial.jit.library import Entry, library
+from territorial.jit.arguments import PYTHON_AT, BoundArguments, take_apart
+from territorial.jit.library import FAILED, LEAST_RESULT, Entry, KernelCode, check_status, library
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,6 +83,12 @@ class Kernel(Compiled):
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code for arguments like these."""
+        if self.code is not None:
+            word = self.code.call(id(arguments), PYTHON_AT)
+            if word >= LEAST_RESULT:
+                return self.code.read(word)
+            if word >= FAILED:
+                check_status(word - FAILED, self.code.call)
         found, words = self.find(arguments)
         return self.dispatcher(*arguments) if found is None else found.run(words)
 
@@ -92,20 +98,21 @@ class Kernel(Compiled):
         return _compiler().dispatcher_of_kernel(self.py_func)
 
     @cached_property
-    def _entries(self) -> dict[Signature, Entry]:
-        return library().entries_of(self.py_func)
+    def code(self) -> KernelCode | None:
+        """What the library has of the kernel."""
+        return library().kernel(self.py_func)
 
     def find(self, arguments: tuple[Any, ...]) -> tuple[Entry | None, list[int]]:
         """Return the entry for ``arguments`` and these as words; None if numba is to compile the kernel."""
         signature: list[int | str] = []
         words: list[int] = []
-        if not self._entries:
+        if self.code is None:
             return None, words
         try:
             take_apart(arguments, signature, words)
         except TypeError:
             return None, words
-        return self._entries.get(tuple(signature)), words
+        return self.code.entries.get(tuple(signature)), words
 
 
 def njit(function: F) -> F:

@@ -21,12 +21,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from territorial._log import LOG
 from territorial.constants import __version__
 from territorial.files.bounded import Bounds, parse_object, read_file
-from territorial.jit.arguments import Signature
 from territorial.jit.sources import PACKAGE, SOURCES
 
 FOLDER = PACKAGE / "jit" / "machine_code"
@@ -46,6 +43,11 @@ The levels are those of https://gitlab.com/x86-psABIs/x86-64-ABI.
 SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
 DONE = frozenset({0, -2})
 """What numba's functions return that came to their end; -2: without a result."""
+MISMATCH = -(2**63)
+"""What the function that Python calls returns where a kernel has no form for arguments like these."""
+FAILED = MISMATCH + 1
+"""What it returns beyond the status, as a number of 32 bits without a sign, of a kernel that has failed."""
+LEAST_RESULT = FAILED + 2**32
 
 
 def system() -> str:
@@ -122,14 +124,34 @@ class Library:
         self.why_not = f"{path} {why}"
         LOG.warning("%s: kernels are compiled by numba; reinstall territorial-env", self.why_not)
 
-    def entries_of(self, function: Any) -> dict[Signature, "Entry"]:
-        """Return the entries of a kernel by what they take: none where its sources are not those."""
+    def kernel(self, function: Any) -> "KernelCode | None":
+        """Return the code of a kernel; None where its sources are not those of the library."""
         file = function.__code__.co_filename
         of_file = self._table.get(file.removeprefix(f"{PACKAGE}{os.sep}").replace(os.sep, "/"))
         if of_file is None or of_file["sources"] != SOURCES.digest(file):
-            return {}
-        found = of_file["kernels"].get(function.__name__, [])
-        return {tuple(one["takes"]): Entry(self._code, function.__name__, **one) for one in found}
+            return None
+        found = of_file["kernels"].get(function.__name__)
+        return found and KernelCode(self._code, function.__name__, **found)
+
+
+class KernelCode:
+    """A kernel in a library.
+
+    Attributes:
+        call: the function that is given the address of a tuple of arguments, and that of PYTHON. What it
+            returns is below LEAST_RESULT if nothing was called, or has failed.
+        read: makes a result of what else it returns.
+        entries: the forms of the kernel, by what they take.
+
+    """
+
+    def __init__(
+        self, code: ctypes.CDLL, name: str, symbol: str, gives: str, forms: list[dict[str, Any]]
+    ) -> None:
+        self.call, self.read = code[symbol], READERS[gives]
+        self.call.__name__ = name  # in errors
+        self.call.argtypes, self.call.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int64
+        self.entries = {tuple(form["takes"]): Entry(code, name, gives, form["symbol"]) for form in forms}
 
 
 class Entry:
@@ -140,11 +162,11 @@ class Entry:
 
     """
 
-    def __init__(self, code: ctypes.CDLL, name: str, symbol: str, takes: list[int | str], gives: str) -> None:
+    def __init__(self, code: ctypes.CDLL, name: str, gives: str, symbol: str) -> None:
         self.call = code[symbol]
         self.call.__name__ = name  # in errors
         self.call.argtypes, self.call.restype = [ctypes.c_void_p], ctypes.c_int
-        self.call.errcheck = _check
+        self.call.errcheck = check_status
         self._code, self._symbol, self._read = code, symbol, READERS[gives]
 
     @property
@@ -163,12 +185,11 @@ READERS: dict[str, Callable[[int], Any]] = {
     "none": lambda word: None,
     "int64": lambda word: word,
     "bool": lambda word: word & 0xFF != 0,
-    "float64": lambda word: float(np.int64(word).view(np.float64)),
 }
 """How the word of a result is read, by what kernels give."""
 
 
-def _check(status: Any, function: Any, _arguments: Any) -> Any:
+def check_status(status: Any, function: Any, _arguments: Any = None) -> Any:
     """Return ``status``; RuntimeError for that of a kernel that has failed."""
     if status not in DONE:
         raise RuntimeError(f"the kernel {function.__name__} failed with status {status}")
