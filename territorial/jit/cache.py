@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from numba.core.serialize import dumps
 from territorial._log import LOG
 from territorial.files.atomic import own_file, own_folder, write_file
 from territorial.files.locks import locked
-from territorial.jit.library import library
+from territorial.jit.library import library, say_that_numba_compiles
 from territorial.jit.sources import SOURCES
 
 FOLDER = "kernels"
@@ -144,7 +143,7 @@ class KernelCache(FunctionCache):
         except Exception:  # whatever linking what is there may raise: it is compiled anew
             found = None
         if found is None:
-            say_that_numba_compiles()
+            say_that_numba_compiles(library().why_not)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -172,18 +171,11 @@ class NoCache(NullCache):
 
     def load_overload(self, _sig: Any, _target_context: Any) -> None:
         """Return None."""
-        say_that_numba_compiles()
+        say_that_numba_compiles(library().why_not)
 
     def has(self, _sig: Any, _target_context: Any) -> bool:
         """Return False."""
         return False
-
-
-@cache
-def say_that_numba_compiles() -> None:
-    """Log, once in a process, that it waits for the compiler, and why."""
-    why = library().why_not or "its machine code is for other sources or arguments"
-    LOG.warning("numba compiles kernels of territorial-env for this machine, which takes a minute: %s", why)
 
 
 def cache_of(function: Any) -> KernelCache | NoCache:

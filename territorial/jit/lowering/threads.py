@@ -10,8 +10,10 @@ from territorial.jit.lowering.operations import Memory, machine_code
 from territorial.jit.thread_pool import add, exchange, load, pause, replace
 
 INT64, ARRAY = numba.types.int64, numba.types.Array
-_YIELD: list[Any] = ["llvm.aarch64.hint", 1]
-PAUSES: dict[str, list[Any]] = {"x86_64": ["llvm.x86.sse2.pause"], "aarch64": _YIELD, "arm64": _YIELD}
+PAUSES: dict[str, list[Any]] = {
+    "x86_64": ["llvm.x86.sse2.pause"],
+    **dict.fromkeys(("aarch64", "arm64"), ["llvm.aarch64.hint", 1]),
+}
 
 
 @machine_code(load, INT64, ARRAY)
