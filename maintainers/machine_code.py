@@ -106,7 +106,7 @@ def compiled_kernels() -> list[Compiled]:
     from territorial.jit.library import PACKAGE
     from territorial.jit.lowering import threads
 
-    threads.PAUSES = {processor: ["pause"] for processor in threads.PAUSES}
+    threads.PAUSES = dict.fromkeys(threads.PAUSES, ("pause",))
     called: dict[Any, Any] = {}
     modules: dict[int, Any] = {}
     optimise = JITCodeLibrary._optimize_final_module

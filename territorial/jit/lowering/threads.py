@@ -10,9 +10,9 @@ from territorial.jit.lowering.operations import Memory, machine_code
 from territorial.jit.thread_pool import add, exchange, load, pause, replace
 
 INT64, ARRAY = numba.types.int64, numba.types.Array
-PAUSES: dict[str, list[Any]] = {
-    "x86_64": ["llvm.x86.sse2.pause"],
-    **dict.fromkeys(("aarch64", "arm64"), ["llvm.aarch64.hint", 1]),
+PAUSES: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    **dict.fromkeys(("aarch64", "arm64"), ("llvm.aarch64.hint", 1)),
 }
 
 
@@ -38,7 +38,7 @@ def _add(builder: Any, array: Memory, number: Any) -> Any:
 
 @machine_code(pause, numba.types.void)
 def _pause(builder: Any) -> None:
-    name, *numbers = PAUSES.get(builder.module.triple.partition("-")[0], [""])
+    name, *numbers = PAUSES.get(builder.module.triple.partition("-")[0], ("",))
     if name:
         given = [ir.Constant(ir.IntType(32), number) for number in numbers]
         kind = ir.FunctionType(ir.VoidType(), [one.type for one in given])
