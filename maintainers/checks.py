@@ -2,7 +2,7 @@
 """Every check of a change, and the long ones.
 
     python3 bootstrap.py check                  what .ci/run runs; stops at the first part that fails
-    python3 bootstrap.py check core ends        some parts alone, one after the other
+    python3 bootstrap.py check core rllib        some parts alone, one after the other
     python3 bootstrap.py verify                 what takes hours; goes on where it was stopped
     python3 bootstrap.py verify long-browser    some parts alone, again
 
@@ -33,6 +33,8 @@ FLOORS = (
     "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py tests/env/test_matrix.py "
     "tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
+COMPILED = {"TERRITORIAL_MACHINE_CODE": "numba"}
+"""All other parts play with the machine code of the wheel."""
 # numba 0.61 is not for Python 3.14.
 NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
 CHROMIUM = "python -c 'from tests.browser.chromium import find; assert find()'"
@@ -46,24 +48,24 @@ CHECK: list[list[list[CheckPart]]] = [
     # Steps one after the other, in each step lanes side by side, in each lane parts one after the other.
     [[CheckPart("style", ["ruff check .", "ruff format --check .", "lint-imports"])]],
     [
-        [
-            CheckPart("run", ["python bootstrap.py run"]),
-            CheckPart("types", ["mypy"]),
-        ],
+        [CheckPart("machine-code", ["python maintainers/machine_code.py native"])],
+        [CheckPart("types", ["mypy"]), CheckPart("docs", ["python bootstrap.py docs"])],
+    ],
+    [
+        [CheckPart("run", ["python bootstrap.py run"])],
         [
             CheckPart(
                 "wheel",
                 ["python maintainers/environments.py full ends", "python maintainers/wheel_contents.py"],
             ),
-            CheckPart("docs", ["python bootstrap.py docs"]),
         ],
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
         [CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
         [
-            CheckPart("ends", [f"{TEST} {QUICK} {FLOORS}"], "ends", needs=NUMBA_FLOOR),
-            CheckPart("compiled-once", ["python maintainers/first_steps.py"], "full"),
+            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
+            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
             CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
             CheckPart(
                 "trainers",
@@ -87,6 +89,7 @@ OLDEST = {
     "OPENBLAS_CORETYPE": "Prescott",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
     "NUMBA_CPU_NAME": "generic",
+    "TERRITORIAL_MACHINE_CODE": "v2",
     "OMP_NUM_THREADS": "1",
 }
 AVX2 = {
@@ -95,6 +98,7 @@ AVX2 = {
     "MKL_CBWR": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4",
+    "TERRITORIAL_MACHINE_CODE": "v3",
     "OMP_NUM_THREADS": "8",
 }
 SCHEMA = "check-jsonschema --builtin-schema vendor"

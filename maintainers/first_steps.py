@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Plays a first step of each interface, and fails if numba compiles a kernel for it.
+"""Plays a first step of each interface, and fails if numba is imported for it.
 
     python maintainers/first_steps.py               each in a process of its own
     python maintainers/first_steps.py make_vec      one of them, in this process
 
-Kernels come from the library of machine code where the checkout has one, and from numba's cache otherwise:
-there the first run fails, and every later one passes, also of another checkout with the same sources. The
-table has processor seconds from the start of the process to the end of the step, those of them in which
-other libraries were imported, the private memory beyond theirs, the imported modules, and where the kernels
-are from. The seconds double where Python has no bytecode to load and writes none, because of
+Kernels have to come from the library of machine code, which wheels have, and checkouts after
+`python maintainers/machine_code.py native`. The table has processor seconds from the start of the process to
+the end of the step, those of them in which other libraries were imported, the private memory beyond theirs,
+and the imported modules. The seconds double where Python has no bytecode to load and writes none, because of
 PYTHONDONTWRITEBYTECODE.
 """
 
@@ -28,9 +27,9 @@ game.step()
 """,
     "make_vec": """
 import numpy as np, territorial
-env = territorial.make_vec(2)
+env = territorial.make_vec(16)
 env.reset(seed=0)
-env.step(np.zeros((2, 32), np.int64))
+env.step(np.zeros((16, 32), np.int64))
 """,
     "parallel_env": """
 import territorial
@@ -68,17 +67,15 @@ LIBRARIES = ("gymnasium", "pettingzoo", "ray.rllib.env.multi_agent_env")
 
 
 def play(name: str) -> int | str:
-    """Play a first step and print its row of the table; return 0, or a text if numba has compiled for it."""
+    """Play a first step and print its row of the table; return 0, or a text if numba was imported."""
     for library in LIBRARIES if name == "RLlib" else LIBRARIES[:-1]:
         import_module(library)
     imported, held = time.process_time(), private_bytes()
     exec(FIRST_STEPS[name], {})
     seconds, more = time.process_time(), (private_bytes() - held) / 2**20
-    numba = "numba" if "numba" in sys.modules else "the library"
-    print(f"{seconds:9.2f} {imported:9.2f} {more:9.1f} {len(sys.modules):9}   {name}: {numba}")
-    cache = sys.modules.get("territorial.jit.cache")
-    was_compiled = cache is not None and cache.say_that_numba_compiles.cache_info().currsize
-    return f"compiled anew in {import_module('territorial').__file__}" if was_compiled else 0
+    print(f"{seconds:9.2f} {imported:9.2f} {more:9.1f} {len(sys.modules):9}   {name}")
+    is_there = {"numba", "llvmlite"} & sys.modules.keys()
+    return f"numba was imported for {import_module('territorial').__file__}" if is_there else 0
 
 
 def private_bytes() -> int:
@@ -94,7 +91,7 @@ def main(names: list[str]) -> int | str:
     """Play the first step that is named, or each in a new process; return what the process exits with."""
     if names:
         return play(*names)
-    print("   all, s  imports, s  private, MB  modules   interface: machine code of", flush=True)
+    print("   all, s  imports, s  private, MB  modules   interface", flush=True)
     played = [name for name in FIRST_STEPS if name != "RLlib" or find_spec("ray")]
     codes = [subprocess.run([sys.executable, __file__, name]).returncode for name in played]
     if played != [*FIRST_STEPS]:

@@ -117,16 +117,6 @@ MOST_OF_SNAPSHOTS = 10 * MB
 """Of the private memory of a runner that plays with MANY snapshots, over one with none."""
 ON_PAIRS = "on-pairs"
 """Who learns on pairs where others are on boards."""
-COMPILE = """
-import torch
-from territorial.nets import OwnerConv2d
-from territorial.observation.layout import ObsLayout
-
-layer = OwnerConv2d(ObsLayout(height=16, width=16, num_players=2, frames=1), 2, 2)
-layer(torch.zeros((1, 1, 16, 16), dtype=torch.uint8)).sum().backward()
-"""
-"""Compiles the kernels of OwnerConv2d, which `territorial bench --warmup` leaves out."""
-
 
 # ---- measuring ---------------------------------------------------------------------------------------
 
@@ -463,8 +453,6 @@ def main(argv: list[str] | None = None) -> int:
     if measure([]).measure != PSS:
         print("what processes share can be told on Linux only", file=sys.stderr)
         return 1
-    subprocess.run([sys.executable, "-m", "territorial", "bench", "--warmup"], check=True)
-    subprocess.run([sys.executable, "-c", COMPILE], check=True)
     found: dict[str, dict[str, Any]] = {}
     for name in parsed.only:
         command = [sys.executable, __file__, "--case", name]

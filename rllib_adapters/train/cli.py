@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import errno
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Trai
 from territorial._log import LOG, elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError
-from territorial.config import GameConfig
 from territorial.config.fields import describe
-from territorial.engine.vec_game import compile_steps, is_compiled
-from territorial.evaluation.pool import NewProcesses
+from territorial.engine.vec_game import compile_steps
 from territorial.memory.plan import BudgetError
 from territorial.snapshots.checkpoints import CheckpointError
 from territorial.snapshots.manifest import SnapshotError
@@ -103,7 +100,8 @@ def run(parsed: argparse.Namespace) -> int:
     except (OSError, ValueError):
         kept = None  # it cannot be resumed, which is reported later
     if kept is not None:
-        _compile(kept.game())
+        with elapsed("territorial train: compiling the engine"), options.blamed_on("", ValueError):
+            compile_steps(kept.game())  # once, as all processes need it
     _start_ray(runs, parsed.address, 0 if kept is None else kept.env_runners)
     try:
         make, limits = partial(runs.Run, shared=parsed.address is not None), given if parsed.resume else {}
@@ -138,29 +136,6 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
     except FileExistsError as error:
         raise UsageError(f"argument RUN: {error.filename!r}: {error.strerror}") from None
     options.check_folder("RUN", str(folder))
-
-
-def _compile(game: GameConfig) -> None:
-    """Compile the engine before processes are started that would all wait for it.
-
-    In a process that ends: the compiler leaves 300 MB in whichever comes to it.
-    """
-    if is_compiled(game):
-        return
-    LOG.info("compiling the engine first, because all processes need it")
-    with elapsed("territorial train: compiling"):
-        child = NewProcesses().Process(target=_compile_here, args=(game,), daemon=True)
-        child.start()
-        child.join()
-    if child.exitcode:
-        raise UsageError(
-            f"the engine cannot play that game (exit code {child.exitcode}); see the lines above"
-        )
-
-
-def _compile_here(game: GameConfig) -> None:
-    with suppress(KeyboardInterrupt):  # Ctrl-C reaches both processes, and the other one says so
-        compile_steps(game)
 
 
 def _train(make: Callable[..., Any], folder: Path, training: Training | None, limits: dict[str, Any]) -> int:

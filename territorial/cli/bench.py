@@ -9,7 +9,6 @@ agent-step are. Figures are medians over chunks, with the lowest and the highest
 
 import argparse
 import statistics
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +23,6 @@ from territorial.config import GameConfig
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.layout import MAX_FRAMES
 
 EXAMPLES = """\
@@ -33,7 +31,6 @@ EXAMPLES = """\
   territorial bench --threads 2 --num-games 256
   territorial bench --observe                 include the observations
   territorial bench --set decision_every=1    a decision every tick
-  territorial bench --warmup                  compile ahead of the first game
 """
 
 CHUNKS = 7
@@ -42,7 +39,7 @@ RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s")
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "measure how fast this machine plays whole games of bots, or compile everything ahead"
+    summary = "measure how fast this machine plays whole games of bots"
     parser = options.new_parser(verbs, "bench", summary, EXAMPLES)
     parser.add_argument(
         "--threads",
@@ -73,11 +70,6 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=4),
     )
-    parser.add_argument(
-        "--warmup",
-        action="store_true",
-        help="measure nothing: compile all kernels into the cache, once, which takes over a minute",
-    )
     options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
     options.add_report(parser, run)
@@ -85,10 +77,8 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Measure, print and write; or compile ahead."""
+    """Measure, print and write."""
     config = options.config_of(parsed)
-    if parsed.warmup:
-        return _warm_up(parsed, config)
     seats, frames = options.seats_of(parsed, config), parsed.frames if parsed.observe else None
     with options.enough_memory(
         "--num-games", f"{parsed.num_games:,} games, each of {options.size_of(config)}"
@@ -194,35 +184,3 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append(f"{title:24}{result[name]:>14,.0f}  ({min(samples):,.0f} to {max(samples):,.0f})")
     lines.append(f"{'memory of a game':24}{result['bytes_per_game'] / 1024:>14,.0f} KB")
     return "\n".join(lines)
-
-
-# ---- compiling ahead -------------------------------------------------------------------------------
-
-
-def _warm_up(parsed: argparse.Namespace, config: GameConfig) -> int:
-    """Compile, and say how long it took and where the result lies."""
-    started = time.perf_counter()
-    with elapsed("territorial: compiling"):
-        compile_everything(config)
-    seconds = time.perf_counter() - started
-    text = "NUMBA_DISABLE_JIT is set: nothing is compiled, everything runs as plain Python."
-    if JIT_ENABLED:
-        # Blanks at the end: progress may have left a line on the terminal.
-        text = (
-            f"all is compiled, which took {seconds:.1f} s{' ' * (20 * sys.stdout.isatty())}\n"
-            "What the installed machine code lacks is made anew when the sources or the processor change."
-        )
-    result = {"seconds": seconds, "compiles": JIT_ENABLED}
-    options.report(parsed, text, result)
-    return 0
-
-
-def compile_everything(config: GameConfig) -> None:
-    """Call every compiled function once, in the form in which the engine calls it."""
-    game = VecGame(config, 1, seats=["champion-1", *["agent"] * (config.num_players - 1)])
-    game.reset()
-    game.step(np.zeros((1, config.num_players, 2), np.int64))
-    game.tick(0)
-    game.digest(0)
-    game.fronts(0)
-    game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())

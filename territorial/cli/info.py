@@ -16,7 +16,6 @@ from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import LINEUPS
-from territorial.engine.vec_game import is_compiled
 from territorial.envs.options import EnvOptions
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.jit.library import library
@@ -57,7 +56,6 @@ def gather(config: GameConfig) -> dict[str, Any]:
         "obs_version": OBS_VERSION,
         "machine_code": str(library().path) if library().path else None,
         "compiled_by_numba_because": library().why_not or None,
-        "is_compiled": is_compiled(config),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
@@ -74,7 +72,6 @@ def gather(config: GameConfig) -> dict[str, Any]:
 def _text(result: Mapping[str, Any]) -> str:
     specs = fields(EnvOptions)
     none = {spec.name: f"; None: {spec.metadata['none']}" for spec in specs if spec.default is None}
-    compiled = "compiled" if result["is_compiled"] else "not compiled yet: territorial bench --warmup"
     path, why = result["machine_code"], result["compiled_by_numba_because"]
     parts = {
         "versions": {
@@ -84,7 +81,7 @@ def _text(result: Mapping[str, Any]) -> str:
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "machine code": {"library": path} if path else {"numba": f"{compiled}, because {why}"},
+        "machine code": {"library": path} if path else {"numba": f"because {why}"},
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },

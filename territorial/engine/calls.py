@@ -47,7 +47,7 @@ from territorial.engine.step import (
 from territorial.game.scratch import Work, make_work
 from territorial.game.state import view
 from territorial.jit.arguments import BoundArguments
-from territorial.jit.decorators import ZERO, address_of, entry_of, is_ready
+from territorial.jit.decorators import ZERO, address_of, entry_of
 from territorial.jit.thread_pool import ThreadPool
 from territorial.observation.copies import Lending
 from territorial.typing import Bools, Ints
@@ -308,13 +308,6 @@ class Calls:
         self._table: CustomTable | None = None
 
     # ---- what kernels are given -------------------------------------------------------------------
-
-    @property
-    def is_step_ready(self) -> bool:
-        """Whether a step need not wait for the compiler."""
-        held = BoundArguments(self.batch(0))
-        called = [(step.step_games, (held,)), *self._called_by_address(held)]
-        return all(is_ready(compiled, *arguments) for compiled, arguments in called)
 
     def batch(self, thread: int) -> Batch:
         """Return what a thread has to know to step the games."""

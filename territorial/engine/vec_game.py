@@ -709,11 +709,3 @@ def compile_steps(config: GameConfig) -> None:
     game.reset()
     game.step(hold=True)
     game.close()
-
-
-def is_compiled(config: GameConfig) -> bool:
-    """Return whether a batch of ``config`` finds its steps compiled (or none of that is needed)."""
-    try:
-        return VecGame(config.replace(map="open", num_maps=1), 1, observe=False)._calls.is_step_ready
-    except ValueError:  # a board that has no room for all spawns
-        return False

@@ -20,15 +20,13 @@ from numba.core.serialize import dumps
 
 from territorial._log import LOG
 from territorial.files.atomic import own_file, own_folder, write_file
-from territorial.files.locks import locked
 from territorial.jit.library import library, say_that_numba_compiles
 from territorial.jit.sources import SOURCES
 
 FOLDER = "kernels"
 """The name of the folder with all kernels of a user."""
-DAY_S = 24 * 60 * 60
-UNUSED_DAYS = 30
-"""What no process has loaded for so long is removed."""
+KEPT_S = 30 * 24 * 60 * 60
+"""For how many seconds the kernels of sources as they were then are kept."""
 
 
 def _user_cache() -> Path:
@@ -44,19 +42,18 @@ def _user_cache() -> Path:
     return base / "territorial-env"
 
 
-def _usable_cache() -> Path:
-    """Return the folder for compiled code; NOWHERE if it cannot be written."""
+def _usable_cache() -> Path | None:
+    """Return the folder for compiled code; None if it cannot be written."""
     try:
         folder = _user_cache() / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):  # RuntimeError: there is no home directory
-        return NOWHERE
+        return None
 
 
-NOWHERE = Path(os.devnull)
-CACHE_DIR: Path = _usable_cache()
+CACHE_DIR: Path | None = _usable_cache()
 """Where compiled kernels are kept, in folders named by what they are compiled from; safe to delete."""
 
 _PYTHON = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
@@ -78,31 +75,10 @@ def folder_of(file: str) -> Path | None:
         digest = SOURCES.digest(file)
     except OSError:  # there is no source to tell when the code has changed
         return None
-    if digest is None or CACHE_DIR == NOWHERE:
+    if digest is None or CACHE_DIR is None:
         return None
     name = hashlib.blake2b(f"{digest}\0{VERSIONS}".encode(), digest_size=8).hexdigest()
     return CACHE_DIR / f"{Path(file).stem}-{name}"
-
-
-def remove_unused(cache: Path = CACHE_DIR) -> None:
-    """Remove the folders that no process has used for UNUSED_DAYS, unless another process is at it."""
-    with suppress(OSError), locked(cache / "removing.lock", wait=False):
-        _remove_unused(cache)
-
-
-def _remove_unused(cache: Path) -> None:
-    for removed in cache.glob("unused-*"):  # by a process that was stopped
-        shutil.rmtree(removed, ignore_errors=True)
-    oldest = time.time() - UNUSED_DAYS * DAY_S
-    for folder in cache.glob(f"*-{'[0-9a-f]' * 16}"):
-        removed = cache / f"unused-{folder.name}"
-        with suppress(OSError):
-            if folder.stat().st_mtime < oldest:
-                folder.rename(removed)
-                if removed.stat().st_mtime < oldest:
-                    shutil.rmtree(removed, ignore_errors=True)
-                else:  # a process has begun to use it in this moment
-                    removed.rename(folder)
 
 
 class _NumbaFiles(CompileResultCacheImpl):
@@ -114,8 +90,12 @@ class _NumbaFiles(CompileResultCacheImpl):
         self._locator = self
 
     def ensure_cache_path(self) -> None:
-        """Make the folder."""
+        """Make the folder; remove others, of sources as they were long ago."""
         own_folder(self._folder)
+        for folder in self._folder.parent.glob(f"*-{'[0-9a-f]' * 16}"):
+            with suppress(OSError):
+                if folder.stat().st_mtime < time.time() - KEPT_S:
+                    shutil.rmtree(folder)
 
 
 class KernelCache(FunctionCache):
@@ -126,25 +106,19 @@ class KernelCache(FunctionCache):
     ``flush`` on ``recompile()``, which nobody calls (numba.core.caching of 0.61 to 0.68).
     """
 
-    _has_removed = False
-
     def __init__(self, function: Any, folder: Path) -> None:
         self._name, self._py_func = repr(function), function
         self._impl = _NumbaFiles(function, folder)
         self._cache_path = str(folder)
-        name = f"{Path(inspect.getfile(function)).stem}.{function.__qualname__}-{self._impl._lineno}"
-        self._cache_file = KernelFiles(folder, name.replace("<", "").replace(">", ""))
+        self._cache_file = KernelFiles(folder, f"{function.__qualname__}-{function.__code__.co_firstlineno}")
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for these types, or None if there is none that can be loaded."""
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # whatever linking what is there may raise: it is compiled anew
-            found = None
-        if found is None:
-            say_that_numba_compiles(library().why_not)
-        return found
+        with suppress(Exception):  # whatever linking what is there may raise: it is compiled anew
+            if (found := super().load_overload(sig, target_context)) is not None:
+                return found
+        return say_that_numba_compiles(library().why_not)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function; log a warning where that is not possible, and go on."""
@@ -157,13 +131,6 @@ class KernelCache(FunctionCache):
                 error.filename or self._cache_path,
                 error.strerror,
             )
-        if not KernelCache._has_removed:
-            KernelCache._has_removed = True
-            remove_unused()
-
-    def has(self, sig: Any, target_context: Any) -> bool:
-        """Return whether there is code for these types, undamaged."""
-        return self._cache_file.payload(self._index_key(sig, target_context.codegen())) is not None
 
 
 class NoCache(NullCache):
@@ -172,10 +139,6 @@ class NoCache(NullCache):
     def load_overload(self, _sig: Any, _target_context: Any) -> None:
         """Return None."""
         say_that_numba_compiles(library().why_not)
-
-    def has(self, _sig: Any, _target_context: Any) -> bool:
-        """Return False."""
-        return False
 
 
 def cache_of(function: Any) -> KernelCache | NoCache:
@@ -191,13 +154,17 @@ class KernelFiles:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
+        self._folder, self._name = folder, name.replace("<", "").replace(">", "")
         self._origin = (folder.name, name, VERSIONS)
 
     def load(self, key: Any) -> Any:
         """Return what was saved with ``key``; None if there is nothing, or nothing whole."""
-        payload = self.payload(key)
-        if payload is None:
+        try:
+            content = self._path(key).read_bytes()
+        except OSError:
+            return None
+        digest, payload = content[:DIGEST_SIZE], content[DIGEST_SIZE:]
+        if digest != _digest(payload):
             return None
         origin, found, data = pickle.loads(payload)
         return data if (origin, found) == (self._origin, key) else None
@@ -206,18 +173,6 @@ class KernelFiles:
         """Keep ``data``; OSError where that is not possible."""
         payload = dumps((self._origin, key, data))
         write_file(own_file(self._path(key)), _digest(payload) + payload)
-
-    def payload(self, key: Any) -> bytes | None:
-        """Return what was written with ``key``; None if there is nothing, or it is damaged."""
-        try:
-            content = self._path(key).read_bytes()
-        except OSError:
-            return None
-        with suppress(OSError):  # it may be another user's, or gone
-            if self._folder.stat().st_mtime < time.time() - DAY_S:
-                os.utime(self._folder)
-        digest, payload = content[:DIGEST_SIZE], content[DIGEST_SIZE:]
-        return payload if digest == _digest(payload) else None
 
     def _path(self, key: Any) -> Path:
         return self._folder / f"{self._name}.{_digest(repr(key).encode()).hex()}.nbc"

@@ -134,11 +134,6 @@ _INNER: dict[str, Any] = {
 class _KernelDispatcher(CPUDispatcher):
     """A kernel, for arguments by their values: the types that numba has for them decide."""
 
-    def has(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether the machine code is loaded, or on disk."""
-        types = tuple(map(numba.typeof, arguments))
-        return types in self.overloads or bool(self._cache.has(types, self.targetctx))
-
     def code_for(self, arguments: tuple[Any, ...]) -> Any:
         """Return the machine code; it is compiled if it has to be."""
         types = tuple(map(numba.typeof, arguments))

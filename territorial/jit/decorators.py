@@ -142,11 +142,6 @@ def kernel(function: F) -> F:
     return cast(F, Kernel(function)) if JIT_ENABLED else function
 
 
-def is_ready(compiled: Any, *arguments: Any) -> bool:
-    """Return whether a call of a kernel like this need not wait for the compiler."""
-    return not JIT_ENABLED or compiled.find(arguments)[0] is not None or compiled.dispatcher.has(arguments)
-
-
 def entry_of(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """Return what calls like this end in; it is compiled if it has to be.
 

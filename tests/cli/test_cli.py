@@ -19,9 +19,6 @@ from territorial.cli import bench
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.pictures import round_step
-from territorial.engine import calls
-from territorial.engine import step as stepping
-from territorial.jit.decorators import JIT_ENABLED
 from tests.render.support import decode_animation, decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -168,7 +165,7 @@ def test_games_of_a_measurement_are_at_points_of_their_lives_evenly_apart():
     assert len(set(np.diff(ticks).tolist())) == 1
 
 
-# ---- info and warmup -------------------------------------------------------------------------------
+# ---- info ------------------------------------------------------------------------------------------
 
 
 def test_info_tells_versions_bots_and_defaults(run, done):
@@ -184,31 +181,6 @@ def test_info_tells_versions_bots_and_defaults(run, done):
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
     assert (len(result["line_ups"]["mixed-1"]), result["env_options"]["agent_death"]) == (32, "remove")
     assert "decisions after which agents are truncated; at least 1; None: never" in out
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="nothing is compiled")
-def test_info_says_whether_the_steps_of_a_config_are_compiled(run, monkeypatch):
-    asked = []
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, held, *_: asked.append(held.name))
-    assert not json.loads(run("info", "--json")[1])["is_compiled"]
-    (without_teams,) = asked
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, held, *_: held.name == without_teams)
-    for size in ([], ["--height", "64"]):
-        assert json.loads(run("info", *size, "--json")[1])["is_compiled"]
-    assert not json.loads(run("info", "--teams", "2", "--json")[1])["is_compiled"]
-    monkeypatch.setattr(calls, "is_ready", lambda kernel, *_: kernel is not stepping.reset_game)
-    assert not json.loads(run("info", "--json")[1])["is_compiled"]
-    crowded = ("--num-players", "21", "--height", "16", "--width", "16")  # cannot be played
-    assert not json.loads(run("info", *crowded, "--json")[1])["is_compiled"]
-
-
-def test_warmup_compiles_for_the_config(done, tmp_path, monkeypatch):
-    compiled = []
-    monkeypatch.setattr(bench, "compile_everything", compiled.append)
-    out, _ = done("bench", "--warmup", "--height", "64", "--json", str(tmp_path / "w.json"))
-    assert compiled == [territorial.GameConfig(height=64)]
-    assert "all is compiled" in out or "NUMBA_DISABLE_JIT" in out
-    assert json.loads((tmp_path / "w.json").read_text())["compiles"] == JIT_ENABLED
 
 
 # ---- errors and the rest ---------------------------------------------------------------------------
@@ -277,8 +249,8 @@ class Greet:
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(done, monkeypatch):
-    monkeypatch.setattr(bench, "compile_everything", Mock(side_effect=KeyboardInterrupt))
-    assert "interrupted" in done("bench", "--warmup", code=130)[1]
+    monkeypatch.setattr(bench, "measure", Mock(side_effect=KeyboardInterrupt))
+    assert "interrupted" in done("bench", code=130)[1]
 
 
 def test_the_package_pulls_in_nothing_heavy_and_is_a_command():

@@ -28,7 +28,7 @@ ARGUMENTS = {
     "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "league show": ["run"],
-    "bench": ["--warmup"],
+    "bench": SMALL,
     "info maps": [],
 }
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
@@ -53,7 +53,7 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "result_of", lambda _: {})
     monkeypatch.setattr(clone, "Dataset", lambda _: None)
     monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
-    monkeypatch.setattr(bench, "compile_everything", lambda *_: None)
+    monkeypatch.setattr(bench, "measure", lambda *_: {name: [1.0] for name in bench.RATES})
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
@@ -115,8 +115,8 @@ def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
 
 def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
     for error in (OSError(5, "Input/output error", "some file"), BrokenPipeError(32, "Broken pipe")):
-        monkeypatch.setattr(bench, "compile_everything", Mock(side_effect=error))
-        assert cli.main(["bench", "--warmup"]) == 1
+        monkeypatch.setattr(bench, "measure", Mock(side_effect=error))
+        assert cli.main(["bench"]) == 1
         assert capsys.readouterr().err == f"territorial bench: error: {error}\n"
 
 

@@ -343,22 +343,17 @@ def test_a_folder_that_does_not_do_is_refused_before_ray_is_loaded(tmp_path, cap
         assert message in capsys.readouterr().err
 
 
-def test_the_engine_is_compiled_in_a_process_of_its_own_before_ray_is_started(tmp_path, monkeypatch, capsys):
+def test_the_engine_is_compiled_once_before_ray_is_started(tmp_path, monkeypatch, capsys):
     happened = []
-
-    def asked(game):
-        happened.append((game.height, game.num_players))
-        return False
 
     def started(runners):
         happened.append("Ray")
         raise UsageError("enough")
 
-    monkeypatch.setattr(train_command, "is_compiled", asked)
+    monkeypatch.setattr(train_command, "compile_steps", lambda game: happened.append(game.height))
     monkeypatch.setattr(run, "start_ray", started)
     assert main([str(tmp_path / "run"), *SMALL]) == 2
-    assert happened == [(24, 4), "Ray"]
-    assert "compiling the engine first" in capsys.readouterr().err
+    assert happened == [24, "Ray"]
 
 
 TINY = {
