@@ -1,24 +1,30 @@
 #!/usr/bin/env python3
 """Makes the machine code of all kernels ahead of time, as a library for each level of processors.
 
-    python maintainers/machine_code.py linux-x86_64-v3
-    python maintainers/machine_code.py linux-x86_64-v2 linux-x86_64-v3 linux-x86_64-v4
+    python maintainers/machine_code.py native             for the processor at hand
+    python maintainers/machine_code.py linux-x86_64-v3 linux-arm64
+    python maintainers/machine_code.py all                for wheels of all systems: maintainers/wheels.py
 
 A walk through the package (``machine_code_tour.py``) shows with which arguments it calls its kernels. Numba
 compiles these for no processor in particular, up to where LLVM begins to optimise. From there LLVM makes an
-object of each kernel for each target, and lld links the objects. The libraries lie in
-``territorial/jit/machine_code``, beside the table of what is in them. It takes two minutes, and needs
-ziglang, which contains lld.
+object of each kernel for each target, and a linker makes a library of the objects, which names nothing of the
+system. The libraries lie in ``territorial/jit/machine_code``, beside the table of what is in them. Other
+libraries there are deleted. One library takes two minutes. ziglang has linkers for all systems; to link for
+Windows, whose assembly LLVM has to read, this must run on a processor of x86-64.
 """
 
 import argparse
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,20 +42,47 @@ NO_PROCESSOR = {
 
 
 class Target(NamedTuple):
-    """What objects are made for."""
+    """What objects are made for, and the command that links them."""
 
     triple: str
     processor: str
+    link: tuple[str, ...]
     features: str = ""
 
 
-X86_64 = "x86_64-unknown-linux-gnu"
+# Linkers, and options before the name of the library.
+ELF = ("ld.lld", "-shared", "--gc-sections", "--strip-all", "--build-id=none", "--no-undefined", "-o")
+DLL = ("lld-link", "/dll", "/noentry", "/nodefaultlib", "/noimplib", "/brepro", "/opt:ref", "/out:")
+MACH = ("cc", "-shared", "-nostdlib", "-s", "-Wl,-dead_strip", "-Wl,-install_name,territorial", "-target")
+ARM_MACH, X86_MACH = (*MACH, "aarch64-macos.11.0", "-o"), (*MACH, "x86_64-macos.10.13", "-o")
+WIDE = "-prefer-256-bit"
+"""With the registers of 512 bits, which LLVM leaves out for the sake of code that uses few of them."""
 TARGETS = {
-    "linux-x86_64-v2": Target(X86_64, "x86-64-v2"),
-    "linux-x86_64-v3": Target(X86_64, "x86-64-v3"),
-    # With the registers of 512 bits, which LLVM leaves out for the sake of code that uses few of them.
-    "linux-x86_64-v4": Target(X86_64, "x86-64-v4", "-prefer-256-bit"),
+    **{
+        f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", f"x86-64-{level}", ELF, features)
+        for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
+    },
+    "linux-arm64": Target("aarch64-unknown-linux-gnu", "generic", ELF),
+    # Not "macosx": LLVM would call functions there that other systems lack. But x18 belongs to macOS.
+    "darwin-arm64": Target("arm64-apple-none-macho", "apple-m1", ARM_MACH, "+reserve-x18"),
+    **{
+        f"darwin-x86_64-{level}": Target("x86_64-apple-none-macho", f"x86-64-{level}", X86_MACH)
+        for level in ("v2", "v3")
+    },
+    **{
+        f"win32-x86_64-{level}": Target("x86_64-pc-windows-msvc", f"x86-64-{level}", DLL, features)
+        for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
+    },
 }
+PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)"}
+FOR_WINDOWS = r"""
+@_fltused = hidden constant i32 0
+module asm ".globl __chkstk"
+module asm "__chkstk: push %rcx; push %rax; lea 24(%rsp), %rcx"
+module asm "0: cmp $0x1000, %rax; jb 1f; sub $0x1000, %rcx; test %rcx, (%rcx); sub $0x1000, %rax; jmp 0b"
+module asm "1: sub %rax, %rcx; test %rcx, (%rcx); pop %rax; pop %rcx; ret"
+"""
+"""What LLVM expects: a sign that there are floats, and what touches each page of a stack of RAX bytes."""
 
 
 class Compiled(NamedTuple):
@@ -71,7 +104,9 @@ def compiled_kernels() -> list[Compiled]:
     from territorial.jit import decorators
     from territorial.jit.arguments import take_apart
     from territorial.jit.library import PACKAGE
+    from territorial.jit.lowering import threads
 
+    threads.PAUSES = dict.fromkeys(threads.PAUSES, ("pause",))
     called: dict[Any, Any] = {}
     modules: dict[int, Any] = {}
     optimise = JITCodeLibrary._optimize_final_module
@@ -138,6 +173,54 @@ def exported(module: bytes, code: Any, form: Form) -> bytes:
     return bytes(linked.as_bitcode())
 
 
+def called_by_kernels(triple: str) -> str:
+    """Return, in LLVM's language, what kernels and LLVM call in each library, seen in it alone."""
+    copies, fills = [], []
+    for size in (64, 8, 1):
+        bytes_, none = f"<{size} x i8>", f"<{size} x i32> zeroinitializer"
+        copies.append(
+            f"%place{size} = getelementptr i8, ptr %from, i64 %at{size}\n"
+            f"%bytes{size} = load {bytes_}, ptr %place{size}, align 1"
+        )
+        fills.append(
+            f"%byte{size} = trunc i32 %from to i8\n"
+            f"%one{size} = insertelement {bytes_} poison, i8 %byte{size}, i64 0\n"
+            f"%bytes{size} = shufflevector {bytes_} %one{size}, {bytes_} poison, {none}"
+        )
+    pause = PAUSES[triple[:3]]
+    return "\n".join(
+        [
+            in_blocks("memcpy", "ptr", copies),
+            in_blocks("memset", "i32", fills),
+            f"declare void @{pause.replace(' 1', '')}",
+            f"define hidden void @pause() {{ call void @{pause}\n ret void }}",
+            FOR_WINDOWS if "windows" in triple else "",
+        ]
+    )
+
+
+def in_blocks(name: str, takes: str, makes: list[str]) -> str:
+    """Return a function that writes the ``bytes`` that it makes, in blocks of 64, of 8 and of 1."""
+    lines = [f'define hidden ptr @{name}(ptr %to, {takes} %from, i64 %count) nounwind "no-builtins" {{']
+    lines += ["begin:", "br label %next64"]
+    before, at = "begin", "0"
+    for size, smaller, made in zip((64, 8, 1), (8, 1, 0), makes, strict=True):
+        lines += [
+            f"next{size}:",
+            f"%at{size} = phi i64 [ {at}, %{before} ], [ %end{size}, %block{size} ]",
+            f"%end{size} = add i64 %at{size}, {size}",
+            f"%fits{size} = icmp ule i64 %end{size}, %count",
+            f"br i1 %fits{size}, label %block{size}, label %next{smaller}",
+            f"block{size}:",
+            made,
+            f"%to{size} = getelementptr i8, ptr %to, i64 %at{size}",
+            f"store <{size} x i8> %bytes{size}, ptr %to{size}, align 1",
+            f"br label %next{size}",
+        ]
+        before, at = f"next{size}", f"%at{size}"
+    return "\n".join([*lines, "next0:", "ret ptr %to", "}"])
+
+
 def callers_of(kernels: list[Compiled]) -> dict[tuple[str, str, str], list[Form]]:
     """Return the forms of each kernel, by its file, name and result."""
     found: dict[tuple[str, str, str], list[Form]] = {}
@@ -153,6 +236,7 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.processor, features=target.features, opt=3, reloc="pic", codemodel="default"
     )
@@ -162,18 +246,24 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
     modules = {kernel.form.symbol: llvm.parse_bitcode(kernel.module) for kernel in kernels}
     for (_, name, _), forms in callers_of(kernels).items():
         modules[name] = llvm.parse_assembly(caller(name, forms))
+    modules["called"] = llvm.parse_assembly(called_by_kernels(target.triple))
     with tempfile.TemporaryDirectory() as folder:
-        objects = [Path(folder, f"{symbol}.o") for symbol in modules]
-        for module, file in zip(modules.values(), objects, strict=True):
+        objects = [f"{symbol}.o" for symbol in modules]
+        for module, name in zip(modules.values(), objects, strict=True):
+            for function in module.functions:
+                seen = llvm.Linkage.external, llvm.Visibility.default
+                if not function.is_declaration and (function.linkage, function.visibility) == seen:
+                    function.storage_class = "dllexport"  # which Windows asks for
             module.triple, module.data_layout = target.triple, str(machine.target_data)
             for options in (cheap, {}):
                 manager, builder = codegen._module_pass_manager(**options)
                 manager.run(module, builder)
             module.verify()
-            file.write_bytes(machine.emit_object(module))
-        options = ["-shared", "--gc-sections", "--strip-all", "--build-id=none"]
-        lld = [sys.executable, "-m", "ziglang", "ld.lld", *options, "-o"]
-        subprocess.run([*lld, str(path), *map(str, objects)], check=True)
+            Path(folder, name).write_bytes(machine.emit_object(module))
+        *link, output = target.link
+        made = [f"{output}{path.name}"] if output.endswith(":") else [output, path.name]
+        subprocess.run([sys.executable, "-m", "ziglang", *link, *made, *objects], check=True, cwd=folder)
+        shutil.copyfile(Path(folder, path.name), path)
 
 
 def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
@@ -200,22 +290,32 @@ def main(names: list[str]) -> None:
         with tempfile.TemporaryDirectory() as cache:
             variables = os.environ | NO_PROCESSOR | {"NUMBA_CACHE_DIR": cache}
             raise SystemExit(subprocess.run([sys.executable, __file__, *names], env=variables).returncode)
-    from territorial.jit.library import FOLDER, TABLE
+    from territorial.jit.library import FOLDER, SUFFIXES, TABLE, levels, system
 
+    native = [f"{system()}{level}" for level in levels()]
+    names = list(TARGETS) if "all" in names else [native[0] if name == "native" else name for name in names]
     began = time.perf_counter()
     kernels = compiled_kernels()
     print(f"{len(kernels)} kernels compiled, {time.perf_counter() - began:.0f} s", flush=True)
     FOLDER.mkdir(exist_ok=True)
-    libraries = [FOLDER / f"{name}.so" for name in names]
-    for name, path in zip(names, libraries, strict=True):
-        make_library(TARGETS[name], kernels, path)
-        print(f"{path.name}: {path.stat().st_size:,} bytes, {time.perf_counter() - began:.0f} s", flush=True)
-    (FOLDER / TABLE).write_text(json.dumps(table_of(kernels, libraries), indent=1) + "\n")
+    libraries = [FOLDER / f"{name}{SUFFIXES.get(name.partition('-')[0], '.so')}" for name in names]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        targets = [TARGETS[name] for name in names]
+        for path, _ in zip(
+            libraries, pool.map(make_library, targets, repeat(kernels), libraries), strict=True
+        ):
+            seconds = time.perf_counter() - began
+            print(f"{path.name}: {path.stat().st_size:,} bytes, {seconds:.0f} s", flush=True)
+    table = FOLDER / TABLE
+    table.write_text(json.dumps(table_of(kernels, libraries), indent=1) + "\n")
+    for path in {*FOLDER.iterdir()} - {table, *libraries}:
+        path.unlink()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("targets", nargs="+", choices=TARGETS, metavar="TARGET", help=", ".join(TARGETS))
+    choices = ["native", "all", *TARGETS]
+    parser.add_argument("targets", nargs="+", choices=choices, metavar="TARGET", help=", ".join(choices))
     main(parser.parse_args().targets)

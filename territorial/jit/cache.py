@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from numba.core.serialize import dumps
 
 from territorial._log import LOG
 from territorial.files.atomic import own_file, own_folder, write_file
-from territorial.jit.library import library
+from territorial.jit.library import library, say_that_numba_compiles
 from territorial.jit.sources import SOURCES
 
 FOLDER = "kernels"
@@ -119,7 +118,7 @@ class KernelCache(FunctionCache):
         with suppress(Exception):  # whatever linking what is there may raise: it is compiled anew
             if (found := super().load_overload(sig, target_context)) is not None:
                 return found
-        return say_that_numba_compiles()
+        return say_that_numba_compiles(library().why_not)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function; log a warning where that is not possible, and go on."""
@@ -139,14 +138,7 @@ class NoCache(NullCache):
 
     def load_overload(self, _sig: Any, _target_context: Any) -> None:
         """Return None."""
-        say_that_numba_compiles()
-
-
-@cache
-def say_that_numba_compiles() -> None:
-    """Log, once in a process, that it waits for the compiler, and why."""
-    why = library().why_not or "its machine code is for other sources or arguments"
-    LOG.warning("numba compiles kernels of territorial-env for this machine, which takes a minute: %s", why)
+        say_that_numba_compiles(library().why_not)
 
 
 def cache_of(function: Any) -> KernelCache | NoCache:

@@ -60,13 +60,24 @@ def levels() -> list[str]:
     """Return the levels whose libraries this processor can run, the best first; "" for all of a kind."""
     if not system().endswith("x86_64"):
         return [""]
-    from numpy._core._multiarray_umath import __cpu_features__ as found  # type: ignore[import-not-found]
-
+    try:  # numpy does not promise to keep it
+        from numpy._core._multiarray_umath import __cpu_features__ as found  # type: ignore[import-not-found]
+    except ImportError:
+        found = {"X86_V2": True}  # as numpy itself needs
     return [
         f"-{level}"
         for level, needs in LEVELS.items()
         if found.get(f"X86_{level.upper()}", all(found.get(need) for need in needs))
     ]
+
+
+@cache
+def say_that_numba_compiles(why: str) -> None:
+    """Log, once in a process, that it waits for the compiler, and why."""
+    LOG.warning(
+        "numba compiles kernels of territorial-env for this machine, which takes a minute: %s",
+        why or "its machine code is for other sources or arguments",
+    )
 
 
 class Library:
@@ -121,8 +132,8 @@ class Library:
 
     def _refuse(self, path: Path, why: str) -> None:
         """Have no library, and say so: somebody has installed one."""
-        self.why_not = f"{path} {why}"
-        LOG.warning("%s: kernels are compiled by numba; reinstall territorial-env", self.why_not)
+        self.why_not = f"{path} {why}; reinstall territorial-env"
+        say_that_numba_compiles(self.why_not)
 
     def kernel(self, function: Any) -> "KernelCode | None":
         """Return the code of a kernel; None where its sources are not those of the library."""

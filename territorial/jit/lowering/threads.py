@@ -10,6 +10,10 @@ from territorial.jit.lowering.operations import Memory, machine_code
 from territorial.jit.thread_pool import add, exchange, load, pause, replace
 
 INT64, ARRAY = numba.types.int64, numba.types.Array
+PAUSES: dict[str, tuple[Any, ...]] = {
+    "x86_64": ("llvm.x86.sse2.pause",),
+    **dict.fromkeys(("aarch64", "arm64"), ("llvm.aarch64.hint", 1)),
+}
 
 
 @machine_code(load, INT64, ARRAY)
@@ -34,11 +38,8 @@ def _add(builder: Any, array: Memory, number: Any) -> Any:
 
 @machine_code(pause, numba.types.void)
 def _pause(builder: Any) -> None:
-    processor = builder.module.triple.partition("-")[0]
-    if processor == "x86_64":
-        kind = ir.FunctionType(ir.VoidType(), [])
-        builder.call(get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
-    elif processor in ("aarch64", "arm64"):
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
-        hint = get_or_insert_function(builder.module, kind, "llvm.aarch64.hint")
-        builder.call(hint, [ir.Constant(ir.IntType(32), 1)])  # YIELD
+    name, *numbers = PAUSES.get(builder.module.triple.partition("-")[0], ("",))
+    if name:
+        given = [ir.Constant(ir.IntType(32), number) for number in numbers]
+        kind = ir.FunctionType(ir.VoidType(), [one.type for one in given])
+        builder.call(get_or_insert_function(builder.module, kind, name), given)
