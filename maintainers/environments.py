@@ -104,7 +104,12 @@ def _constraints_of(name: str) -> Path:
 
 
 def built_wheel() -> Path:
-    """Return the wheel of the checkout, built from its sdist unless it is there."""
+    """Return the wheel of the checkout, with the machine code of this system; it is built unless it is there.
+
+    Built beside it is the sdist. The wheel is one without machine code where the checkout has none.
+    """
+    from territorial.jit.library import FOLDER, system
+
     sources = [path for name in ("territorial", "rllib_adapters") for path in (ROOT / name).rglob("*")]
     sources += [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
     digest = hashlib.sha256()
@@ -113,8 +118,9 @@ def built_wheel() -> Path:
     folder = BUILT / "dist" / digest.hexdigest()[:16]
     if not list(folder.glob("*.whl")):
         shutil.rmtree(BUILT / "dist", ignore_errors=True)
-        build = [program("source", "python"), "-m", "build", "--outdir", folder, ROOT]
-        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+        build = [program("source", "python"), "-m", "build", "--sdist", "--wheel", "--outdir", folder, ROOT]
+        variables = os.environ | {"TERRITORIAL_WHEEL": system() if FOLDER.exists() else ""}
+        subprocess.run(build, check=True, stdout=subprocess.DEVNULL, env=variables)
     return next(folder.glob("*.whl"))
 
 
