@@ -33,10 +33,15 @@ class MachineCode(BuildHookInterface):  # type: ignore[type-arg]
                 f"{VARIABLE} must be one of {', '.join(platforms)}, with a library in {folder} by "
                 f"`python maintainers/machine_code.py`; got {system!r}"
             )
-        self._written = TemporaryDirectory()  # deleted with the hook, when the wheel is built
+        self._written = TemporaryDirectory()
         own_table = Path(self._written.name, TABLE)
         own_table.write_text(json.dumps(table | {"libraries": libraries}) + "\n")
         build_data["tag"], build_data["pure_python"] = f"py3-none-{platforms[system]}", False
         build_data["force_include"] |= {
             str(path): f"{MACHINE_CODE}/{path.name}" for path in (own_table, *map(folder.joinpath, libraries))
         }
+
+    def finalize(self, _version: str, build_data: dict[str, Any], _wheel: str) -> None:
+        """Delete the table that was written for the wheel."""
+        if not build_data["pure_python"]:
+            self._written.cleanup()

@@ -2,13 +2,16 @@
 
 import ctypes
 import hashlib
+import importlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -467,3 +470,70 @@ def test_a_kernel_of_a_users_own_calls_ours_while_the_library_is_in_use(run):
     counts, what = first.rsplit(maxsplit=1)
     assert counts == f"(5, False, {what})"
     assert second.split()[1:] == ["False", "True"]
+
+
+# ---- wheels ------------------------------------------------------------------------------------------
+
+LIBRARIES = sorted(FOLDER.glob("*-*")) or [None]
+MADE = ["linux-x86_64-v2.so", "linux-x86_64-v3.so", "linux-arm64.so", "win32-x86_64-v2.dll"]
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """Return what imports a program of maintainers."""
+    interface = SimpleNamespace(BuildHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", interface)
+    monkeypatch.syspath_prepend(ROOT / "maintainers")
+    return importlib.import_module
+
+
+def build(load, root, version="standard"):
+    """Return the tag and the machine code of a wheel by the hook that builds it, and what its table names."""
+    hook, data = load("wheel_hook").MachineCode(), {"tag": None, "pure_python": True, "force_include": {}}
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    hook.root, hook.config = str(root), targets["wheel"]["hooks"]["custom"]
+    hook.initialize(version, data)
+    files = {Path(place).name: Path(path) for path, place in data["force_include"].items()}
+    named = json.loads(files[TABLE].read_text())["libraries"].keys() if files else None
+    hook.finalize(version, data, "")
+    return data["tag"], {*files}, named
+
+
+@pytest.mark.checkout
+@pytest.mark.parametrize(
+    ("system", "platform", "libraries"),
+    [
+        ("linux-x86_64", "manylinux_2_28_x86_64", {*MADE[:2]}),
+        ("linux-arm64", "manylinux_2_28_aarch64", {MADE[2]}),
+        ("win32-x86_64", "win_amd64", {MADE[3]}),
+        ("darwin-arm64", None, None),
+        ("linux", None, None),
+    ],
+)
+def test_a_wheel_for_a_system_has_its_libraries_alone(
+    system, platform, libraries, load, tmp_path, monkeypatch
+):
+    (tmp_path / "territorial" / "jit" / "machine_code").mkdir(parents=True)
+    table = json.dumps({"libraries": dict.fromkeys(MADE, ""), "kernels": {}})
+    (tmp_path / "territorial" / "jit" / "machine_code" / TABLE).write_text(table)
+    assert build(load, tmp_path) == (None, set(), None)
+    monkeypatch.setenv("TERRITORIAL_WHEEL", system)
+    assert build(load, tmp_path, "editable") == (None, set(), None)
+    if platform:
+        assert build(load, tmp_path) == (f"py3-none-{platform}", libraries | {TABLE}, libraries)
+    else:
+        with pytest.raises(ValueError, match=f"TERRITORIAL_WHEEL must be .*{system!r}"):
+            build(load, tmp_path)
+
+
+@pytest.mark.checkout
+@pytest.mark.skipif(LIBRARIES == [None], reason="this checkout has no machine code")
+@pytest.mark.parametrize("path", LIBRARIES, ids=lambda path: path and path.name)
+def test_a_library_gives_its_kernels_and_asks_for_nothing(path, load):
+    pytest.importorskip("lief")
+    faults_of, system = load("wheel_contents").library_faults, "-".join(path.stem.split("-")[:2])
+    kernels, content = json.loads((FOLDER / TABLE).read_text())["kernels"], path.read_bytes()
+    more = {"more.py": {"kernels": {"more": {"symbol": "more", "forms": []}}}}
+    assert faults_of(system, content, kernels) == []
+    assert faults_of(system, content, kernels | more) == ["does not give ['more']"]
+    assert faults_of("linux-x86_64" if "arm64" in system else "linux-arm64", content, kernels)
