@@ -74,6 +74,8 @@ TARGETS = {
         for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
     },
 }
+PAUSE = "sched_yield"
+"""What kernels call until each library has its own, by an instruction of the processor: a name of libc's."""
 PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)"}
 FOR_WINDOWS = r"""
 @_fltused = hidden constant i32 0
@@ -106,7 +108,7 @@ def compiled_kernels() -> list[Compiled]:
     from territorial.jit.library import PACKAGE
     from territorial.jit.lowering import threads
 
-    threads.PAUSES = dict.fromkeys(threads.PAUSES, ("pause",))
+    threads.PAUSES = dict.fromkeys(threads.PAUSES, (PAUSE,))
     called: dict[Any, Any] = {}
     modules: dict[int, Any] = {}
     optimise = JITCodeLibrary._optimize_final_module
@@ -193,7 +195,7 @@ def called_by_kernels(triple: str) -> str:
             in_blocks("memcpy", "ptr", copies),
             in_blocks("memset", "i32", fills),
             f"declare void @{pause.replace(' 1', '')}",
-            f"define hidden void @pause() {{ call void @{pause}\n ret void }}",
+            f"define hidden void @{PAUSE}() {{ call void @{pause}\n ret void }}",
             FOR_WINDOWS if "windows" in triple else "",
         ]
     )
