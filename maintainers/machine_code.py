@@ -14,7 +14,6 @@ Windows, whose assembly LLVM has to read, this must run on a processor of x86-64
 """
 
 import argparse
-import hashlib
 import json
 import os
 import shutil
@@ -103,8 +102,8 @@ def compiled_kernels() -> list[Compiled]:
 
     from territorial.jit import decorators
     from territorial.jit.arguments import take_apart
-    from territorial.jit.library import PACKAGE
     from territorial.jit.lowering import threads
+    from territorial.jit.sources import PACKAGE
 
     threads.PAUSES = dict.fromkeys(threads.PAUSES, ("pause",))
     called: dict[Any, Any] = {}
@@ -269,8 +268,8 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
 def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
     """Return what ``territorial.jit.library`` reads: which kernels the libraries have, made from what."""
     from territorial.constants import __version__
-    from territorial.jit.library import PACKAGE
-    from territorial.jit.sources import SOURCES
+    from territorial.jit.library import digest_of
+    from territorial.jit.sources import PACKAGE, SOURCES
 
     files: dict[str, Any] = {}
     for (file, name, gives), forms in callers_of(kernels).items():
@@ -278,9 +277,7 @@ def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
         of_file = files.setdefault(file, {"sources": sources, "kernels": {}})
         found = [{"symbol": form.symbol, "takes": form.takes} for form in forms]
         of_file["kernels"][name] = {"symbol": name, "gives": gives, "forms": found}
-    digests = {
-        path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in libraries
-    }
+    digests = {path.name: digest_of(path.read_bytes(), files) for path in libraries}
     return {"version": __version__, "libraries": digests, "kernels": files}
 
 
