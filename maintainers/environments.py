@@ -14,8 +14,6 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-from territorial.jit.library import system
-
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "checks"
 CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
@@ -106,7 +104,12 @@ def _constraints_of(name: str) -> Path:
 
 
 def built_wheel() -> Path:
-    """Return the wheel of the checkout, built unless it is there: with the machine code that was made."""
+    """Return the wheel of the checkout, with the machine code of this system; it is built unless it is there.
+
+    Built beside it is the sdist. The wheel is one without machine code where the checkout has none.
+    """
+    from territorial.jit.library import FOLDER, system
+
     sources = [path for name in ("territorial", "rllib_adapters") for path in (ROOT / name).rglob("*")]
     sources += [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
     digest = hashlib.sha256()
@@ -115,10 +118,10 @@ def built_wheel() -> Path:
     folder = BUILT / "dist" / digest.hexdigest()[:16]
     if not list(folder.glob("*.whl")):
         shutil.rmtree(BUILT / "dist", ignore_errors=True)
-        wheels = ROOT / "maintainers" / "wheels.py"
-        build = [program("source", "python"), wheels, "--folder", folder, system()]
-        subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-    return max(folder.glob("*.whl"), key=lambda path: path.stat().st_size)
+        build = [program("source", "python"), "-m", "build", "--sdist", "--wheel", "--outdir", folder, ROOT]
+        variables = os.environ | {"TERRITORIAL_WHEEL": system() if FOLDER.exists() else ""}
+        subprocess.run(build, check=True, stdout=subprocess.DEVNULL, env=variables)
+    return next(folder.glob("*.whl"))
 
 
 def tests_apart(name: str) -> Path:

@@ -14,14 +14,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 MACHINE_CODE, TABLE = "territorial/jit/machine_code", "kernels.json"
 VARIABLE = "TERRITORIAL_WHEEL"
-PLATFORMS = {
-    "linux-x86_64": "manylinux_2_28_x86_64",
-    "linux-arm64": "manylinux_2_28_aarch64",
-    "darwin-arm64": "macosx_11_0_arm64",
-    "darwin-x86_64": "macosx_10_13_x86_64",
-    "win32-x86_64": "win_amd64",
-}
-"""What packaging calls the systems."""
 
 
 class MachineCode(BuildHookInterface):  # type: ignore[type-arg]
@@ -32,18 +24,19 @@ class MachineCode(BuildHookInterface):  # type: ignore[type-arg]
         system = os.environ.get(VARIABLE, "")
         if not system or version == "editable":
             return
+        platforms = self.config["platforms"]
         folder = Path(self.root, MACHINE_CODE)
         table = json.loads((folder / TABLE).read_text()) if (folder / TABLE).exists() else {"libraries": {}}
         libraries = {name: one for name, one in table["libraries"].items() if name.startswith(system)}
-        if system not in PLATFORMS or not libraries:
+        if system not in platforms or not libraries:
             raise ValueError(
-                f"{VARIABLE} must be one of {', '.join(PLATFORMS)}, with a library in {folder} by "
+                f"{VARIABLE} must be one of {', '.join(platforms)}, with a library in {folder} by "
                 f"`python maintainers/machine_code.py`; got {system!r}"
             )
         self._written = TemporaryDirectory()  # deleted with the hook, when the wheel is built
         own_table = Path(self._written.name, TABLE)
         own_table.write_text(json.dumps(table | {"libraries": libraries}) + "\n")
-        build_data["tag"], build_data["pure_python"] = f"py3-none-{PLATFORMS[system]}", False
+        build_data["tag"], build_data["pure_python"] = f"py3-none-{platforms[system]}", False
         build_data["force_include"] |= {
             str(path): f"{MACHINE_CODE}/{path.name}" for path in (own_table, *map(folder.joinpath, libraries))
         }
