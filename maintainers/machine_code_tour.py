@@ -1,6 +1,10 @@
 """A walk through the package, on which every kernel is called in each form in which the package calls it."""
 
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 
@@ -102,6 +106,7 @@ def decode() -> None:
 
 def act() -> None:
     """Let networks of PyTorch decide and learn, on arrays without entries."""
+    sys.meta_path.insert(0, NoTorch())
     from territorial.nets import choice_kernels, owner_conv, pair_kernels, side_by_side
 
     floats, doubles = (
@@ -119,3 +124,18 @@ def act() -> None:
     side_by_side.write_products(
         floats[2], places, places, places, floats[2], np.zeros((7, 16), np.float32), floats[2]
     )
+
+
+class NoTorch(MetaPathFinder, Loader):
+    """Imports something without effect as PyTorch: modules with kernels need it, and the kernels do not."""
+
+    def find_spec(self, name: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        """Return where PyTorch and its modules come from: from here."""
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] == "torch" else None
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        """Return a module that has everything."""
+        return MagicMock(__name__=spec.name)
+
+    def exec_module(self, _module: Any) -> None:
+        """Do nothing: it has all that it can have."""
