@@ -14,6 +14,7 @@ Windows, whose assembly LLVM has to read, this must run on a processor of x86-64
 """
 
 import argparse
+import ctypes
 import json
 import os
 import shutil
@@ -73,6 +74,7 @@ TARGETS = {
         for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
     },
 }
+PAUSE = "pause_of_target"
 PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)"}
 FOR_WINDOWS = r"""
 @_fltused = hidden constant i32 0
@@ -96,6 +98,7 @@ class Compiled(NamedTuple):
 
 def compiled_kernels() -> list[Compiled]:
     """Return all kernels, in each form that the walk calls; in this process numba compiles them."""
+    import llvmlite.binding as llvm
     import machine_code_tour
     import numba
     from numba.core.codegen import JITCodeLibrary
@@ -105,7 +108,9 @@ def compiled_kernels() -> list[Compiled]:
     from territorial.jit.lowering import threads
     from territorial.jit.sources import PACKAGE
 
-    threads.PAUSES = dict.fromkeys(threads.PAUSES, ("pause",))
+    threads.PAUSES = dict.fromkeys(threads.PAUSES, (PAUSE,))
+    harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value
+    llvm.add_symbol(PAUSE, harmless)  # on this walk
     called: dict[Any, Any] = {}
     modules: dict[int, Any] = {}
     optimise = JITCodeLibrary._optimize_final_module
@@ -192,7 +197,7 @@ def called_by_kernels(triple: str) -> str:
             in_blocks("memcpy", "ptr", copies),
             in_blocks("memset", "i32", fills),
             f"declare void @{pause.replace(' 1', '')}",
-            f"define hidden void @pause() {{ call void @{pause}\n ret void }}",
+            f"define hidden void @{PAUSE}() {{ call void @{pause}\n ret void }}",
             FOR_WINDOWS if "windows" in triple else "",
         ]
     )
