@@ -14,7 +14,7 @@ Windows, whose assembly LLVM has to read, this must run on a processor of x86-64
 """
 
 import argparse
-import hashlib
+import ctypes
 import json
 import os
 import shutil
@@ -74,8 +74,7 @@ TARGETS = {
         for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
     },
 }
-PAUSE = "sched_yield"
-"""What kernels call until each library has its own, by an instruction of the processor: a name of libc's."""
+PAUSE = "pause_of_target"
 PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)"}
 FOR_WINDOWS = r"""
 @_fltused = hidden constant i32 0
@@ -99,16 +98,19 @@ class Compiled(NamedTuple):
 
 def compiled_kernels() -> list[Compiled]:
     """Return all kernels, in each form that the walk calls; in this process numba compiles them."""
+    import llvmlite.binding as llvm
     import machine_code_tour
     import numba
     from numba.core.codegen import JITCodeLibrary
 
     from territorial.jit import decorators
     from territorial.jit.arguments import take_apart
-    from territorial.jit.library import PACKAGE
     from territorial.jit.lowering import threads
+    from territorial.jit.sources import PACKAGE
 
     threads.PAUSES = dict.fromkeys(threads.PAUSES, (PAUSE,))
+    harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value
+    llvm.add_symbol(PAUSE, harmless)  # on this walk
     called: dict[Any, Any] = {}
     modules: dict[int, Any] = {}
     optimise = JITCodeLibrary._optimize_final_module
@@ -271,8 +273,8 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
 def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
     """Return what ``territorial.jit.library`` reads: which kernels the libraries have, made from what."""
     from territorial.constants import __version__
-    from territorial.jit.library import PACKAGE
-    from territorial.jit.sources import SOURCES
+    from territorial.jit.library import digest_of
+    from territorial.jit.sources import PACKAGE, SOURCES
 
     files: dict[str, Any] = {}
     for (file, name, gives), forms in callers_of(kernels).items():
@@ -280,9 +282,7 @@ def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
         of_file = files.setdefault(file, {"sources": sources, "kernels": {}})
         found = [{"symbol": form.symbol, "takes": form.takes} for form in forms]
         of_file["kernels"][name] = {"symbol": name, "gives": gives, "forms": found}
-    digests = {
-        path.name: hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in libraries
-    }
+    digests = {path.name: digest_of(path.read_bytes(), files) for path in libraries}
     return {"version": __version__, "libraries": digests, "kernels": files}
 
 

@@ -12,11 +12,12 @@ other is called by other kernels.
 
 import ctypes
 import hashlib
+import json
 import os
 import platform
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,12 @@ def levels() -> list[str]:
     ]
 
 
+def digest_of(library: bytes, kernels: Mapping[str, Any]) -> str:
+    """Return a name of a library together with the table of what is in it."""
+    table = json.dumps(kernels, sort_keys=True).encode()
+    return hashlib.blake2b(table + library, digest_size=16).hexdigest()
+
+
 @cache
 def say_that_numba_compiles(why: str) -> None:
     """Log, once in a process, that it waits for the compiler, and why."""
@@ -90,55 +97,41 @@ class Library:
     """
 
     def __init__(self, folder: Path = FOLDER, chosen: str = "") -> None:
-        self.path: Path | None = None
         if chosen not in ("", NUMBA, *LEVELS):
             wanted = ", ".join(map(repr, sorted(LEVELS)))
             raise ValueError(f"{CHOICE} must be {wanted} or {NUMBA!r}, or not be set; got {chosen!r}")
+        self.path: Path | None = None
         self.why_not = f"this installation has no machine code of level {chosen or 'any'} for {system()}"
-        self._table: dict[str, Any] = {}
+        self._kernels: dict[str, Any] = {}
         if chosen == NUMBA:
             self.why_not = f"{CHOICE} is {NUMBA!r}"
-            return
+        elif (folder / TABLE).exists():
+            self._open(folder, chosen)
+
+    def _open(self, folder: Path, chosen: str) -> None:
+        """Load the library that fits; if it cannot be used, say so, as somebody has installed it."""
+        file = folder / TABLE
         try:
-            table = parse_object(read_file(folder / TABLE, BOUNDS.nbytes), BOUNDS)
-        except FileNotFoundError:
-            return
+            table = parse_object(read_file(file, BOUNDS.nbytes), BOUNDS)
+            if table.get("version") != __version__:
+                raise ValueError(f"it is of version {table.get('version')}, not {__version__}")
+            names = {f"{system()}{level}{SUFFIXES.get(sys.platform, '.so')}": level[1:] for level in levels()}
+            for name in [one for one in names if one in table["libraries"] and chosen in ("", names[one])][
+                :1
+            ]:
+                file = folder / name
+                if digest_of(file.read_bytes(), table["kernels"]) != table["libraries"][name]:
+                    raise ValueError(f"it is damaged, or {TABLE} is")
+                self._code = ctypes.CDLL(str(file))
+                self.path, self.why_not, self._kernels = file, "", table["kernels"]
         except (OSError, ValueError) as error:
-            self._refuse(folder / TABLE, f"cannot be read ({error})")
-            return
-        if table.get("version") != __version__:
-            self._refuse(folder / TABLE, f"is of version {table.get('version')}, not {__version__}")
-            return
-        if not {"libraries", "kernels"} <= table.keys():
-            self._refuse(folder / TABLE, "lacks libraries or kernels")
-            return
-        for level in levels():
-            name = f"{system()}{level}{SUFFIXES.get(sys.platform, '.so')}"
-            if name in table["libraries"] and chosen in ("", level[1:]):
-                self._load(folder / name, table)
-                return
-
-    def _load(self, path: Path, table: dict[str, Any]) -> None:
-        try:
-            content = path.read_bytes()
-            if hashlib.blake2b(content, digest_size=16).hexdigest() != table["libraries"][path.name]:
-                self._refuse(path, "is damaged")
-                return
-            self._code = ctypes.CDLL(str(path))
-        except OSError as error:
-            self._refuse(path, f"cannot be loaded ({error})")
-            return
-        self.path, self.why_not, self._table = path, "", table["kernels"]
-
-    def _refuse(self, path: Path, why: str) -> None:
-        """Have no library, and say so: somebody has installed one."""
-        self.why_not = f"{path} {why}; reinstall territorial-env"
-        say_that_numba_compiles(self.why_not)
+            self.why_not = f"{file} cannot be used: {error}; reinstall territorial-env"
+            say_that_numba_compiles(self.why_not)
 
     def kernel(self, function: Any) -> "KernelCode | None":
         """Return the code of a kernel; None where its sources are not those of the library."""
         file = function.__code__.co_filename
-        of_file = self._table.get(file.removeprefix(f"{PACKAGE}{os.sep}").replace(os.sep, "/"))
+        of_file = self._kernels.get(file.removeprefix(f"{PACKAGE}{os.sep}").replace(os.sep, "/"))
         if of_file is None or of_file["sources"] != SOURCES.digest(file):
             return None
         found = of_file["kernels"].get(function.__name__)
