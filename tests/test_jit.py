@@ -288,7 +288,7 @@ add_one.dispatcher._cache = KernelCache(add_one.py_func, Path(__file__).parent /
     ids=["emptied", "zeroed", "cut", "a bit", "no pickle", "too short", "of another function"],
 )
 def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, caplog, monkeypatch):
-    monkeypatch.setattr(_cache, "say_that_numba_compiles", lambda: None)
+    monkeypatch.setattr(_cache, "say_that_numba_compiles", lambda why: None)
     kernel = kernel_in(tmp_path)
     assert kernel(1) == 2
     files = kernel.dispatcher._cache._cache_file
