@@ -267,6 +267,7 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
         *link, output = target.link
         made = [f"{output}{path.name}"] if output.endswith(":") else [output, path.name]
         subprocess.run([sys.executable, "-m", "ziglang", *link, *made, *objects], check=True, cwd=folder)
+        path.unlink(missing_ok=True)  # a process may have it loaded: in another file's place, not over it
         shutil.copyfile(Path(folder, path.name), path)
 
 
