@@ -191,7 +191,7 @@ def called_by_kernels(triple: str) -> str:
             f"%one{size} = insertelement {bytes_} poison, i8 %byte{size}, i64 0\n"
             f"%bytes{size} = shufflevector {bytes_} %one{size}, {bytes_} poison, {none}"
         )
-    pause = PAUSES[triple[:3]]
+    pause = PAUSES["x86" if triple.startswith("x86") else "arm"]
     return "\n".join(
         [
             in_blocks("memcpy", "ptr", copies),
