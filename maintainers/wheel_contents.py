@@ -22,7 +22,7 @@ LARGEST = 4 * 10**6
 """Bytes of a wheel at most."""
 MACHINE_CODE, TABLE = "territorial/jit/machine_code/", "kernels.json"
 OF_ZIG = {"dyld_stub_binder", "__dso_handle", "_mh_dylib_header"}
-"""What Zig's linker puts into a library for macOS, used or not; the first is of the system, and always there."""
+"""What Zig's linker puts into each library for macOS; the first, which is not used, is the system's."""
 FORMATS = {"linux": "ELF", "darwin": "MACHO", "win32": "PE"}
 
 
@@ -67,6 +67,7 @@ def machine_code_faults(platform: str, made: dict[str, bytes]) -> list[str]:
 
 def library_faults(system: str, content: bytes, of_files: dict[str, Any]) -> list[str]:
     """Return what is wrong with a library for a system, which has to give the kernels of a table."""
+    lief.logging.disable()  # of what it expected in files that are fine
     name, processor = system.split("-")
     library: Any = lief.parse(content)
     form, kind = FORMATS[name], library.abstract.header.architecture.name
