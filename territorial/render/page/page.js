@@ -29,7 +29,7 @@ class Page {
   #saidUntil = 0;
   #listDue = 0;
   #listsAreStale = false;
-  #timer = 0;      // until what is stale is shown
+  #timer = 0;      // until what is stale, or has come in by half, is shown
   #chartsAreStale = false;
   #chartsDue = 0;  // not before this time, while the film is loading
   #isScheduled = false;
@@ -64,7 +64,13 @@ class Page {
     this.events.update();
     this.#chartsAreStale = true;
     this.#reachWanted();
-    this.wake();
+    this.arrived();
+  }
+
+  /** Shows what has come in: of a game that is played, what the film and the session say of a tick in one picture. */
+  arrived() {
+    if (!this.game || this.game.isInStep) this.wake();
+    else this.#wakeLater();
   }
 
   /** Goes to the moment of a link as soon as there is one, and stops there. */
@@ -131,9 +137,12 @@ class Page {
     if (this.isPlaying) this.#advance(elapsed);
     this.#show(now);
     clearTimeout(this.#timer);
+    this.#timer = 0;
     if (this.isPlaying && !this.isLive) this.wake(); // what is live moves only as more of it arrives
-    else if (this.#chartsAreStale || this.#listsAreStale || this.overlay.isStale) this.#timer = setTimeout(() => this.wake(), LIST_PERIOD);
+    else if (this.#chartsAreStale || this.#listsAreStale || this.overlay.isStale) this.#wakeLater();
   }
+
+  #wakeLater() { this.#timer ||= setTimeout(() => this.wake(), LIST_PERIOD); }
 
   #advance(elapsed) {
     const { lastTick } = this.film;

@@ -18,6 +18,7 @@ class Game {
   #stands = false;   // for as long as a dialog is open
   #scrolled = 0;     // pixels of the wheel since the share was changed
   #rows = new Map(); // by owner code: the row of the list
+  #isTold = false;   // of more than is shown
 
   constructor(page) {
     this.page = page;
@@ -53,7 +54,8 @@ class Game {
     const { page } = this;
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
-    if (isNew) this.#showLists(); // with the troops and donations of this tick
+    if (this.#isTold) this.#show();
+    else if (isNew) this.#showLists(); // with the troops and donations of this tick
     this.feed.show();
     if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
@@ -78,9 +80,13 @@ class Game {
       return;
     }
     this.now = now;
-    if (this.isLive && this.page.painter) this.#show();
+    this.#isTold = this.isLive;
+    if (this.isLive && this.page.painter) this.page.arrived();
     else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
   }
+
+  /** Whether the film has come to the tick that the session told of last, and no further. */
+  get isInStep() { return this.now?.tick === this.page.film.lastTick; }
 
   #lost(reason) {
     if (this.now?.is_over) return;
@@ -109,7 +115,7 @@ class Game {
     element("undo").hidden = !now.queued;
     if (now.queued) this.say(this.#waiting());
     else if (/^(Sends|Gives|The server has not)/.test(this.said ?? "")) this.say("");
-    this.page.wake();
+    this.#isTold = false;
   }
 
   /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
