@@ -2,7 +2,7 @@
 // The page: what is shown when, and what buttons, keys and pointers do.
 
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
-const LIST_PERIOD = 125; // milliseconds from one change of the standings to the next while playing
+const LIST_PERIOD = 125; // milliseconds from one change of what is read beside the board to the next while playing
 const CHART_PERIOD = 400; // the same for charts, while they change
 const OWN_ZOOM = 3; // of the whole board, to see own land in it
 const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown
@@ -168,9 +168,8 @@ class Page {
     }
     this.painter.paint(this.board);
     if (this.followed && this.#movesAlong) this.#moveAlong();
-    this.game?.draw(isNew);
+    this.game?.draw();
     this.overlay.show(now, this, this.followed || this.hovered);
-    this.#showClock();
     this.#listsAreStale = this.isPlaying && now < this.#listDue;
     if (!this.#listsAreStale) {
       this.#showLists(isNew);
@@ -179,8 +178,10 @@ class Page {
     this.#showCharts(now);
   }
 
-  /** Shows what is read rather than seen, which need not change with every picture. */
+  /** Shows what is read rather than seen: for the browser any of it takes longer than the board, so not with every picture. */
   #showLists(isNew) {
+    this.game?.show();
+    this.#showClock();
     this.standings.show(this.frame);
     this.#showFollowed();
     if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
@@ -253,6 +254,12 @@ class Page {
 
   // ---- what can be done --------------------------------------------------------------------------
 
+  /** What is to be read is shown with the next picture: the user has done something. */
+  hurry() {
+    this.#listDue = 0;
+    this.wake();
+  }
+
   play(isPlaying = !this.isPlaying) {
     const { film } = this;
     if (isPlaying && film.isComplete && this.tick >= film.lastTick) this.tick = 0;
@@ -266,8 +273,7 @@ class Page {
   seek(tick) {
     this.tick = Math.min(this.film.lastTick, Math.max(0, tick));
     this.isLive = false;
-    this.#listDue = 0;
-    this.wake();
+    this.hurry();
   }
 
   /** Stops and goes `frames` on, or back. */

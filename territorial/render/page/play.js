@@ -18,7 +18,6 @@ class Game {
   #stands = false;   // for as long as a dialog is open
   #scrolled = 0;     // pixels of the wheel since the share was changed
   #rows = new Map(); // by owner code: the row of the list
-  #isTold = false;   // of more than is shown
 
   constructor(page) {
     this.page = page;
@@ -49,14 +48,11 @@ class Game {
     this.connection.listen();
   }
 
-  /** Draws what lies over the board; the page asks for it with every picture. `isNew`: it shows another frame. */
-  draw(isNew) {
+  /** Prepares what lies over the board; the page asks for it with every picture. */
+  draw() {
     const { page } = this;
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
-    if (this.#isTold) this.#show();
-    else if (isNew) this.#showLists(); // with the troops and donations of this tick
-    this.feed.show();
     if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
     this.start.draw();
@@ -80,7 +76,6 @@ class Game {
       return;
     }
     this.now = now;
-    this.#isTold = this.isLive;
     if (this.isLive && this.page.painter) this.page.arrived();
     else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
   }
@@ -98,11 +93,13 @@ class Game {
   #silent(seconds) {
     document.body.classList.toggle("is-lost", seconds > 0);
     if (seconds) this.say(`The server has not answered for ${seconds} s.`);
-    else if (this.now && this.page.painter) this.#show();
+    else this.page.hurry();
   }
 
-  #show() {
+  /** Shows what is read beside the board; the page asks for it. */
+  show() {
     const { now } = this;
+    if (!now) return;
     this.start.arrived();
     this.#showMe();
     this.#showShare();
@@ -115,7 +112,7 @@ class Game {
     element("undo").hidden = !now.queued;
     if (now.queued) this.say(this.#waiting());
     else if (/^(Sends|Gives|The server has not)/.test(this.said ?? "")) this.say("");
-    this.#isTold = false;
+    this.feed.show();
   }
 
   /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
@@ -321,6 +318,7 @@ class Game {
   async #send(command) {
     const reason = await this.connection.send(command);
     if (reason) this.say(reason);
+    this.page.hurry();
   }
 
   /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
@@ -339,7 +337,7 @@ class Game {
     const reason = this.whyNot(owner);
     this.say(reason ? `${this.name(owner)}: ${reason}.` : "");
     if (!reason) this.target = owner;
-    this.#show();
+    this.page.hurry();
   }
 
   attack(owner) {
