@@ -25,11 +25,11 @@ class Outlines {
   #trace(seat, legal, isAlly) {
     const { board, painter: { height, width } } = this.page, sides = sidesOf(seat, legal, isAlly);
     const paths = [null, new Path2D(), new Path2D(), new Path2D()];
-    traceSides(board, sides, height, width, width, 1, (side, row, from, to) => {
+    traceSides(board, sides, height, width, true, (side, row, from, to) => {
       paths[side].moveTo(from, row);
       paths[side].lineTo(to, row);
     });
-    traceSides(board, sides, width, height, 1, width, (side, column, from, to) => {
+    traceSides(board, sides, height, width, false, (side, column, from, to) => {
       paths[side].moveTo(column, from);
       paths[side].lineTo(column, to);
     });
@@ -86,17 +86,19 @@ function sidesOf(seat, legal, isAlly) {
   return table;
 }
 
-/** Calls `line(side, n, from, to)` for sides between line n - 1 and line n of cells: rows or columns of the board. */
-function traceSides(board, sides, lines, length, stride, step, line) {
-  for (let n = 1; n < lines; n++) {
-    let side = 0, begin = 0;
-    for (let at = 0, cell = n * stride; at < length; at++, cell += step) {
+/** Calls `line(side, n, from, to)` for sides between line n - 1 and line n of cells: rows of the board, or columns. */
+function traceSides(board, sides, height, width, areRows, line) {
+  const numLines = areRows ? height : width, length = areRows ? width : height, stride = areRows ? width : 1;
+  const side = new Uint8Array(numLines), begin = new Uint32Array(numLines);
+  for (let row = areRows ? 1 : 0; row < height; row++) { // along the rows in either case, as they lie in memory
+    for (let column = areRows ? 0 : 1, cell = row * width + column; column < width; column++, cell++) {
       const a = board[cell - stride], b = board[cell], next = a === b ? 0 : sides[256 * a + b];
-      if (next === side) continue;
-      if (side) line(side, n, begin, at);
-      side = next;
-      begin = at;
+      const n = areRows ? row : column, at = areRows ? column : row;
+      if (next === side[n]) continue;
+      if (side[n]) line(side[n], n, begin[n], at);
+      side[n] = next;
+      begin[n] = at;
     }
-    if (side) line(side, n, begin, length);
   }
+  side.forEach((one, n) => one && line(one, n, begin[n], length));
 }
