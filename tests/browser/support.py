@@ -27,7 +27,9 @@ def stop_clock(tab):
 def settle(tab, expression="0"):
     """Evaluate, then wait until its effects have been shown."""
     tab.evaluate(expression)
-    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    tab.evaluate(
+        "page.hurry(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def text_of(tab, selector):
@@ -132,7 +134,7 @@ def pass_tick(tab, act):
     tick = tab.evaluate("page.game.now.tick")
     act()
     soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
-    soon(tab, "page.film.ticks[page.frame] === page.film.lastTick")
+    settle(tab)
 
 
 def middle_of_element(tab, selector):

@@ -172,15 +172,15 @@ class Page {
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#listsAreStale = this.isPlaying && now < this.#listDue;
     if (!this.#listsAreStale) {
-      this.#listsAreStale = !this.#showLists(isNew);
+      this.#listsAreStale = !this.#showLists(isNew, now);
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
   }
 
   /** Shows what is read rather than seen: for the browser any of it takes longer than the board, so not with every picture. Returns whether that is all. */
-  #showLists(isNew) {
-    const isAll = this.standings.show(this.frame, this.isPlaying); // first, as it asks for the layout
+  #showLists(isNew, now) {
+    const isAll = this.standings.show(this.frame, this.isPlaying, now); // first, as it asks for the layout
     this.game?.show();
     this.#showClock();
     this.#showFollowed();

@@ -59,16 +59,16 @@ class Standings {
     return { element, rank, land, troops, chip };
   }
 
-  /** Shows the standings at `frame`, while `isPlaying` not always those out of sight; returns whether all are shown. */
-  show(frame, isPlaying) {
-    const { film } = this, order = film.standings(frame), teams = film.teamStandings(frame), now = performance.now();
+  /** Shows the standings at `frame`; while it `isPlaying`, not always those out of sight. Returns whether all are shown. */
+  show(frame, isPlaying, now) {
+    const { film } = this, order = film.standings(frame), teams = film.teamStandings(frame);
     const isAll = !isPlaying || now >= this.#allDue;
     const end = isAll ? Infinity : this.#numSeen;
     if (isAll) this.#allDue = now + UNSEEN_PERIOD;
     this.#arrange(order, end);
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
-    const leftTeams = teams.length ? `, ${teams.filter((team) => team.left).length} teams` : "";
-    put(document.getElementById("left"), `${left} of ${order.length} players${leftTeams}`);
+    const what = teams.length ? `in ${teams.filter((team) => team.left).length} teams` : "players";
+    put(document.getElementById("left"), `${left} of ${order.length} ${what}`);
     order.slice(0, end).forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, teams.length ? "" : place + 1, frame));
     teams.forEach((team, place) => this.#fillTeam(this.teamRows[team.team - 1], team, place + 1));
     return isAll;
