@@ -334,15 +334,20 @@ class Game {
   }
 
   choose(owner) {
-    const reason = this.whyNot(owner);
-    this.say(reason ? `${this.name(owner)}: ${reason}.` : "");
-    if (!reason) this.target = owner;
+    this.#aim(owner);
     this.page.hurry();
   }
 
+  /** Makes `owner` the target and returns true, or says why not. */
+  #aim(owner) {
+    const reason = this.whyNot(owner);
+    this.say(reason ? `${this.name(owner)}: ${reason}.` : "");
+    if (!reason) this.target = owner;
+    return !reason;
+  }
+
   attack(owner) {
-    this.choose(owner);
-    if (!this.whyNot(owner)) this.#send({ do: "launch", target: owner, share: this.share });
+    if (this.#aim(owner)) this.#send({ do: "launch", target: owner, share: this.share }); // the answer shows it
   }
 
   setShare(share) {
