@@ -2,7 +2,7 @@
 // The page: what is shown when, and what buttons, keys and pointers do.
 
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
-const LIST_PERIOD = 200; // milliseconds from one change of what is read beside the board to the next while playing
+const LIST_PERIOD = 250; // milliseconds from one change of what is read beside the board to the next while playing
 const CHART_PERIOD = 400; // the same for charts, while they change
 const OWN_ZOOM = 3; // of the whole board, to see own land in it
 const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown

@@ -14,7 +14,7 @@ function short(number) {
 /** A share such as 12.3%, by the rule of `percent` in render/figures.py: rounded down, so that 100.0% is all. */
 const percent = (part, whole) => `${(Math.floor((1000 * part) / whole) / 10).toFixed(1)}%`;
 
-const UNSEEN_PERIOD = 1000; // milliseconds from one change of rows out of sight to the next while playing
+const UNSEEN_PERIOD = 2000; // milliseconds from one change of rows out of sight to the next while playing
 
 class Standings {
   #allDue = 0; // rows out of sight are shown then
