@@ -172,22 +172,21 @@ class Page {
     this.overlay.show(now, this, this.followed || this.hovered);
     this.#listsAreStale = this.isPlaying && now < this.#listDue;
     if (!this.#listsAreStale) {
-      this.#listsAreStale = !this.#showLists(isNew, now);
+      this.#showLists(isNew, now);
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
   }
 
-  /** Shows what is read rather than seen: for the browser any of it takes longer than the board, so not with every picture. Returns whether that is all. */
+  /** Shows what is read rather than seen: for the browser any of it takes longer than the board, so not with every picture. */
   #showLists(isNew, now) {
-    const isAll = this.standings.show(this.frame, this.isPlaying, now); // first, as it asks for the layout
+    this.#listsAreStale = !this.standings.show(this.frame, this.isPlaying, now); // first, as it asks for the layout
     this.game?.show();
     this.#showClock();
     this.#showFollowed();
     if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
     this.timeline.show(this.isHiding ? this.film.ticks[this.frame] : this.film.lastTick, this.#end);
     this.tip.refresh();
-    return isAll;
   }
 
   #showClock() {

@@ -62,8 +62,7 @@ class Standings {
   /** Shows the standings at `frame`; while it `isPlaying`, not always those out of sight. Returns whether all are shown. */
   show(frame, isPlaying, now) {
     const { film } = this, order = film.standings(frame), teams = film.teamStandings(frame);
-    const isAll = !isPlaying || now >= this.#allDue;
-    const end = isAll ? Infinity : this.#numSeen;
+    const isAll = !isPlaying || now >= this.#allDue, end = isAll ? Infinity : this.#numSeen;
     if (isAll) this.#allDue = now + UNSEEN_PERIOD;
     this.#arrange(order, end);
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
