@@ -118,8 +118,9 @@ def ready(tab):
 
 
 def hear(tab, session):
-    """Wait until the page knows what the session told last: before, it shows what it has asked for itself."""
+    """Wait until the page shows what the session told last: before, it shows what it has asked for itself."""
     soon(tab, f"page.game.now.number >= {now(session)['number']}")
+    settle(tab)
 
 
 def pause(tab, session, *, is_paused):
