@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """How smoothly the pages of `territorial watch` and `territorial play` run: in Chromium, without a GPU.
 
-    python benchmarks/media/play_speed.py            five minutes
+    python benchmarks/media/play_speed.py            seven minutes
     python benchmarks/media/play_speed.py --quick    one film, one game without panels, some clicks
 
-A picture every 16.7 ms is all that a screen shows. "watch" are whole films of a game of 32 seats on 256 x 256
-cells, and of 250 on 1,024 x 1,024: the page's own work for a picture, and the search for places of names and
-attacks. "play" is a game of 32 seats, served by the command itself in a process of its own. Names, attacks
-and outlines are shown; with panels, the advice and what an agent sees as well. "picture" is the page's own
-work for a picture with a new frame of the film, at 200 ticks a second. Clicks are those of a mouse:
-"acknowledged" is the time to the picture that shows the session's answer, "late" the time from the next
-decision, which the answer tells, to the picture that lists the attack. Exit code 1 if a median is over its
-bound, or a click over CLICK_MS, unless ``--quick``.
+A picture every 16.7 ms is all that a screen shows. "watch" are whole films of a game of 32 seats on 256 x
+256 cells, of 128 on 512 x 512 and of 250 on 1,024 x 1,024: the page's own work for a picture, and the search
+for places of names and attacks. "play" is a game of 32 seats, served by the command itself in a process of
+its own. Names, attacks and outlines are shown; with panels, the advice and what an agent sees as well.
+"picture" is the page's own work for a picture with a new frame of the film, at 200 ticks a second. Clicks
+are those of a mouse: "acknowledged" is the time to the picture that shows the session's answer, "late" the
+time from the next decision, which the answer tells, to the picture that lists the attack. "processor" is the
+time that all processes of the browser together take for each new frame of the film that is shown; of a game,
+of one with 128 seats on 512 x 512 cells at 200 ticks a second. Exit code 1 if a median is over its bound, or
+a click over CLICK_MS, unless ``--quick``.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -44,12 +46,15 @@ PICTURE_SECONDS = 5
 LINEUP = territorial.LINEUPS["mixed-1"].seats
 FILMS = {
     "watch, 256 x 256, 32 seats": (territorial.GameConfig(), 200),
+    "watch, 512 x 512, 128 seats": (territorial.GameConfig(height=512, width=512, num_players=128), 800),
     "watch, 1,024 x 1,024, 250 seats": (
         territorial.GameConfig(height=1024, width=1024, num_players=250),
         800,
     ),
 }
 """Games, and the ticks a second at which they are played."""
+CHAMPIONS = ("--opponent", "champion")
+LARGE = ("--height", "512", "--width", "512", "--num-players", "128", "--level", "easy")
 OPENING_TICKS = 300
 """After these all touch each other, and there are attacks everywhere."""
 OPENING_PACE = 300
@@ -176,6 +181,7 @@ def main(argv: list[str] | None = None) -> int:
             rows |= {f"{name}: {what}": found for what, found in (shown | clicked).items()}
             is_met = is_met and shown["picture"]["median"] <= PICTURE_MS
             is_met = is_met and all(found["max"] <= CLICK_MS for found in clicked.values())
+        rows["play, 512 x 512, 128 seats: processor"] = processor_of_play(browser, Path(folder))
     for name, found in rows.items():
         print(f"{name:48}" + " ".join(f"{key} {value:8}" for key, value in found.items()))
     harness.write(parsed.json, {"ms": rows})
@@ -190,10 +196,33 @@ def watched(
     write_page(folder / "game.html", film_of(config, seats, frames_of(config, seats)))
     tab = open_tab(browser, (folder / "game.html").as_uri(), SCRIPT)
     soon(tab, "page.film.isComplete")
+    begun = spent(browser)
     times = play_through(tab, ticks_per_second)
+    processor = per_frame(tab, spent(browser) - begun)
     places = summary(tab.evaluate(PLACES))
     tab.context.close()
-    return {**times, "places": places}
+    return {**times, "places": places, "processor": processor}
+
+
+def spent(browser: Browser) -> float:
+    """Return the milliseconds of processor that all processes of the browser have taken."""
+    found = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
+    return sum(1000 * process["cpuTime"] for process in found["processInfo"])
+
+
+def per_frame(tab: Page, ms: float) -> dict[str, float]:
+    """Return the mean for each of the frames that a tab has shown, and their number."""
+    number = tab.evaluate("new Set(framesShown).size")
+    return {"mean": round(ms / number, 2), "number": number}
+
+
+def processor_of_play(browser: Browser, folder: Path) -> dict[str, float]:
+    """Return the milliseconds of processor for each new frame of a large game."""
+    with played(browser, 5, folder, has_panels=False, options=LARGE) as tab:
+        tab.evaluate(f"page.game.setPace({TICKS_PER_SECOND}), {FORGET}")
+        begun = spent(browser)
+        tab.evaluate(f"new Promise((done) => setTimeout(done, {1000 * PICTURE_SECONDS}))")
+        return per_frame(tab, spent(browser) - begun)
 
 
 class PlayBenchmark:
@@ -235,11 +264,13 @@ class PlayBenchmark:
 
 
 @contextmanager
-def played(browser: Browser, seed: int, folder: Path, *, has_panels: bool) -> Iterator[Page]:
+def played(
+    browser: Browser, seed: int, folder: Path, *, has_panels: bool, options: Sequence[str] = CHAMPIONS
+) -> Iterator[Page]:
     """Give a page that plays a game of ``territorial play``, in which all touch each other already."""
     command = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--json", "-"]
     game = [*command, "--seed", str(seed), "--pace", str(OPENING_PACE), "--save", str(folder / "game.replay")]
-    game += ["--opponent", "champion"]
+    game += options
     with subprocess.Popen(game, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None

@@ -27,7 +27,9 @@ def stop_clock(tab):
 def settle(tab, expression="0"):
     """Evaluate, then wait until its effects have been shown."""
     tab.evaluate(expression)
-    tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    tab.evaluate(
+        "page.hurry(), new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
 
 
 def text_of(tab, selector):
@@ -116,8 +118,9 @@ def ready(tab):
 
 
 def hear(tab, session):
-    """Wait until the page knows what the session told last: before, it shows what it has asked for itself."""
+    """Wait until the page shows what the session told last: before, it shows what it has asked for itself."""
     soon(tab, f"page.game.now.number >= {now(session)['number']}")
+    settle(tab)
 
 
 def pause(tab, session, *, is_paused):
@@ -132,7 +135,7 @@ def pass_tick(tab, act):
     tick = tab.evaluate("page.game.now.tick")
     act()
     soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
-    soon(tab, "page.film.ticks[page.frame] === page.film.lastTick")
+    settle(tab)
 
 
 def middle_of_element(tab, selector):

@@ -516,12 +516,12 @@ def test_nothing_is_cut_off_or_covered_in_a_window(play, width, height):
         names=("Ada", *["novice"] * 31),
     )
     tab.set_viewport_size({"width": width, "height": height})
-    tab.evaluate("page.game.target = 9, page.game.now.openings.length = 1")
     tab.evaluate(
+        "page.game.target = 9, page.game.now.openings.length = 1;"
         "page.game.now.number = Infinity;"  # no other situation comes after it
         "for (let n = 2; n < 18; n++) page.game.now.openings.push({ owner: n, cells: 9, reason: '' })"
     )
-    settle(tab, "page.game.setShare(6), page.game.draw(true)")
+    settle(tab, "page.game.setShare(6)")
     chart = "element('land')"
     assert tab.evaluate(f"!{chart}.offsetParent || {chart}.getBoundingClientRect().bottom <= innerHeight")
     assert tab.evaluate("element('standings').offsetHeight") >= 120

@@ -66,7 +66,7 @@ def test_the_standings_are_grouped(tab):
     assert [TEAMS[seat - 1] for seat in seats] == [team for team in order for _ in range(2)]
     total = int((frames[60].owner != 255).sum())
     assert f"{1000 * land[order[0]] // total / 10:.1f}%" in heads[0]
-    assert text_of(tab, "#left") == "6 of 6 players, 3 teams"
+    assert text_of(tab, "#left") == "6 of 6 in 3 teams"
     assert "in 3 teams" in text_of(tab, "#about")
     assert tab.evaluate("getComputedStyle(document.querySelector('#manual .of-teams')).display") == "block"
 

@@ -25,14 +25,30 @@ class Outlines {
   #trace(seat, legal, isAlly) {
     const { board, painter: { height, width } } = this.page, sides = sidesOf(seat, legal, isAlly);
     const paths = [null, new Path2D(), new Path2D(), new Path2D()];
-    traceSides(board, sides, height, width, width, 1, (side, row, from, to) => {
-      paths[side].moveTo(from, row);
-      paths[side].lineTo(to, row);
-    });
-    traceSides(board, sides, width, height, 1, width, (side, column, from, to) => {
-      paths[side].moveTo(column, from);
-      paths[side].lineTo(column, to);
-    });
+    const line = (side, ...ends) => {
+      if (!side) return;
+      paths[side].moveTo(ends[0], ends[1]);
+      paths[side].lineTo(ends[2], ends[3]);
+    };
+    const left = new Uint8Array(width), tops = new Uint32Array(width); // by column: the line left of it, and where that begins
+    for (let row = 0, cell = 0; row < height; row++) {
+      let above = 0, begin = 0, last = board[cell];
+      for (let column = 0; column < width; column++, cell++) {
+        const owner = board[cell], up = row ? board[cell - width] : owner;
+        const nextAbove = up === owner ? 0 : sides[256 * up + owner], nextLeft = last === owner ? 0 : sides[256 * last + owner];
+        if (nextAbove !== above) {
+          line(above, begin, row, column, row);
+          [above, begin] = [nextAbove, column];
+        }
+        if (nextLeft !== left[column]) {
+          line(left[column], column, tops[column], column, row);
+          [left[column], tops[column]] = [nextLeft, row];
+        }
+        last = owner;
+      }
+      line(above, begin, row, width, row);
+    }
+    left.forEach((side, column) => line(side, column, tops[column], column, height));
     return [paths[TARGET_SIDE], paths[OWN_SIDE], paths[ALLY_SIDE]];
   }
 
@@ -84,19 +100,4 @@ function sidesOf(seat, legal, isAlly) {
   if (isFree) set(seat, NEUTRAL, TARGET_SIDE);
   set(seat, seat, 0);
   return table;
-}
-
-/** Calls `line(side, n, from, to)` for sides between line n - 1 and line n of cells: rows or columns of the board. */
-function traceSides(board, sides, lines, length, stride, step, line) {
-  for (let n = 1; n < lines; n++) {
-    let side = 0, begin = 0;
-    for (let at = 0, cell = n * stride; at < length; at++, cell += step) {
-      const a = board[cell - stride], b = board[cell], next = a === b ? 0 : sides[256 * a + b];
-      if (next === side) continue;
-      if (side) line(side, n, begin, at);
-      side = next;
-      begin = at;
-    }
-    if (side) line(side, n, begin, length);
-  }
 }

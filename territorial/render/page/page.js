@@ -2,7 +2,7 @@
 // The page: what is shown when, and what buttons, keys and pointers do.
 
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
-const LIST_PERIOD = 125; // milliseconds from one change of the standings to the next while playing
+const LIST_PERIOD = 250; // milliseconds from one change of what is read beside the board to the next while playing
 const CHART_PERIOD = 400; // the same for charts, while they change
 const OWN_ZOOM = 3; // of the whole board, to see own land in it
 const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown
@@ -29,7 +29,7 @@ class Page {
   #saidUntil = 0;
   #listDue = 0;
   #listsAreStale = false;
-  #timer = 0;      // until what is stale is shown
+  #timer = 0;      // until what is stale, or has come in by half, is shown
   #chartsAreStale = false;
   #chartsDue = 0;  // not before this time, while the film is loading
   #isScheduled = false;
@@ -64,7 +64,13 @@ class Page {
     this.events.update();
     this.#chartsAreStale = true;
     this.#reachWanted();
-    this.wake();
+    this.arrived();
+  }
+
+  /** Shows what has come in: of a game that is played, what the film and the session say of a tick in one picture. */
+  arrived() {
+    if (!this.game || this.game.isInStep) this.wake();
+    else this.#wakeLater();
   }
 
   /** Goes to the moment of a link as soon as there is one, and stops there. */
@@ -131,9 +137,12 @@ class Page {
     if (this.isPlaying) this.#advance(elapsed);
     this.#show(now);
     clearTimeout(this.#timer);
+    this.#timer = 0;
     if (this.isPlaying && !this.isLive) this.wake(); // what is live moves only as more of it arrives
-    else if (this.#chartsAreStale || this.#listsAreStale || this.overlay.isStale) this.#timer = setTimeout(() => this.wake(), LIST_PERIOD);
+    else if (this.#chartsAreStale || this.#listsAreStale || this.overlay.isStale) this.#wakeLater();
   }
+
+  #wakeLater() { this.#timer ||= setTimeout(() => this.wake(), LIST_PERIOD); }
 
   #advance(elapsed) {
     const { lastTick } = this.film;
@@ -159,20 +168,21 @@ class Page {
     }
     this.painter.paint(this.board);
     if (this.followed && this.#movesAlong) this.#moveAlong();
-    this.game?.draw(isNew);
+    this.game?.draw();
     this.overlay.show(now, this, this.followed || this.hovered);
-    this.#showClock();
     this.#listsAreStale = this.isPlaying && now < this.#listDue;
     if (!this.#listsAreStale) {
-      this.#showLists(isNew);
+      this.#showLists(isNew, now);
       this.#listDue = now + LIST_PERIOD;
     }
     this.#showCharts(now);
   }
 
-  /** Shows what is read rather than seen, which need not change with every picture. */
-  #showLists(isNew) {
-    this.standings.show(this.frame);
+  /** Shows what is read rather than seen: for the browser any of it takes longer than the board, so not with every picture. */
+  #showLists(isNew, now) {
+    this.#listsAreStale = !this.standings.show(this.frame, this.isPlaying, now); // first, as it asks for the layout
+    this.game?.show();
+    this.#showClock();
     this.#showFollowed();
     if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
     this.timeline.show(this.isHiding ? this.film.ticks[this.frame] : this.film.lastTick, this.#end);
@@ -244,6 +254,12 @@ class Page {
 
   // ---- what can be done --------------------------------------------------------------------------
 
+  /** What is to be read is shown with the next picture: the user has done something. */
+  hurry() {
+    this.#listDue = 0;
+    this.wake();
+  }
+
   play(isPlaying = !this.isPlaying) {
     const { film } = this;
     if (isPlaying && film.isComplete && this.tick >= film.lastTick) this.tick = 0;
@@ -257,8 +273,7 @@ class Page {
   seek(tick) {
     this.tick = Math.min(this.film.lastTick, Math.max(0, tick));
     this.isLive = false;
-    this.#listDue = 0;
-    this.wake();
+    this.hurry();
   }
 
   /** Stops and goes `frames` on, or back. */

@@ -48,13 +48,11 @@ class Game {
     this.connection.listen();
   }
 
-  /** Draws what lies over the board; the page asks for it with every picture. `isNew`: it shows another frame. */
-  draw(isNew) {
+  /** Prepares what lies over the board; the page asks for it with every picture. */
+  draw() {
     const { page } = this;
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
-    if (isNew) this.#showLists(); // with the troops and donations of this tick
-    this.feed.show();
     if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
     this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
     this.start.draw();
@@ -78,9 +76,12 @@ class Game {
       return;
     }
     this.now = now;
-    if (this.isLive && this.page.painter) this.#show();
+    if (this.isLive && this.page.painter) this.page.arrived();
     else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
   }
+
+  /** Whether the film has come to the tick that the session told of last, and no further. */
+  get isInStep() { return this.now?.tick === this.page.film.lastTick; }
 
   #lost(reason) {
     if (this.now?.is_over) return;
@@ -92,11 +93,13 @@ class Game {
   #silent(seconds) {
     document.body.classList.toggle("is-lost", seconds > 0);
     if (seconds) this.say(`The server has not answered for ${seconds} s.`);
-    else if (this.now && this.page.painter) this.#show();
+    else this.page.hurry();
   }
 
-  #show() {
+  /** Shows what is read beside the board; the page asks for it. */
+  show() {
     const { now } = this;
+    if (!now) return;
     this.start.arrived();
     this.#showMe();
     this.#showShare();
@@ -109,7 +112,7 @@ class Game {
     element("undo").hidden = !now.queued;
     if (now.queued) this.say(this.#waiting());
     else if (/^(Sends|Gives|The server has not)/.test(this.said ?? "")) this.say("");
-    this.page.wake();
+    this.feed.show();
   }
 
   /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
@@ -315,6 +318,7 @@ class Game {
   async #send(command) {
     const reason = await this.connection.send(command);
     if (reason) this.say(reason);
+    this.page.hurry();
   }
 
   /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
@@ -330,15 +334,20 @@ class Game {
   }
 
   choose(owner) {
+    this.#aim(owner);
+    this.page.hurry();
+  }
+
+  /** Makes `owner` the target and returns true, or says why not. */
+  #aim(owner) {
     const reason = this.whyNot(owner);
     this.say(reason ? `${this.name(owner)}: ${reason}.` : "");
     if (!reason) this.target = owner;
-    this.#show();
+    return !reason;
   }
 
   attack(owner) {
-    this.choose(owner);
-    if (!this.whyNot(owner)) this.#send({ do: "launch", target: owner, share: this.share });
+    if (this.#aim(owner)) this.#send({ do: "launch", target: owner, share: this.share }); // the answer shows it
   }
 
   setShare(share) {

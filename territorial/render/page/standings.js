@@ -14,7 +14,11 @@ function short(number) {
 /** A share such as 12.3%, by the rule of `percent` in render/figures.py: rounded down, so that 100.0% is all. */
 const percent = (part, whole) => `${(Math.floor((1000 * part) / whole) / 10).toFixed(1)}%`;
 
+const UNSEEN_PERIOD = 2000; // milliseconds from one change of rows out of sight to the next while playing
+
 class Standings {
+  #allDue = 0; // rows out of sight are shown then
+
   /** Fills `list`; `chosen(seat)` is called for a click, `hovered(seat or 0)` for the pointer. */
   constructor(list, film, palette, chosen, hovered) {
     this.list = list;
@@ -55,27 +59,38 @@ class Standings {
     return { element, rank, land, troops, chip };
   }
 
-  /** Shows the standings at `frame`. */
-  show(frame) {
+  /** Shows the standings at `frame`; while it `isPlaying`, not always those out of sight. Returns whether all are shown. */
+  show(frame, isPlaying, now) {
     const { film } = this, order = film.standings(frame), teams = film.teamStandings(frame);
-    if (order.some((seat, place) => seat !== this.order[place])) this.#arrange(order);
+    const isAll = !isPlaying || now >= this.#allDue, end = isAll ? Infinity : this.#numSeen;
+    if (isAll) this.#allDue = now + UNSEEN_PERIOD;
+    this.#arrange(order, end);
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
-    const leftTeams = teams.length ? `, ${teams.filter((team) => team.left).length} teams` : "";
-    put(document.getElementById("left"), `${left} of ${order.length} players${leftTeams}`);
-    order.forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, teams.length ? "" : place + 1, frame));
+    const what = teams.length ? `in ${teams.filter((team) => team.left).length} teams` : "players";
+    put(document.getElementById("left"), `${left} of ${order.length} ${what}`);
+    order.slice(0, end).forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, teams.length ? "" : place + 1, frame));
     teams.forEach((team, place) => this.#fillTeam(this.teamRows[team.team - 1], team, place + 1));
+    return isAll;
   }
 
-  #arrange(order) {
+  /** How many rows from the first one on are in sight, or above what is. */
+  get #numSeen() {
+    const { list } = this, bottom = Math.min(list.parentElement.getBoundingClientRect().bottom, innerHeight);
+    return Math.max(0, Math.ceil((bottom - list.getBoundingClientRect().top) / list.firstChild.offsetHeight));
+  }
+
+  /** Puts the first `end` rows where they belong. */
+  #arrange(order, end) {
     const focused = this.#focused, { film } = this;
     const lines = order.flatMap((seat, place) => {
       const team = film.teamOf(seat), isFirst = team && team !== film.teamOf(order[place - 1]);
       return [...(isFirst ? [this.teamRows[team - 1]] : []), this.rows[seat - 1]];
     });
     let there = this.list.firstChild;
-    for (const { element } of lines) { // only what has another place is moved: the browser lays out anew what is
-      if (element === there) there = there.nextSibling;
-      else this.list.insertBefore(element, there);
+    for (const { element } of lines.slice(0, end)) { // few are moved: the browser lays out anew what is
+      if (there && element === there.nextSibling) this.list.append(there); // it has fallen: its place comes later
+      else if (element !== there) this.list.insertBefore(element, there);
+      there = element.nextSibling;
     }
     this.order = order;
     this.#makeOneStop();

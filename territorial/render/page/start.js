@@ -200,8 +200,8 @@ class StartCard {
   /** Shows where one is: on the card, and on the board in the first seconds of a game. */
   draw() {
     const { now, page } = this.game, { marker } = this;
-    const center = now.is_alive ? centerOf(page.board, page.painter.width, now.seat) : null;
-    marker.hidden = !center || now.tick > MARKED_TICKS;
+    const isShown = now.is_alive && now.tick <= MARKED_TICKS, center = isShown ? centerOf(page.board, page.painter.width, now.seat) : null;
+    marker.hidden = !center;
     if (!marker.hidden) {
       const { x, y, scale } = page.view;
       marker.style.transform = `translate(${x + center.column * scale}px, ${y + center.row * scale}px)`;
