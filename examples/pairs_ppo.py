@@ -39,9 +39,9 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.files.atomic import check_unused, write_file
 from territorial.files.locks import one_writer
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
+from territorial.league.checkpoints import Checkpoints, keep_settings
 from territorial.nets import ExportError, PairPolicy
 from territorial.nets.pair_export import calibration_rows
-from territorial.snapshots.checkpoints import Checkpoints, keep_settings
 
 MAIN = "trainable:main"
 FULL_PLAYERS = 32  # seats of a game of full size

@@ -21,9 +21,9 @@ from ppo import Args, OnBoards, Trunk, batch_of, choose, to_rows, update
 import territorial
 from territorial.files.atomic import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
 from territorial.nets import BoardPolicy, FrozenPolicies
 from territorial.nets.frozen import manifest_of
-from territorial.snapshots.checkpoints import Checkpoints
 
 LEARN, FROZEN, BOTS = 2, 2, 2
 """Seats of a game: those that are learned from, frozen copies, bots."""

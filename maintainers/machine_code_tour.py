@@ -51,8 +51,8 @@ def play_games() -> None:
 def observe() -> None:
     """Take steps of environments that show each form, in each format of actions."""
     import territorial
-    from territorial.actions.formats import FORMATS, OF_CANDIDATES
     from territorial.envs.observation_modes import MODES
+    from territorial.observation.action_formats import FORMATS, OF_CANDIDATES
 
     for form in MODES:
         for action_format in FORMATS:

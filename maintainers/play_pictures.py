@@ -16,10 +16,10 @@ from PIL import Image
 from playwright.sync_api import Page
 
 import territorial
+from territorial.browser.commands import LEVELS, PANELS
+from territorial.browser.web import page
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import shown_names
-from territorial.play.commands import LEVELS, PANELS
-from territorial.render.web import page
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon
 from tests.play.sessions import served

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from territorial.render.film import film_header, write_film
-from territorial.render.web import write_page
+from territorial.browser.film import film_header, write_film
+from territorial.browser.web import write_page
 from territorial.replay import LiveGame
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon

@@ -37,7 +37,7 @@ def faults_of(wheel: Path) -> list[str]:
         for package in ("territorial", "rllib_adapters")
         for name in ("__init__.py", "py.typed")
     }
-    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "territorial/render/page").iterdir()}
+    wanted |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "territorial/browser/page").iterdir()}
     made = {name.removeprefix(MACHINE_CODE): archive.read(name) for name in names if MACHINE_CODE in name}
     return [
         *(f"{name} is too much" for name in names if not home.match(name) or litter.search(name)),

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import territorial
-from territorial.actions.encoding import convert_share
+from territorial.observation.action_encoding import convert_share
 from territorial.replay import decisions
 
 # %% [markdown]

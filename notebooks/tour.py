@@ -19,8 +19,8 @@ from PIL import Image
 from sb3_contrib import MaskablePPO
 
 import territorial
-from territorial.integrations.sb3 import MaskableVecEnv
-from territorial.integrations.sb3_pairs import MaskablePairActorCriticPolicy
+from territorial.envs.sb3 import MaskableVecEnv
+from territorial.nets.sb3_pairs import MaskablePairActorCriticPolicy
 from territorial.render import render_game
 
 # %% [markdown]

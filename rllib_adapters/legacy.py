@@ -24,9 +24,9 @@ from rllib_adapters.envs.env_config import PACKED, EnvConfig
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import BoardModule, ReferenceModule
 from rllib_adapters.modules.frozen_pool import opponents_of
-from territorial.actions.encoding import num_targets
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.frozen import FrozenPolicies
+from territorial.observation.action_encoding import num_targets
 from territorial.observation.layout import ObsLayout
 
 # ---- the environment -----------------------------------------------------------------------------

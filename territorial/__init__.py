@@ -4,6 +4,7 @@ import territorial._interrupts  # noqa: F401  # first of all: the rest takes tim
 
 # isort: split
 from territorial import bots, maps
+from territorial.browser.web import show_in_notebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import RULES_VERSION, __version__
@@ -17,7 +18,6 @@ from territorial.evaluation.evaluate import Evaluation, evaluate
 from territorial.evaluation.match import Ranking, match
 from territorial.evaluation.schedule import Scenario
 from territorial.observation.layout import OBS_VERSION
-from territorial.render.web import show_in_notebooks
 from territorial.replay import Recorder, Replay
 
 show_in_notebooks()

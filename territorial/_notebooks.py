@@ -5,7 +5,7 @@ from functools import singledispatch
 
 @singledispatch
 def html_of(shown: object) -> str | None:
-    """Return ``shown`` as HTML, None for what has none; ``territorial.render.web`` says what has."""
+    """Return ``shown`` as HTML, None for what has none; ``territorial.browser.web`` says what has."""
     return None
 
 

@@ -56,7 +56,7 @@ FRACTIONS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)
 NUM_FRACTIONS = len(FRACTIONS)
 FRACTION_UNIT = 1024
 
-# First part of an action, an ego index: see territorial.actions.encoding.
+# First part of an action, an ego index: see territorial.observation.action_encoding.
 HOLD = 0
 TARGET_NEUTRAL = 1
 TARGET_SELF = 2

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.engine.vec_game import VecGame
+from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.testing import _difference as difference
 
 __all__ = ["advance", "after_steps", "difference", "random_actions"]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from territorial.actions.encoding import (
+from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.observation.action_encoding import (
     NO_TARGET,
     action_owners,
     convert_share,
@@ -15,9 +16,8 @@ from territorial.actions.encoding import (
     target_of_owner,
     unflatten,
 )
-from territorial.actions.formats import ActionFormat
-from territorial.actions.masks import pair_masks, target_masks, write_masks
-from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.observation.action_formats import ActionFormat
+from territorial.observation.action_masks import pair_masks, target_masks, write_masks
 
 PLAYERS = (2, 3, 7, 32, 250)
 

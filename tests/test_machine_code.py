@@ -463,7 +463,7 @@ def test_what_a_kernel_returns_is_not_written_over_what_is_bound():
 
 OWN = """
 import numba, numpy as np
-from territorial.actions.encoding import what_of
+from territorial.observation.action_encoding import what_of
 from territorial.jit.library import library
 from territorial.jit.thread_pool import WIDTH, are_working, call_all, queues_of, take
 

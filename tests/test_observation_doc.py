@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from territorial.actions.encoding import action_owners, owner_of_target
-from territorial.actions.masks import target_masks
 from territorial.constants import BLOCKED
+from territorial.observation.action_encoding import action_owners, owner_of_target
+from territorial.observation.action_masks import target_masks
 from territorial.observation.layout import ObsLayout
 from tests.reference.support import histories
 from tests.twin import pack_delta, pack_planes, pack_terrain

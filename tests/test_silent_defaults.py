@@ -8,11 +8,11 @@ import pytest
 import territorial
 from territorial.bots import targets
 from territorial.bots.style import MEASURES
+from territorial.browser import commands
+from territorial.browser.session import Session
 from territorial.config import make_params
 from territorial.game import rewards
 from territorial.league import League, LeagueConfig, Learner, Player
-from territorial.play import commands
-from territorial.play.session import Session
 from territorial.render.games import make_renderer
 
 UNKNOWN = 99

@@ -22,7 +22,7 @@ import numpy as np
 
 import territorial
 from benchmarks import harness
-from territorial.actions.encoding import action_owners, unflatten
+from territorial.observation.action_encoding import action_owners, unflatten
 
 NUM_GAMES = 64
 LIMITS = {"zero_copy, multi_discrete": 1.05, "zero_copy, discrete": 1.1, "packed, copied": 1.4}

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import territorial
 from benchmarks import harness
-from territorial.render.web import write_page
+from territorial.browser.web import write_page
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon
 from tests.browser.frame_times import FORGET, SCRIPT, play_through, summary

@@ -48,7 +48,6 @@ from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import num_targets
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Group, LineUpDistribution, SnapshotStore
@@ -56,6 +55,7 @@ from territorial.memory.measure import PSS, Memory, measure, process_tree
 from territorial.memory.plan import MB
 from territorial.memory.predict import predict
 from territorial.memory.setup import Setup
+from territorial.observation.action_encoding import num_targets
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""

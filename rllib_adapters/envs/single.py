@@ -58,7 +58,7 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
     different forms. Frozen seats then have the keys of both, and each snapshot reads those that it needs.
 
     **Actions.** ``MultiDiscrete([P + 2, 10])``: what (0 holds, 1 neutral land, 2 oneself, 3.. the others in
-    ego order) and how much, see ``territorial.actions.encoding``. What is not legal holds. With
+    ego order) and how much, see ``territorial.observation.action_encoding``. What is not legal holds. With
     ``obs="pairs"`` it is ``Discrete(1 + 10 C)``, or another format of ``territorial.TerritorialEnv``, and the
     mask is flat in all of them.
 

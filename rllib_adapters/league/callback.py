@@ -15,9 +15,9 @@ from rllib_adapters.envs.batch import outcomes_of
 from rllib_adapters.league.control import freeze, give_weights, set_league, start_with
 from rllib_adapters.modules.frozen_pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
+from territorial.league.manifest import SnapshotError
+from territorial.league.store import only_writer
 from territorial.nets import PairPolicy
-from territorial.snapshots.manifest import SnapshotError
-from territorial.snapshots.store import only_writer
 
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""

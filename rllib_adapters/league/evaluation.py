@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from territorial.evaluation.pool import GameChunk, Make, Record, Worker, records_of
 from territorial.league import SnapshotStore, UnknownSnapshotError
-from territorial.snapshots.store import About, SnapshotBundle
+from territorial.league.store import About, SnapshotBundle
 
 
 class OnRay:

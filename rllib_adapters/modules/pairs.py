@@ -11,7 +11,6 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorica
 from torch import Tensor, nn
 
 from rllib_adapters.modules.policy_module import PolicyModule
-from territorial.actions.formats import OF_CANDIDATES
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
 from territorial.nets.pair_policy import (
@@ -22,6 +21,7 @@ from territorial.nets.pair_policy import (
     in_two_parts,
     make_pair_rows,
 )
+from territorial.observation.action_formats import OF_CANDIDATES
 from territorial.observation.layout import ObsLayout
 
 VALUE_CHUNK = 4096

@@ -11,9 +11,9 @@ from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 
 from rllib_adapters.envs.agent_interface import SHARED
-from territorial.actions.masks import pair_masks
 from territorial.decode.store import FrameStore
 from territorial.decode.table_store import TableStore
+from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Arrays, Bools, Ints
 

@@ -17,9 +17,9 @@ from territorial.cli import options
 from territorial.cli.options import UsageError
 from territorial.config.fields import describe
 from territorial.engine.vec_game import compile_steps
+from territorial.league.checkpoints import CheckpointError
+from territorial.league.manifest import SnapshotError
 from territorial.memory.plan import BudgetError
-from territorial.snapshots.checkpoints import CheckpointError
-from territorial.snapshots.manifest import SnapshotError
 
 EXAMPLES = """\
   territorial train RUN --preset quick   train a small league in some minutes

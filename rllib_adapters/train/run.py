@@ -42,13 +42,13 @@ from territorial.config.validation import finite_number, shown, whole_number
 from territorial.files.atomic import naming, own_file, own_folder, write_file
 from territorial.files.bounded import check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.manifest import SnapshotError, StoreInUseError
+from territorial.league.store import only_writer
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError
 from territorial.memory.predict import predict
-from territorial.snapshots.checkpoints import Checkpoints
-from territorial.snapshots.manifest import SnapshotError, StoreInUseError
-from territorial.snapshots.store import only_writer
 
 LEAGUE, STATE, ALGORITHM = "league.npz", "state.json", "algorithm"
 LAST = "last"

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT
 from territorial.bots.network_file import (
     FRACTION_OUTPUTS,
     LAYERS,
@@ -40,6 +39,7 @@ from territorial.constants import FRACTIONS
 from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.lines import aligned_zeros
+from territorial.observation.action_encoding import HOW_MUCH, WHAT
 from territorial.observation.pair_columns import OWN, PAIRS, column
 from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import owner_of_target
 from territorial.bots.settings import LAUNCHES
 from territorial.bots.targets import DRAWS, HOLD_ALL
 from territorial.config import GameConfig
@@ -29,6 +28,7 @@ from territorial.game.formulas import (
     need_for,
 )
 from territorial.game.state import State, view
+from territorial.observation.action_encoding import owner_of_target
 from territorial.typing import Bools, Ints
 
 SeePairs = Callable[[Ints, Ints], Any]

@@ -11,11 +11,11 @@ from typing import Any
 from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.datasets import Dataset
 from territorial.evaluation.progress import ProgressLine
 from territorial.files.atomic import check_unused, own_file
 from territorial.files.locks import one_writer
-from territorial.snapshots.store import WRITER
+from territorial.league.store import WRITER
+from territorial.training import Dataset
 
 EXAMPLES = """\
   territorial dataset games --seats besieger --every-ticks 50 --games 600

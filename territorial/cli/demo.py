@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from territorial._log import elapsed
+from territorial.browser.film import write_film
+from territorial.browser.web import write_page
 from territorial.cli import options
 from territorial.cli.options import UsageError, explained
 from territorial.cli.pages import show
@@ -18,8 +20,6 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
 from territorial.render import write_png
 from territorial.render.figures import percent
-from territorial.render.film import write_film
-from territorial.render.web import write_page
 from territorial.replay import LiveGame, Recorder
 from territorial.replay.replay import SUFFIX
 

@@ -13,10 +13,10 @@ from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained
 from territorial.evaluation.progress import time_left
-from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
-from territorial.evolution.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
-from territorial.evolution.population import MAPS, TRAINING_MAPS
 from territorial.files.cores import usable_cores
+from territorial.training import Evolution, EvolutionSettings, Generation, evolve
+from territorial.training.evolve import GENERATIONS, MOST_GENERATIONS, MOST_THREADS, STYLE, settings_values
+from territorial.training.population import MAPS, TRAINING_MAPS
 
 EXAMPLES = """\
   territorial evolve upstart

@@ -8,8 +8,8 @@ from typing import Any
 from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.league.charts import draw_league, label, order_of
+from territorial.league.checkpoints import Checkpoints, DamagedCheckpointsError
 from territorial.league.league import League, named
-from territorial.snapshots.checkpoints import Checkpoints, DamagedCheckpointsError
 
 EXAMPLES = """\
   territorial league show RUN                  print ratings and standings

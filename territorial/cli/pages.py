@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from territorial._log import LOG
+from territorial.browser import film
+from territorial.browser.server import PageServer
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
-from territorial.render import film
-from territorial.render.server import PageServer
 from territorial.replay import LiveGame, Replay
 
 DEFAULT_PORT = 8765

@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from territorial._log import LOG
+from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
+from territorial.browser.panels import Look, advice_of, agent_view, chooser
+from territorial.browser.play_server import PlayServer
+from territorial.browser.session import Session, Table
+from territorial.browser.web import page
 from territorial.cli import options, snapshots
 from territorial.cli.demo import begin
 from territorial.cli.options import UsageError, blamed_on, explained
@@ -22,11 +27,6 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT, ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.schedule import DEFAULT_FIELD
 from territorial.league import SnapshotError
-from territorial.play.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
-from territorial.play.panels import Look, advice_of, agent_view, chooser
-from territorial.play.server import PlayServer
-from territorial.play.session import Session, Table
-from territorial.render.web import page
 from territorial.replay.replay import SUFFIX, checked_names
 
 EXAMPLES = """\

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from territorial.browser.film import Show, write_film
+from territorial.browser.server import Feed, PageServer
+from territorial.browser.web import page, write_page
 from territorial.cli import options
 from territorial.cli.demo import begin, with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, serve, show
-from territorial.render.film import Show, write_film
-from territorial.render.server import Feed, PageServer
-from territorial.render.web import page, write_page
 from territorial.replay import LiveGame, Replay
 
 EXAMPLES = """\

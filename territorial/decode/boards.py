@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import target_of_owner
-from territorial.actions.masks import read_only
 from territorial.constants import NEUTRAL, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
+from territorial.observation.action_encoding import target_of_owner
+from territorial.observation.action_masks import read_only
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
 from territorial.typing import Array, Ints
 

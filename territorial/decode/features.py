@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.masks import read_only
 from territorial.config import GameConfig, interest_rates
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
+from territorial.observation.action_masks import read_only
 from territorial.observation.layout import BORDERS, LARGEST_NEED, TABLES, Column, ObsLayout, columns, index
 from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.typing import Floats32, Ints

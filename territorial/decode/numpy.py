@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE
@@ -14,6 +13,7 @@ from territorial.decode import boards
 from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
 from territorial.decode.boards import Entries
 from territorial.decode.features import FeatureDecoder, write_features
+from territorial.observation.action_masks import read_only, target_masks
 from territorial.typing import Array, Ints
 
 FRACTION_DTYPES = ("float16", "float32")

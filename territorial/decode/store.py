@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.masks import read_only
 from territorial.config.validation import whole_number
 from territorial.decode.table_store import checked_places
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
+from territorial.observation.action_masks import read_only
 from territorial.observation.layout import MAX_FRAMES, NEW_GAME, NOT_LISTED, ObsLayout, array_called
 
 STORED = {

@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from territorial.actions.encoding import action_owners
-from territorial.actions.masks import read_only, target_masks
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import MAX_SIDE
@@ -19,6 +17,8 @@ from territorial.decode.arguments import DecoderArguments, check_dtype, check_en
 from territorial.decode.boards import Entries
 from territorial.decode.features import LARGEST, FeatureDecoder, write_features
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
+from territorial.observation.action_encoding import action_owners
+from territorial.observation.action_masks import read_only, target_masks
 from territorial.observation.layout import ObsLayout
 
 FRACTION_DTYPES = ("bfloat16", "float16", "float32")

@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import NO_TARGET
 from territorial.bots.network import NetworkWork, make_network_work
 from territorial.bots.python import SeePairs
 from territorial.config import GameConfig, make_params
@@ -49,6 +48,7 @@ from territorial.game.state import view
 from territorial.jit.arguments import BoundArguments
 from territorial.jit.decorators import ZERO, address_of, entry_of
 from territorial.jit.thread_pool import ThreadPool
+from territorial.observation.action_encoding import NO_TARGET
 from territorial.observation.copies import Lending
 from territorial.typing import Bools, Ints
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import num_targets
 from territorial.config.validation import (
     holds_whole_numbers,
     one_of,
@@ -20,6 +19,7 @@ from territorial.engine import step
 from territorial.engine.step import AUTORESETS, Options
 from territorial.game.scratch import LAUNCH_TICK
 from territorial.game.state import State, view
+from territorial.observation.action_encoding import num_targets
 from territorial.typing import Bools, Ints
 
 END_WHEN = ("game", "no_agents")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import target_of_owner
 from territorial.config import GameConfig, Params, interest_rates, make_params
 from territorial.config.validation import whole_number, whole_numbers
 from territorial.constants import HOLD, MAX_ALLIES, MAX_CANDIDATES, NUM_ALLIES, NUM_CANDIDATES
@@ -17,6 +16,7 @@ from territorial.game.state import State, game_of
 from territorial.jit.arguments import BoundArguments
 from territorial.jit.decorators import arguments_of, kernel, njit
 from territorial.jit.simd import fill
+from territorial.observation.action_encoding import target_of_owner
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 from territorial.observation.pairs import (
     PairTotals,

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import NO_TARGET
 from territorial.config import Params
 from territorial.game.formulas import is_legal, largest_need, may_donate, need_for
 from territorial.game.scratch import (
@@ -26,6 +25,7 @@ from territorial.game.state import Game, Position, allocate_positions, write_pos
 from territorial.game.teams import are_allies_in, has_allies
 from territorial.jit.decorators import njit
 from territorial.jit.simd import fill
+from territorial.observation.action_encoding import NO_TARGET
 
 LOG_STEPS = 64
 """Environment steps that a log has room for, if every seat launches in all of them."""

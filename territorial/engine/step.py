@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
 from territorial.bots.network import NetworkWork, decide_all, has_room, put_down
 from territorial.bots.network_layers import CANDIDATE_WIDTH
 from territorial.config import Params
@@ -78,6 +77,7 @@ from territorial.jit.decorators import (
 from territorial.jit.lines import all_is_written
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
+from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
 from territorial.observation.copies import Lending, copy_out
 from territorial.observation.pairs import sum_up
 from territorial.observation.tables import (
@@ -565,7 +565,7 @@ def decide_launches(
 ) -> LaunchList:
     """Return the launches of all seats, all decided on the same board; none between two decision points.
 
-    ``actions``: int64 (P, 2), of agents as territorial.actions.encoding has them, of others see
+    ``actions``: int64 (P, 2), of agents as territorial.observation.action_encoding has them, of others see
     ``decide_bot``.
     """
     count, now = 0, game.clock[TICK]

@@ -261,8 +261,8 @@ class VecGame(WritableArrays, ShownInNotebooks):
         """Play one environment step of all games, ``repeat`` decisions long.
 
         ``actions``: whole numbers (E, P, 2), what and how much for every seat in seat order (see
-        territorial.actions.encoding); those of bots must be in range too, but do nothing. None: no agent
-        has a decision to make, as all seats are played by bots, or the agents are eliminated.
+        territorial.observation.action_encoding); those of bots must be in range too, but do nothing. None:
+        no agent has a decision to make, as all seats are played by bots, or the agents are eliminated.
         A game that ``tick`` or ``set_position`` left between two decisions takes no actions: step it
         without them, which plays the ticks up to its next decision.
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.encoding import num_targets
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries, onehot_shape, pooled_shape
 from territorial.decode.features import ROUNDING, limits
@@ -21,6 +20,7 @@ from territorial.decode.numpy import Decoder
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
+from territorial.observation.action_encoding import num_targets
 from territorial.observation.copies import Copies
 from territorial.observation.layout import Column
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns

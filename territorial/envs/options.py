@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.config import FIELDS, ConfigKeywords, GameConfig
 from territorial.config.fields import check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
@@ -19,6 +18,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.observation_modes import MODES, Mode
 from territorial.envs.spaces import KEYS, of_masks
+from territorial.observation.action_formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.observation.layout import MAX_FRAMES
 
 

@@ -12,7 +12,6 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore[import-untyped]
 
-from territorial.actions.formats import ALL_GOOD
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.validation import shown
@@ -24,6 +23,7 @@ from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agen
 from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import Info, TerritorialVec
 from territorial.files.arrays import WritableArrays
+from territorial.observation.action_formats import ALL_GOOD
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Ints

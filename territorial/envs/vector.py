@@ -9,7 +9,6 @@ from typing import Any, Unpack, cast
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.formats import ALL_GOOD, write_choices
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
@@ -35,6 +34,7 @@ from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
 from territorial.game.state import SEATING, State, view
+from territorial.observation.action_formats import ALL_GOOD, write_choices
 from territorial.observation.copies import Copies
 from territorial.observation.tables import Observations
 from territorial.render import RENDER_MODES, BatchRenderer

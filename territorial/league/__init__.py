@@ -1,12 +1,10 @@
-"""Leagues, without any framework: who learns, who plays which seat, and when copies are frozen."""
+"""Leagues, without any framework: who learns, who plays which seat, and snapshots that processes share."""
 
 from territorial.evaluation.outcome import Outcome
 from territorial.evaluation.payoff import Payoff, PayoffMatrix
 from territorial.league.config import Gate, LeagueConfig, Learner
 from territorial.league.league import FreezeResult, GateStatus, League
-from territorial.league.matchmaking import Opponents
-from territorial.league.seating import Group, LineUpDistribution, Player
-from territorial.snapshots.manifest import (
+from territorial.league.manifest import (
     DamagedSnapshotError,
     Manifest,
     MismatchError,
@@ -14,7 +12,9 @@ from territorial.snapshots.manifest import (
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.snapshots.store import SnapshotBundle, SnapshotStore, Weights
+from territorial.league.matchmaking import Opponents
+from territorial.league.seating import Group, LineUpDistribution, Player
+from territorial.league.store import SnapshotBundle, SnapshotStore, Weights
 
 __all__ = [
     "DamagedSnapshotError",

@@ -9,13 +9,13 @@ explains the amounts.
 
 from collections.abc import Callable, Mapping
 
-from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.config.validation import one_of
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.game.state import allocate, state_bytes
 from territorial.memory.plan import MB, Item, Place, Plan, in_mb
 from territorial.memory.setup import Setup
+from territorial.observation.action_encoding import num_targets
 from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.observation.tables import allocate_buffers
 

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from territorial.actions.encoding import what_of
 from territorial.config.fields import check_values, documents_fields, option
-from territorial.datasets import Dataset, DatasetError
-from territorial.datasets.manifest import current_columns
 from territorial.files.atomic import check_unused, own_folder
+from territorial.league.checkpoints import Checkpoints, keep_settings
 from territorial.nets.pair_policy import PairPolicy
+from territorial.observation.action_encoding import what_of
 from territorial.observation.pair_columns import UNIT
-from territorial.snapshots.checkpoints import Checkpoints, keep_settings
+from territorial.training import Dataset, DatasetError
+from territorial.training.manifest import current_columns
 from territorial.typing import Array
 
 HELD_ONE_IN = 10

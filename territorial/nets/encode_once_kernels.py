@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from territorial.actions.encoding import owner_of_target
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit, popcount
+from territorial.observation.action_encoding import owner_of_target
 
 
 @kernel

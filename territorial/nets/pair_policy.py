@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from territorial.actions.encoding import how_much_of, what_of
 from territorial.bots.network import Rows
 from territorial.bots.network_file import temperature_256ths, write
 from territorial.config import GameConfig
@@ -21,6 +20,7 @@ from territorial.files.bounded import open_file
 from territorial.nets.pair_export import ExportReport, exported
 from territorial.nets.pair_network import PairNetwork, computed
 from territorial.nets.policy import MASKED, drawn_at
+from territorial.observation.action_encoding import how_much_of, what_of
 from territorial.observation.pair_columns import OWN, pair_columns
 
 READS: Mapping[str, Any] = {"observation": "pairs", "action_format": "pairs"}

@@ -13,8 +13,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from territorial.actions.formats import ActionFormat
-from territorial.actions.masks import pair_masks
 from territorial.bots import Network, View
 from territorial.config import GameConfig
 from territorial.constants import NUM_FRACTIONS
@@ -25,6 +23,8 @@ from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.pair_policy import READS, make_pair_rows
 from territorial.observation import pair_columns
+from territorial.observation.action_formats import ActionFormat
+from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Observations
 from territorial.typing import Floats32, Ints

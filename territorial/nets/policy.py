@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from territorial.actions.encoding import num_targets
 from territorial.config import GameConfig
 from territorial.constants import HOLD, NUM_FRACTIONS
 from territorial.decode.recorded import is_recorded
 from territorial.decode.torch import Decoder
 from territorial.nets.choice_kernels import draw_choices
+from territorial.observation.action_encoding import num_targets
 from territorial.observation.layout import ObsLayout
 
 

@@ -1,1 +1,1 @@
-"""Observations as the engine writes them: their layout, tables and packed boards."""
+"""What the engine writes and reads: layout, tables and boards of observations; codes and masks of actions."""

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import target_of_owner
 from territorial.config import Params
 from territorial.constants import NEUTRAL
 from territorial.game.formulas import is_affordable, largest_need, may_donate, need_at_front
@@ -23,6 +22,7 @@ from territorial.game.rules import attack_cost, death_cost, opening_rate
 from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
+from territorial.observation.action_encoding import target_of_owner
 from territorial.observation.layout import positions
 from territorial.observation.pair_columns import (
     GAP,

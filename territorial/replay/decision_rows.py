@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.actions.encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
 from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
@@ -20,6 +19,7 @@ from territorial.engine.seats import EXTERNAL, FIRST_PYTHON_CODE
 from territorial.engine.vec_game import VecGame
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
+from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay.file_format import ReplayError
 from territorial.replay.replay import SUFFIX, Replay, check_end, ends_early, seated

@@ -10,10 +10,10 @@ from territorial import GameConfig, VecGame, bots
 from territorial.bots import Network, PythonBot, Style
 from territorial.bots import bot_files as library
 from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, bot_of_file, library_bot
-from territorial.datasets import Dataset, make
 from territorial.engine.seats import check_custom
 from territorial.evaluation.players import Entrants
 from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
+from territorial.training import Dataset, make
 from tests.bots.networks import random_file
 
 CONFIG = GameConfig(height=16, width=16, num_players=4, max_ticks=300)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.actions.encoding import owner_of_target
 from territorial.bots import Network, Style
 from territorial.bots.network import MOST_SEATS, Rows
 from territorial.bots.network_file import NetworkError
 from territorial.constants import FRACTIONS
 from territorial.engine.players import ROOM
 from territorial.jit.decorators import JIT_ENABLED
+from territorial.observation.action_encoding import owner_of_target
 from tests.bots.networks import THERE, named, random_file
 from tests.episodes import advance, after_steps
 from tests.twin import networks as twin

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from territorial.render.web import page, write_page
+from territorial.browser.web import page, write_page
 from tests.browser import chromium
 from tests.browser.chromium import leave, open_tab, soon
 from tests.browser.games import full_game, small_game

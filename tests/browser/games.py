@@ -3,9 +3,9 @@
 from functools import cache
 
 import territorial
+from territorial.browser.film import film_header, write_film
 from territorial.config.map_names import KINDS
 from territorial.engine.seats import shown_names
-from territorial.render.film import film_header, write_film
 from territorial.replay import Frame, LiveGame
 
 FULL = territorial.GameConfig()

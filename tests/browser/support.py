@@ -5,8 +5,8 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from territorial.render.server import PageServer
-from territorial.render.web import page
+from territorial.browser.server import PageServer
+from territorial.browser.web import page
 from tests.browser.chromium import soon
 from tests.play.sessions import now, wait_for
 from tests.render.support import running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from territorial.play.commands import PlayerCommand
+from territorial.browser.commands import PlayerCommand
 from tests.browser.chromium import PHONE, soon
 from tests.browser.games import full_game
 from tests.browser.support import assert_soon, middle_of_element, pass_tick, ready, settle

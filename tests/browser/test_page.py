@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from territorial.browser.film import LARGEST_TROOPS, film_header, write_film
+from territorial.browser.server import Feed
+from territorial.browser.web import write_page
 from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent
-from territorial.render.film import LARGEST_TROOPS, film_header, write_film
-from territorial.render.server import Feed
-from territorial.render.web import write_page
 from territorial.replay import Frame
 from tests.browser.chromium import soon
 from tests.browser.frame_times import SCRIPT, play_through

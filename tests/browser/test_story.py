@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from territorial.render.film import film_header, write_film
-from territorial.render.server import Feed
-from territorial.render.web import write_page
+from territorial.browser.film import film_header, write_film
+from territorial.browser.server import Feed
+from territorial.browser.web import write_page
 from tests.browser.chromium import leave, soon
 from tests.browser.games import (
     FULL_SEATS,

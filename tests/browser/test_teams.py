@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from territorial.browser.film import film_header, write_film
 from territorial.render.colors import VIEWS, player_colors, seen
-from territorial.render.film import film_header, write_film
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE, soon
 from tests.browser.support import (

@@ -8,8 +8,8 @@ import pytest
 from territorial import GameConfig
 from territorial.cli.clone import clone
 from territorial.cli.options import UsageError
-from territorial.datasets import make
 from territorial.files.locks import one_writer
+from territorial.training import make
 
 DATA = SimpleNamespace(manifest=SimpleNamespace(recipe=SimpleNamespace(has_teams=False), rows=1))
 

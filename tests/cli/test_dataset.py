@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from territorial.datasets import Dataset
+from territorial.training import Dataset
 
 SMALL = (
     "--height",

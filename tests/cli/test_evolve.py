@@ -10,8 +10,8 @@ import pytest
 from territorial.bots import Style
 from territorial.cli import evolve as verb
 from territorial.cli import main
-from territorial.evolution.evolve import FILE, STYLE
 from territorial.files.locks import locked
+from territorial.training.evolve import FILE, STYLE
 
 SMALL = (
     *("--height", "24", "--width", "24", "--num-players", "4", "--max-ticks", "300"),

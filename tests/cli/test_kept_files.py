@@ -13,11 +13,11 @@ import pytest
 from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, main, replay
 from territorial.config.land_mask import LandMask
-from territorial.datasets.manifest import shard_name
 from territorial.evaluation import pool
 from territorial.evaluation.schedule import Scenario
-from territorial.evolution.evolve import STYLE
 from territorial.files import atomic
+from territorial.training.evolve import STYLE
+from territorial.training.manifest import shard_name
 from tests.cli.test_dataset import SMALL as ROWS
 from tests.cli.test_evolve import SMALL as FEW
 from tests.replay.support import BOTS, SMALL, small_replay

@@ -8,7 +8,7 @@ import pytest
 
 from territorial.evaluation.charts import check_matplotlib, draw_shares
 from territorial.league import League, LeagueConfig, Learner, Opponents, charts
-from territorial.snapshots.checkpoints import Checkpoints
+from territorial.league.checkpoints import Checkpoints
 
 NEEDS_MATPLOTLIB = pytest.mark.skipif(
     find_spec("matplotlib") is None, reason="matplotlib is not installed: the extra `league` has it"

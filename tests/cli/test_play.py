@@ -15,11 +15,11 @@ import territorial
 from territorial import cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
+from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
+from territorial.browser.play_server import PlayServer
+from territorial.browser.session import Session
 from territorial.cli import options, play
 from territorial.evaluation.statistics import wilson
-from territorial.play.commands import LEVELS, PlayerCommand, Wish, WishError
-from territorial.play.server import PlayServer
-from territorial.play.session import Session
 from territorial.replay import Replay
 from tests.play.sessions import wait_for
 

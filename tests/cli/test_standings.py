@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame, cli
+from territorial.browser.film import film_header, write_film
 from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.render import TextRenderer, draw_game, player_colors
 from territorial.render.figures import percent, standings
-from territorial.render.film import film_header, write_film
 from territorial.replay import LiveGame, Replay, frame_of
 from tests.episodes import advance
 from tests.render.film_reader import read_film

@@ -10,10 +10,10 @@ import pytest
 
 import territorial
 from territorial.bots import Style
-from territorial.datasets import Dataset, DatasetError, make
-from territorial.datasets.make import play_games
 from territorial.evaluation.pool import PlayingError
 from territorial.replay import Decisions, decisions
+from territorial.training import Dataset, DatasetError, make
+from territorial.training.make_dataset import play_games
 
 CONFIG = territorial.GameConfig(height=24, width=24, num_players=3, max_ticks=400, rewards={"survival": 1})
 SEATS = ["banker", "metronome", "random"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.datasets import Dataset, make
-from territorial.datasets.manifest import Recipe, Shard
+from territorial.training import Dataset, make
+from territorial.training.manifest import Recipe, Shard
 
 pytestmark = pytest.mark.checkout
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import owner_of_target
 from territorial.decode.boards import density_thresholds, level_values
 from territorial.decode.numpy import Decoder
+from territorial.observation.action_encoding import owner_of_target
 from territorial.observation.layout import ObsLayout
 from tests.decode.support import (
     SMALL,

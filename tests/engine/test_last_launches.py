@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.actions.encoding import owner_of_target
 from territorial.constants import FRACTIONS
+from territorial.observation.action_encoding import owner_of_target
 
 CONFIG = territorial.GameConfig(height=48, width=48, num_players=6, max_ticks=3000)
 SEATS = ["agent", "metronome", "random", "settler", "full_sender", "impossible"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Recorder, VecGame
-from territorial.actions.encoding import NO_TARGET
 from territorial.bots import PythonBot
 from territorial.engine.step import WHOLE
 from territorial.jit.thread_pool import ThreadPool
+from territorial.observation.action_encoding import NO_TARGET
 from tests.engine.support import board, digests, random_actions, state_equal
 from tests.episodes import advance
 

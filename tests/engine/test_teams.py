@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import target_of_owner
-from territorial.actions.masks import target_masks
 from territorial.bots import NAMES, PythonBot
 from territorial.game.state import FIELDS
+from territorial.observation.action_encoding import target_of_owner
+from territorial.observation.action_masks import target_masks
 from territorial.observation.layout import BORDERS, PLAYERS
 from tests.engine.support import (
     board,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, SavedGame, VecGame
-from territorial.actions.encoding import owner_of_target, target_of_owner
 from territorial.bots import HOLD_ALL, PythonBot
 from territorial.constants import FRACTIONS, LARGEST_TROOPS, STREAM_EPISODE
 from territorial.engine.batch_arrays import seed_of_episode
+from territorial.observation.action_encoding import owner_of_target, target_of_owner
 from tests.engine.support import (
     NEVER,
     board,

@@ -10,10 +10,10 @@ import pytest
 
 from territorial import GameConfig, bots
 from territorial.bots import FreeLand, Style
-from territorial.evolution import Evolution, EvolutionSettings, Generation, evolve
-from territorial.evolution.evolve import FILE, STYLE
-from territorial.evolution.population import MOST_USES, Arena, Matchup, dealt, scored
-from territorial.evolution.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
+from territorial.training import Evolution, EvolutionSettings, Generation, evolve
+from territorial.training.evolve import FILE, STYLE
+from territorial.training.population import MOST_USES, Arena, Matchup, dealt, scored
+from territorial.training.variation import FLAGS, FREE, MOVE, TIMING, crossed, plain, random_style, varied
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, max_ticks=600)
 FEW = EvolutionSettings(

@@ -19,24 +19,24 @@ import pytest
 import territorial
 from territorial import GameConfig, LandMask, Replay, Scenario, evaluate, maps
 from territorial.bots import make as bot
+from territorial.browser import web
 from territorial.cli.options import UsageError, write_json
-from territorial.datasets import make
-from territorial.datasets.dataset import write_shard
-from territorial.datasets.manifest import shard_name
 from territorial.evaluation.charts import save_plots
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.record import GameRecord, ResultsError
-from territorial.evolution import Evolution, EvolutionSettings
-from territorial.evolution.evolve import evolve, write
 from territorial.files import locks
 from territorial.files.atomic import draft_of, write_file
 from territorial.files.locks import one_writer
 from territorial.league import League, LeagueConfig, Learner, SnapshotStore
 from territorial.league.charts import draw_league
-from territorial.render import web, write_png, write_video
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.store import only_writer
+from territorial.render import write_png, write_video
 from territorial.replay import Checkpoint, Decisions
-from territorial.snapshots.checkpoints import Checkpoints
-from territorial.snapshots.store import only_writer
+from territorial.training import Evolution, EvolutionSettings, make
+from territorial.training.dataset import write_shard
+from territorial.training.evolve import evolve, write
+from territorial.training.manifest import shard_name
 from tests.league.support import manifest
 
 RANDOM = np.random.default_rng(0)

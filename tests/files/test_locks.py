@@ -20,11 +20,11 @@ import pytest
 
 from territorial import GameConfig, match
 from territorial.evaluation.play import StoppedError
-from territorial.evolution import EvolutionSettings, evolve
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
 from territorial.league import SnapshotStore
+from territorial.training import EvolutionSettings, evolve
 from tests.league.support import manifest
 
 

@@ -17,7 +17,7 @@ from territorial.league import (
     SnapshotStore,
     UnknownSnapshotError,
 )
-from territorial.snapshots.checkpoints import Checkpoints
+from territorial.league.checkpoints import Checkpoints
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
 from tests.league.support import manifest, tensors

@@ -14,13 +14,13 @@ from stable_baselines3.common.callbacks import BaseCallback  # noqa: E402
 from stable_baselines3.common.vec_env import VecMonitor  # noqa: E402
 
 from territorial.decode.numpy import Decoder  # noqa: E402
-from territorial.integrations.sb3 import MaskableVecEnv  # noqa: E402
-from territorial.integrations.sb3_boards import BoardExtractor, board_policy  # noqa: E402
-from territorial.integrations.sb3_pairs import (  # noqa: E402
+from territorial.envs.sb3 import MaskableVecEnv  # noqa: E402
+from territorial.nets import PairPolicy  # noqa: E402
+from territorial.nets.sb3_boards import BoardExtractor, board_policy  # noqa: E402
+from territorial.nets.sb3_pairs import (  # noqa: E402
     MaskablePairActorCriticPolicy,
     PairActorCriticPolicy,
 )
-from territorial.nets import PairPolicy  # noqa: E402
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400}
 TINY = {"n_steps": 64, "batch_size": 64, "n_epochs": 1, "seed": 0, "device": "cpu"}

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from territorial.snapshots.checkpoints import CheckpointError, Checkpoints, DamagedCheckpointsError
+from territorial.league.checkpoints import CheckpointError, Checkpoints, DamagedCheckpointsError
 from tests.league.support import killed_at_every_call
 
 

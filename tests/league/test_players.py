@@ -13,10 +13,10 @@ import pytest
 import territorial
 from territorial import GameConfig, Replay, Scenario, VecGame, bots, cli, evaluate, match
 from territorial.bots import FreeLand, Move, Network, Style
-from territorial.datasets import make as make_dataset
 from territorial.evaluation.players import Entrants, identity_of, named_bot
 from territorial.evaluation.record import ResultsError
 from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
+from territorial.training import make as make_dataset
 from tests.bots.networks import random_file
 
 SMALL = GameConfig(height=24, width=24, num_players=4, max_ticks=300)

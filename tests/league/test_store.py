@@ -18,8 +18,8 @@ from territorial.league import (
     StoreInUseError,
     UnknownSnapshotError,
 )
+from territorial.league.store import WRITER, only_writer
 from territorial.observation.layout import OBS_VERSION
-from territorial.snapshots.store import WRITER, only_writer
 from tests.files.test_atomic import posix
 from tests.league.support import at_once, killed_at_every_call, manifest, tensors
 from tests.league.test_tensor_file import as_bytes
@@ -294,7 +294,7 @@ def test_processes_that_add_at_once_get_every_name_once(store, both):
 
 STOPPED = """
 import os, sys, numpy as np
-from territorial.snapshots import store
+from territorial.league import store
 from tests.league.support import manifest
 
 def stop(path, pieces):

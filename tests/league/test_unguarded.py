@@ -78,7 +78,7 @@ def test_a_script_needs_no_guard(tmp_path):
 
 def test_all_that_starts_processes_needs_no_guard(tmp_path):
     calls = """
-    from territorial.datasets import make
+    from territorial.training import make
 
     scenario = territorial.Scenario(config=CONFIG, seats=["agent", "banker", "novice", "novice"])
     policies = {"a": Takes(), "b": "__main__:Mine"}

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import territorial
-from territorial.play import session as session_module
-from territorial.play.commands import STEP, PlayerCommand, Wish
-from territorial.play.panels import Look, advice_of, agent_view
-from territorial.play.server import PlayServer
-from territorial.play.session import Session, Table
+from territorial.browser import session as session_module
+from territorial.browser.commands import STEP, PlayerCommand, Wish
+from territorial.browser.panels import Look, advice_of, agent_view
+from territorial.browser.play_server import PlayServer
+from territorial.browser.session import Session, Table
 from tests.render.support import running
 
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)

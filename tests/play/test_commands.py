@@ -8,9 +8,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from territorial.play import session as session_module
-from territorial.play.commands import LARGEST_COMMAND, PlayerCommand, Wish, read_command
-from territorial.play.session import BusyError
+from territorial.browser import session as session_module
+from territorial.browser.commands import LARGEST_COMMAND, PlayerCommand, Wish, read_command
+from territorial.browser.session import BusyError
 from tests.play.sessions import HOLD, now, session_of, wait_for
 
 

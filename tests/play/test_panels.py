@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.actions.encoding import action_owners, owner_of_target
 from territorial.bots import Network, PythonBot
+from territorial.browser.panels import FIELDS, HOLDS, KINDS, advice_of, agent_view
 from territorial.constants import FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
+from territorial.observation.action_encoding import action_owners, owner_of_target
 from territorial.observation.pair_columns import OWN, PAIRS
-from territorial.play.panels import FIELDS, HOLDS, KINDS, advice_of, agent_view
 from tests.bots.networks import TRAINED
 from tests.episodes import advance
 

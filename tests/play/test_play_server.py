@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from territorial.play import server as server_module
-from territorial.play.commands import LARGEST_COMMAND
+from territorial.browser import play_server as server_module
+from territorial.browser.commands import LARGEST_COMMAND
 from territorial.replay import Replay
 from tests.play.sessions import FREE, SECONDS, Clock, now, served, wait_for
 from tests.render.support import ask
@@ -163,7 +163,7 @@ def test_commands_are_not_taken_by_get(game):
 )
 def test_what_is_no_command_is_refused_with_a_status(game, monkeypatch, body, headers, status):
     if status is None:  # it says that more will come, which does not
-        monkeypatch.setattr("territorial.render.server.REQUEST_SECONDS", 0.2)
+        monkeypatch.setattr("territorial.browser.server.REQUEST_SECONDS", 0.2)
         with pytest.raises((http.client.HTTPException, ConnectionError)):
             post(game, body, **headers)
     else:
@@ -181,7 +181,7 @@ def test_a_command_of_exactly_the_largest_size_is_taken(game):
 
 def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("territorial.play.session.time", clock)
+    monkeypatch.setattr("territorial.browser.session.time", clock)
     with served(page=PAGE, save=tmp_path / "game.replay", pace=Clock.PACE) as game:
         statuses, attack = [], b'{"do": "launch", "target": 0, "share": 1}'
 
@@ -207,7 +207,7 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
 
 def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_a_seat(tmp_path, monkeypatch):
     for name, number in (("MOST_UNKNOWN", 8), ("MOST_CONNECTIONS", 16), ("REQUEST_SECONDS", SECONDS)):
-        monkeypatch.setattr(f"territorial.render.server.{name}", number)
+        monkeypatch.setattr(f"territorial.browser.server.{name}", number)
     seats = ("agent", "agent", "turtle", "banker")
     with served(page=PAGE, save=tmp_path / "game.replay", people=(1, 2), seats=seats) as game:
         head = f"HTTP/1.1\r\nHost: {game.host}\r\nContent-Length: 100\r\n\r\n{{"
@@ -263,7 +263,7 @@ def test_a_game_that_does_not_answer_is_told(tmp_path, monkeypatch):
         policies={2: lambda game: stuck.wait(SECONDS) and (0, 0)},
     ) as game:
         assert post(game)[0] == 200
-        monkeypatch.setattr("territorial.play.session.ANSWER_SECONDS", 0.1)
+        monkeypatch.setattr("territorial.browser.session.ANSWER_SECONDS", 0.1)
         status, _, body = post(game)
         stuck.set()
     assert status == 503

@@ -6,11 +6,11 @@ import pytest
 
 import territorial
 from territorial.bots import Network
+from territorial.browser import session as session_module
+from territorial.browser.commands import PANELS, PlayerCommand, Wish, WishError
+from territorial.browser.session import RefusedError, Table
+from territorial.browser.situation import earnings_of
 from territorial.constants import FRACTIONS
-from territorial.play import session as session_module
-from territorial.play.commands import PANELS, PlayerCommand, Wish, WishError
-from territorial.play.session import RefusedError, Table
-from territorial.play.situation import earnings_of
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.play.sessions import (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from territorial.browser.session import RefusedError
 from territorial.constants import FRACTIONS
-from territorial.play.session import RefusedError
 from territorial.replay import Replay
 from tests.play.sessions import HOLD, SMALL, decide, launch, now, session_of
 

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import territorial
-from territorial.render import owner_colors, render_board, render_game, web
-from territorial.render.film import LARGEST_TROOPS, film_header, show, write_film
-from territorial.render.web import SCRIPTS, page, write_page
+from territorial.browser import web
+from territorial.browser.film import LARGEST_TROOPS, film_header, show, write_film
+from territorial.browser.web import SCRIPTS, page, write_page
+from territorial.render import owner_colors, render_board, render_game
 from territorial.replay import Frame, LiveGame
 from tests.episodes import after_steps
 from tests.render.film_reader import programs, read_film

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from territorial.render import server as serving_module
-from territorial.render.server import Feed, PageServer, RequestBytes
+from territorial.browser import server as serving_module
+from territorial.browser.server import Feed, PageServer, RequestBytes
 from tests.play.sessions import wait_for
 from tests.render.support import ask, running
 

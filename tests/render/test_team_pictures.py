@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from territorial.browser.film import film_header, write_film
 from territorial.render import Renderer, TextRenderer, draw_game, make_renderer, player_colors, render_game
 from territorial.render.figures import num_living, standings
-from territorial.render.film import film_header, write_film
 from territorial.replay import LiveGame
 from tests.render.film_reader import read_film
 from tests.replay.team_games import CONFIG, TEAMS, begin, played

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.actions.encoding import convert_share, owner_of_target
+from territorial.observation.action_encoding import convert_share, owner_of_target
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay import DivergedError, Replay, ReplayError, decisions
 from territorial.replay.decision_rows import NOT_SHOWN

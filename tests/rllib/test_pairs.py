@@ -18,13 +18,13 @@ from rllib_adapters.league.control import weights_of
 from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.pairs import PairModule, TwoPartActions
 from territorial import GameConfig, parallel_env
-from territorial.actions.encoding import unflatten
-from territorial.actions.formats import FORMATS
 from territorial.bots import Network
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.nets import PairPolicy
 from territorial.nets.pair_export import rows_of_config
 from territorial.nets.pair_policy import PairRows
+from territorial.observation.action_encoding import unflatten
+from territorial.observation.action_formats import FORMATS
 from tests.bots.networks import random_file, random_rows
 from tests.rllib.leagues import GAME, SEATS
 from tests.rllib.support import CONFIG, legal_action, ppo, trained

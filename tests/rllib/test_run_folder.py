@@ -19,8 +19,8 @@ from rllib_adapters.train.run import LEAGUE, PROGRESS, SNAPSHOTS, STATE, Run, _L
 from territorial import cli as command
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore, StoreInUseError
-from territorial.snapshots.checkpoints import Checkpoints
-from territorial.snapshots.store import only_writer
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.store import only_writer
 from tests.league.support import manifest, tensors
 
 

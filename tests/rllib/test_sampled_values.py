@@ -16,7 +16,7 @@ from rllib_adapters.learning.rows import CHECKED, Advantages
 from rllib_adapters.modules.encode_once import EncodeOnceModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig
-from territorial.actions.encoding import num_targets
+from territorial.observation.action_encoding import num_targets
 from tests.rllib.compared import agents_of, batch_of, finish_off
 from tests.rllib.leagues import runner_of
 from tests.rllib.support import SmallModule, fill

@@ -25,10 +25,10 @@ from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
 from territorial import cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
+from territorial.league.checkpoints import Checkpoints
 from territorial.memory import guard
 from territorial.memory.measure import measure
 from territorial.memory.plan import BudgetError
-from territorial.snapshots.checkpoints import Checkpoints
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
@@ -57,7 +57,7 @@ import errno, os, signal, sys
 from rllib_adapters.league import callback
 from rllib_adapters.train import run
 from territorial import cli
-from territorial.snapshots import checkpoints
+from territorial.league import checkpoints
 
 what, where, name, when, count, *arguments = sys.argv[1:]
 owner, left = eval(where), int(count)

@@ -10,9 +10,9 @@ import torch
 
 import territorial
 from territorial.cli import main
-from territorial.datasets import Dataset, make
 from territorial.nets import PairPolicy
 from territorial.nets.cloning import CloneSettings, Cloning, is_held_out, usable
+from territorial.training import Dataset, make
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=3, max_ticks=1000)
 QUICK = CloneSettings(size="small", epochs=6, minibatch=128, learning_rate=3e-3)

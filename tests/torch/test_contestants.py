@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from territorial import VecGame, cli, match
-from territorial.actions.masks import pair_masks
 from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.evaluation.match import MAPS
@@ -20,6 +19,7 @@ from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.pair_policy import make_pair_rows
 from territorial.nets.players import LEGAL, _numbers
+from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
 from tests.episodes import after_steps
 from tests.league.support import play_games

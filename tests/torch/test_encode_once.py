@@ -8,11 +8,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import action_owners
 from territorial.decode.numpy import Decoder
 from territorial.nets import encode_once
 from territorial.nets.encode_once import SIZES, EncodeOncePolicy, Size
 from territorial.nets.players import rows_of
+from territorial.observation.action_encoding import action_owners
 from territorial.observation.layout import PLAYERS as PLAYER_COLUMNS
 from territorial.observation.layout import index
 from tests.episodes import after_steps

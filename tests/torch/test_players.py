@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from territorial import Scenario, VecGame, cli, evaluate
-from territorial.actions.encoding import owner_of_target
 from territorial.bots import Network
+from territorial.browser.panels import HOLDS, advice_of, chooser
 from territorial.cli import options, play
 from territorial.cli.demo import begin
 from territorial.constants import FRACTIONS
@@ -20,8 +20,8 @@ from territorial.game.state import State
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.nets import players
 from territorial.nets.players import SnapshotPolicy
+from territorial.observation.action_encoding import owner_of_target
 from territorial.observation.layout import ObsLayout
-from territorial.play.panels import HOLDS, advice_of, chooser
 from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random
 
 TRUNKS = {"MeanTrunk": MeanTrunk}

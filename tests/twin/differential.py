@@ -33,13 +33,13 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from territorial import GameConfig, VecGame
-from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.config.land_mask import LandMask
 from territorial.config.rewards import ALL_NAMES, NAMES
 from territorial.config.teams import DEALS, SPAWNS
 from territorial.constants import BLOCKED, FRACTIONS, NEUTRAL, SPAWN_CELLS, STREAM_EPISODE, STREAM_MAP
 from territorial.game.rules import NEVER
 from territorial.maps import capacity, make_maps
+from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from tests.twin import H, ReferenceGame, teams_of_one
 from tests.twin.game import DONATION_KEYS, LEDGER_KEYS, Launch
 from tests.twin.invariants import slow_fronts

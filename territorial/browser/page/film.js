@@ -1,5 +1,5 @@
 "use strict";
-// Films: what territorial/render/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
+// Films: what territorial/browser/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
 
 const FILM_VERSION = 4, NEUTRAL = 0, BLOCKED = 255;
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from territorial.config.validation import whole_number
 from territorial.constants import RULES_VERSION
-from territorial.evolution.population import Arena, Candidate, Evolution, EvolutionSettings, Generation
 from territorial.files.atomic import check_unused, own_file, own_folder, write_file
 from territorial.files.bounded import Bounds, check_fields, differences, parse_object, read_file
 from territorial.files.locks import one_writer
+from territorial.training.population import Arena, Candidate, Evolution, EvolutionSettings, Generation
 
 FORMAT = "territorial evolution, version 1"
 FILE, STYLE = "evolution.json", "style.json"
@@ -51,7 +51,7 @@ def evolve(
     Example:
         >>> import tempfile
         >>> from territorial import GameConfig
-        >>> from territorial.evolution import EvolutionSettings, evolve
+        >>> from territorial.training import EvolutionSettings, evolve
         >>> config = GameConfig(height=32, width=32, num_players=4, max_ticks=300)
         >>> few = EvolutionSettings(config=config, population=12, games_per_style=1)
         >>> with tempfile.TemporaryDirectory() as folder:

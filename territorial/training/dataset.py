@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from territorial.datasets.manifest import DatasetError, DatasetManifest, Shard, read_manifest
 from territorial.files import safetensors
 from territorial.files.atomic import draft_of, own_file
 from territorial.replay import Decisions
+from territorial.training.manifest import DatasetError, DatasetManifest, Shard, read_manifest
 
 
 class Dataset(Sequence[Decisions]):
@@ -33,7 +33,7 @@ class Dataset(Sequence[Decisions]):
     Example:
         >>> import tempfile
         >>> import territorial
-        >>> from territorial.datasets import Dataset, make
+        >>> from territorial.training import Dataset, make
         >>> config = territorial.GameConfig(height=32, width=32, num_players=2, max_ticks=300)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = make(folder, config, ["banker", "novice"], games=2, processes=1)

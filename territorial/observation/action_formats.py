@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, how_much_of, num_targets, what_of
-from territorial.actions.masks import Masks, masks_of
 from territorial.config.validation import holds_whole_numbers, index_of
 from territorial.constants import HOLD, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.game.state import PLAYERS
 from territorial.jit.decorators import kernel
+from territorial.observation.action_encoding import HOW_MUCH, WHAT, how_much_of, num_targets, what_of
+from territorial.observation.action_masks import Masks, masks_of
 from territorial.typing import Bools, Ints
 
 _ALIVE = PLAYERS["alive"]
@@ -148,7 +148,7 @@ class ActionFormat:
     def numbers(self, actions: list[Any]) -> Ints | None:
         """Return actions of single agents as int64 (N, parts); None if one is no action at all.
 
-        Numbers may be out of range: ``territorial.actions.formats`` sees to that.
+        Numbers may be out of range: ``territorial.observation.action_formats`` sees to that.
         """
         found = actions
         if self.shape:

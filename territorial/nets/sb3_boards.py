@@ -17,7 +17,7 @@ from territorial.config import GameConfig
 from territorial.decode.boards import pooled_shape
 from territorial.decode.features import feature_names
 from territorial.decode.torch import Decoder
-from territorial.integrations.sb3 import MaskableVecEnv
+from territorial.envs.sb3 import MaskableVecEnv
 from territorial.observation.layout import ObsLayout
 
 

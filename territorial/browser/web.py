@@ -15,10 +15,10 @@ from html import escape
 from importlib.resources import files
 
 from territorial._notebooks import html_of
+from territorial.browser.film import show, write_film
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
 from territorial.files.png import png_file
-from territorial.render.film import show, write_film
 from territorial.render.games import render_game
 from territorial.replay import Replay
 
@@ -63,7 +63,7 @@ def page(film: bytes = b"", *, is_played: bool = False) -> bytes:
     """Return the page as UTF-8 HTML, with the bytes of a whole film or, without, to be served beside one.
 
     A page without a film asks for it under the name ``film`` where it came from itself. ``is_played``: the
-    page plays a seat of the game too, and asks for ``seat`` and ``act`` there, which territorial.play serves.
+    page plays a seat of the game too, and asks for ``seat`` and ``act`` there (``play_server``).
     """
     scripts = (*SCRIPTS, *PLAY_SCRIPTS) if is_played else SCRIPTS
     style = _part("page.css") + (_part("play.css") if is_played else "")
@@ -89,7 +89,7 @@ def write_page(path: str | os.PathLike[str], film: bytes) -> int:
 
 
 def _part(name: str) -> str:
-    return files("territorial.render").joinpath("page", name).read_text(encoding="utf-8")
+    return files("territorial.browser").joinpath("page", name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str, connect: str) -> str:

@@ -25,13 +25,13 @@ from territorial.files.arrays import mapped
 from territorial.files.atomic import cleared, naming, own_folder, sync_folder
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
 from territorial.files.locks import InUseError, locked, one_writer, this_process
-from territorial.observation.layout import OBS_VERSION
-from territorial.snapshots.manifest import (
+from territorial.league.manifest import (
     DamagedSnapshotError,
     Manifest,
     StoreInUseError,
     UnknownSnapshotError,
 )
+from territorial.observation.layout import OBS_VERSION
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 

@@ -100,7 +100,7 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
         ValueError: for an unknown unit, and for shares that are out of range, no numbers or no whole ones.
 
     Example:
-        >>> from territorial.actions.encoding import convert_share
+        >>> from territorial.observation.action_encoding import convert_share
         >>> convert_share([0, 6, 9], "index", "percent").tolist()
         [1.5625, 25.0, 100.0]
         >>> int(convert_share(30, "percent", "1024ths")), int(convert_share(30, "percent", "index"))

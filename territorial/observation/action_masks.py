@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import num_targets, target_of_owner
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
+from territorial.observation.action_encoding import num_targets, target_of_owner
 from territorial.typing import Ints
 
 BYTES_A_WORD = 8

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from hmac import compare_digest
 from http import HTTPStatus
 
+from territorial.browser.commands import LARGEST_COMMAND, WishError, read_command
+from territorial.browser.server import PageHandler, PageServer
+from territorial.browser.session import BusyError, RefusedError, Session
 from territorial.config.validation import whole_number_in
-from territorial.play.commands import LARGEST_COMMAND, WishError, read_command
-from territorial.play.session import BusyError, RefusedError, Session
-from territorial.render.server import PageHandler, PageServer
 
 ACT = "act"
 """The name under which commands are taken."""

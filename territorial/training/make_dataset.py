@@ -15,17 +15,6 @@ from territorial.bots import RESERVED_NAMES
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, NUM_CANDIDATES
-from territorial.datasets.dataset import is_intact, write_shard
-from territorial.datasets.manifest import (
-    FILE,
-    DatasetError,
-    DatasetManifest,
-    Recipe,
-    Shard,
-    current_columns,
-    read_manifest,
-    shard_name,
-)
 from territorial.engine.seats import (
     AGENT,
     EXTERNAL,
@@ -44,6 +33,17 @@ from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
 from territorial.replay import Recorder, Replay
 from territorial.replay.decision_rows import RowOptions, check_fits, decisions_of
+from territorial.training.dataset import is_intact, write_shard
+from territorial.training.manifest import (
+    FILE,
+    DatasetError,
+    DatasetManifest,
+    Recipe,
+    Shard,
+    current_columns,
+    read_manifest,
+    shard_name,
+)
 
 GAMES_PER_SHARD = 32
 WRITER = ".writer"

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, target_of_owner
+from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
+from territorial.browser.film import show, write_film
+from territorial.browser.panels import Choose, Foresee, Look, forecast_of
+from territorial.browser.server import Feed
+from territorial.browser.situation import Situation, situation_of, why_not
 from territorial.engine.vec_game import VecGame
-from territorial.play.commands import STEP, PlayerCommand, Wish, WishError
-from territorial.play.panels import Choose, Foresee, Look, forecast_of
-from territorial.play.situation import Situation, situation_of, why_not
-from territorial.render.film import show, write_film
-from territorial.render.server import Feed
+from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.replay import LiveGame, Recorder
 
 

@@ -17,7 +17,7 @@ from territorial.config.validation import finite_number, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
-from territorial.evolution.variation import crossed, plain, random_style, varied
+from territorial.training.variation import crossed, plain, random_style, varied
 from territorial.typing import Floats, Ints
 
 # ---- settings ------------------------------------------------------------------------------------

@@ -10,20 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.actions.encoding import HOW_MUCH, WHAT, num_flat_actions, owner_of_target, target_of_owner
-from territorial.actions.encoding import NO_TARGET as HOLDS
 from territorial.bots import Network
 from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_rows
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
+from territorial.browser.situation import is_ally
 from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.seats import EXTERNAL, CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, StochasticPolicy
 from territorial.game.state import SEATING, State
+from territorial.observation.action_encoding import (
+    HOW_MUCH,
+    WHAT,
+    num_flat_actions,
+    owner_of_target,
+    target_of_owner,
+)
+from territorial.observation.action_encoding import NO_TARGET as HOLDS
 from territorial.observation.pair_columns import OWN, pair_columns
-from territorial.play.situation import is_ally
 
 
 class ScratchGame:
