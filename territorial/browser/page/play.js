@@ -76,8 +76,10 @@ class Game {
       return;
     }
     this.now = now;
-    if (this.isLive && this.page.painter) this.page.arrived();
-    else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
+    if (this.isLive && this.page.painter) {
+      this.start.arrived(); // at once: a hidden page paints nothing, but its host begins the game once all are ready
+      this.page.arrived();
+    } else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
   }
 
   /** Whether the film has come to the tick that the session told of last, and no further. */
@@ -100,7 +102,6 @@ class Game {
   show() {
     const { now } = this;
     if (!now) return;
-    this.start.arrived();
     this.#showMe();
     this.#showShare();
     this.#showLists();
@@ -333,10 +334,7 @@ class Game {
     else this.attack(owner);
   }
 
-  choose(owner) {
-    this.#aim(owner);
-    this.page.hurry();
-  }
+  choose(owner) { this.#aim(owner); this.page.hurry(); }
 
   /** Makes `owner` the target and returns true, or says why not. */
   #aim(owner) {
