@@ -61,7 +61,7 @@ GAMES = {
 """Games of gallery.md, by the names of their pages: options of `territorial watch`."""
 
 
-PUBLIC = ("bots", "datasets", "decode", "evolution", "league", "maps", "nets", "render", "replay", "testing")
+PUBLIC = ("bots", "training", "decode", "league", "maps", "nets", "render", "replay", "testing")
 """Packages of ``territorial`` whose public names the reference has, beside those of the two packages."""
 IMPORTED = re.compile(r"^from ((?:territorial|rllib_adapters)[\w.]*) import ([^(#\n]+)", re.MULTILINE)
 """What pages import."""
