@@ -213,6 +213,9 @@ def test_a_level_is_that_of_the_processor_or_chosen(monkeypatch):
     assert not Library(chosen="v3").path, "this processor cannot run it"
     assert "v3" in Library(chosen="v3").why_not
     assert NUMBA in Library(chosen=NUMBA).why_not
+    monkeypatch.setitem(sys.modules, "numpy._core._multiarray_umath", SimpleNamespace())
+    monkeypatch.setitem(__cpu_features__, "X86_V3", True)
+    assert levels() == ["-v2"], "numpy does not say more"
 
 
 @pytest.mark.parametrize("choice", ["v1", "V3", "none", " "])
