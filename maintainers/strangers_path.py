@@ -3,6 +3,7 @@
 
     python maintainers/strangers_path.py                        some ten minutes on two free cores
     python maintainers/strangers_path.py --without-training     the core alone: a picture and a game
+    TERRITORIAL_WHEEL=linux-x86_64 python maintainers/strangers_path.py     with the checkout's machine code
 
 Builds the wheel and installs it into a new environment with a new cache of compiled code. Then come the first
 picture, the first game played, and the first policy trained. The game is played by this program, which posts
