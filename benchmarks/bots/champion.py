@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Examines the champion, or any bot: against every other bot, at full size, and in games of other kinds.
 
-    python benchmarks/bots/champion.py upstart            20 minutes of processor time
+    python benchmarks/bots/champion.py upstart            a minute of processor time
     python benchmarks/bots/champion.py net:runs/pairs/network.safetensors --json pairs.json
     python benchmarks/bots/champion.py style:mine/style.json --only small full --games 50
 
