@@ -191,7 +191,7 @@ assert place.high < 4.5
 # %% [markdown]
 # ## A seat for the champion
 #
-# `champion-1` is a larger network of the same kind, which was trained for three hours. Here it has one seat,
+# `champion-1` is a larger network of the same kind, which was trained for four hours. Here it has one seat,
 # the network of this notebook has three, and the others have bots. Click on a player to follow it.
 
 # %%

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Examines the champion, or any bot: against every other bot, at full size, and in games of other kinds.
 
-    python benchmarks/bots/champion.py upstart            20 minutes of processor time
+    python benchmarks/bots/champion.py upstart            a minute of processor time
     python benchmarks/bots/champion.py net:runs/pairs/network.safetensors --json pairs.json
     python benchmarks/bots/champion.py style:mine/style.json --only small full --games 50
 
@@ -62,13 +62,14 @@ LONG = 60_000
 """Ticks within which games end that do not stall."""
 PLAYER = "it"
 BARS = {
-    "worst": 0.65,
-    "worst_low": 0.60,
-    "mean": 0.88,
-    "fair": 12.0,
-    "fair_low": 10.5,
-    "place": 3.5,
+    "worst": 0.58,
+    "worst_low": 0.55,
+    "mean": 0.84,
+    "fair": 11.5,
+    "fair_low": 11.0,
+    "place": 5.0,
     "besiegers": 3.0,
+    "undecided": 0.2,
 }
 """What is asked of the champion."""
 
@@ -211,7 +212,10 @@ def misses(result: Mapping[str, Any]) -> Iterator[str]:
             yield f"missed: {name}, {found['best_bot']} has a better mean place"
         elif name in DISJOINT and own["high"] >= other["low"]:
             yield f"missed: {name}, the interval of {found['best_bot']} overlaps"
-    if (stalled := result.get("alone", {}).get("long_undecided", 0)) > 0:
+    itself = result.get("alone", {"undecided": 0, "long_undecided": 0})
+    if (cut := itself["undecided"]) > BARS["undecided"]:
+        yield f"missed: {cut:.1%} of its games with itself reach the time limit"
+    if (stalled := itself["long_undecided"]) > 0:
         yield f"missed: {stalled:.1%} of its games with itself do not end within {LONG:,} ticks"
 
 

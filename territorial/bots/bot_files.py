@@ -29,12 +29,12 @@ LEARNED = MappingProxyType(
         "upstart-1": LearnedBot(
             "upstart-1.json",
             "a style that was evolved against all bots at full size",
-            "Keep many troops a cell: it attacks those that are thin, and grows faster than most.",
+            "Have more troops a cell than its other neighbours: it only attacks the thinnest, never back.",
         ),
         "champion-1": LearnedBot(
             "champion-1.safetensors",
             "a network, trained by PPO in a league of all bots and its own past",
-            "Save as it does, and finish players that others have worn down; mazes suit it least.",
+            "Attack it with others by tick 2,000, while it saves up; mazes and islands suit it least.",
         ),
     }
 )
