@@ -10,12 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
-from typing import Any
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 MOST_CONNECTIONS = 128
 """Connections of one sender that are served at a time, each by a thread; one more is closed unanswered."""
@@ -28,6 +30,7 @@ REQUEST_BYTES = 2**14
 SECONDS_WITHOUT_PROGRESS = 30
 """After these a client that has not taken PIECE_BYTES is disconnected."""
 PIECE_BYTES = 2**16
+DEFAULT_PORT = 8765
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -183,6 +186,76 @@ class PageServer(ThreadingMixIn, TCPServer):
         """Pass over connections that the other side closed or that ran out of time."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
+
+
+Server = TypeVar("Server", bound=PageServer)
+
+
+class Serving(Generic[Server]):
+    """A server that answers, and the work that makes what it serves, each in a thread, until ``stop``.
+
+    Args:
+        server: it listens already, as the work may have to compile.
+        work: what is done; its error ends the server, and ``wait`` raises it.
+        stop: lets the work end, and returns whether that is soon, so that it is waited for.
+
+    """
+
+    def __init__(self, server: Server, work: Callable[[], None], stop: Callable[[], bool]) -> None:
+        self.server, self._stop_work = server, stop
+        self._failures = list[BaseException]()
+        answer = partial(server.serve_forever, poll_interval=0.1)
+        self._answering, self._working = (
+            threading.Thread(target=self._run, args=(task,), daemon=True) for task in (answer, work)
+        )
+        self._answering.start()
+        self._working.start()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return self.server.url
+
+    @property
+    def urls(self) -> list[str]:
+        """Where the page is for each of those who are served."""
+        return self.server.urls
+
+    def wait(self) -> None:
+        """Return when the server no longer answers, or raise the error that ended it."""
+        while self._answering.is_alive():
+            self._answering.join(0.1)  # Ctrl-C does not end a longer wait on Windows
+        if self._failures:
+            raise self._failures.pop(0)
+
+    def stop(self) -> None:
+        """End the work and the server; what has been stopped stays so."""
+        self._end_answers()
+        self._working.join(None if self._stop_work() else 1)  # it may be compiling for minutes
+        self.server.server_close()
+
+    def __enter__(self) -> Self:
+        """Begin a block at whose end it is stopped."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop, and raise the error of the work, unless there is another one."""
+        self.stop()
+        if error is None:
+            self.wait()
+
+    def _run(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException as error:
+            self._failures.append(error)
+            self._end_answers()
+
+    def _end_answers(self) -> None:
+        if self._answering.is_alive() and threading.current_thread() is not self._answering:
+            self.server.shutdown()
 
 
 class RequestBytes(io.RawIOBase):

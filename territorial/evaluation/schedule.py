@@ -19,6 +19,10 @@ from territorial.evaluation.players import Player
 from territorial.typing import Ints
 
 DEFAULT_FIELD = "mixed-1"
+CHAMPION = "champion-1"
+"""The strongest player of the library."""
+USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_FIELD].seats[1:])
+"""Of a game that is shown or played, unless others are asked for."""
 SIDE_BY_SIDE = 16
 """Games that a process plays at once, at most: their memory still fits into the caches."""
 Draw = Literal["fixed", "balanced", "fixed_teams", "balanced_teams"]
