@@ -3,7 +3,7 @@
 import secrets
 import time
 import webbrowser
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from territorial._log import elapsed
+from territorial.bots import PythonBot
 from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
 from territorial.browser.play_server import PlayServer
@@ -37,8 +38,8 @@ DEFAULT_LEVEL = "easy"
 PERSON = "person"
 MOST_PEOPLE = 8
 
-Entrant = Player | type[CustomBot]
-"""A player, or the class of one that can be made without arguments."""
+Entrant = Player | type[PythonBot]
+"""A player, or the class of a bot that can be made without arguments."""
 
 
 class HostingError(ValueError):
@@ -61,7 +62,9 @@ def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise error if isinstance(error, HostingError) else HostingError(name, str(error)) from error
+        if isinstance(error, HostingError | MemoryError):
+            raise
+        raise HostingError(name, str(error)) from error
 
 
 class Sitting(NamedTuple):
@@ -109,14 +112,12 @@ class Hosting:
             one_of("seats", self.seats if isinstance(self.seats, str) else "mixed-1", LINEUPS)
         if self.spectate and self.people > 1:
             raise HostingError(
-                "people", f"{self.people} people take seats, but `spectate` takes none; use only one of the two"
+                "people",
+                f"{self.people} people take seats, but `spectate` takes none; use only one of the two",
             )
         if self.spectate and self.advisor is not None:
-            raise HostingError(
-                "advisor",
-                f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none; use only "
-                "one of the two",
-            )
+            problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
+            raise HostingError("advisor", f"{problem}; use only one of them")
         if self.level is not None and (self.seats is not None or self.opponents):
             raise HostingError(
                 "level",
@@ -138,7 +139,9 @@ class Hosting:
             with open(save, "rb") as file:
                 start = file.read(len(MAGIC))
             if start not in (b"", MAGIC):
-                raise HostingError("save", f"{str(save)!r} is a file that is not a replay, and would be replaced")
+                raise HostingError(
+                    "save", f"{str(save)!r} is a file that is not a replay, and would be replaced"
+                )
         return replace(self, seed=seed, save=save)
 
     @cached_property
@@ -182,12 +185,12 @@ class Hosting:
     @property
     def card(self) -> dict[str, Any]:
         """The game as the start card has it; a level or map of no name is None."""
-        config, name = self.game_config, self._people[0]
+        config = self.game_config
         return {
             "level": self.usual_level,
             "players": config.num_players,
             "map": str(config.map) if str(config.map) in ALL_MAPS else None,
-            "name": (*self.names, PERSON)[0] if name is None else name,
+            "name": (*self.names, PERSON)[0],
             "seed": str(self.seed),
         }
 
@@ -219,7 +222,8 @@ class Hosting:
             frames = max((player.frames for player in observers), default=None)
             with _blamed_on("", ValueError):  # such as a map that has no room for all spawns
                 game = begin(config, sitting.seats, seed, is_recorded=True, frames=frames)
-            panels = {at: self._panels(game, sitting.advisor, at) for at in self.people_at if at and sitting.advisor}
+            advised = self.people_at if sitting.advisor else ()
+            panels = {at: self._panels(game, at) for at in advised if at}
             with _blamed_on("opponents", Exception):  # whatever a policy raises when it begins
                 policies = {at: chooser(one, at, game, seed) for at, one in sitting.policies.items()}
         except MemoryError:
@@ -234,7 +238,8 @@ class Hosting:
         """Return who plays against whom, such as "You against 31 easy bots"."""
         level, others = self.usual_level, self.game_config.num_players - len(people)
         who = "You" if people and self.people == 1 else " and ".join(people)
-        bots = f"{others} {f'{level} bot' if level else 'player'}{'s' if others > 1 else ''}" if others else ""
+        kind = f"{level} bot" if level else "player"
+        bots = f"{others} {kind}{'s' if others > 1 else ''}" if others else ""
         return (" and " if self.game_config.teams else " against ").join(filter(None, (who, bots)))
 
     # ---- who plays ---------------------------------------------------------------------------------
@@ -271,7 +276,7 @@ class Hosting:
                 seats[seat - 1] = opponent
             else:
                 seats[seat - 1], policies[seat] = AGENT, opponent
-            if is_acting(opponent) or asked in self.policies:
+            if is_acting(opponent) or (isinstance(asked, str) and asked in self.policies):
                 named[seat] = self._label(asked)
         names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
         with _blamed_on("names", ValueError):
@@ -306,18 +311,21 @@ class Hosting:
     def _label(asked: Entrant) -> str:
         """Return what a player is called."""
         own = getattr(asked, "player_name", None) or getattr(asked, "name", None)
-        return asked if isinstance(asked, str) else str(own or getattr(asked, "__name__", type(asked).__name__))
+        return (
+            asked if isinstance(asked, str) else str(own or getattr(asked, "__name__", type(asked).__name__))
+        )
 
-    def _panels(self, game: VecGame, advisor: Player | None, seat: int) -> dict[str, Look]:
+    def _panels(self, game: VecGame, seat: int) -> dict[str, Look]:
         """Return what the page of a seat can show, which is compiled when it is first asked for."""
-        asked, look = self.advisor or CHAMPION, cache(partial(agent_view, game, seat))
+        advisor, look = self.sitting.advisor or CHAMPION, cache(partial(agent_view, game, seat))
         with _blamed_on("advisor", Exception):  # whatever a policy raises when it begins
-            advise = advice_of(advisor or CHAMPION, game, seat, self.seed or 0)
+            advise = advice_of(advisor, game, seat, self.seed or 0)
             if is_acting(advisor):
                 advise(game)  # which is refused now, not when the page first asks for it
 
         def advice(game: VecGame) -> dict[str, Any]:
-            return {"name": self._label(asked), "options": [option._asdict() for option in advise(game)]}
+            options = [option._asdict() for option in advise(game)]
+            return {"name": self._label(self.advisor or CHAMPION), "options": options}
 
         return {"advice": advice, "agent_view": lambda game: look()(game)}
 
@@ -382,7 +390,7 @@ class Hosted(Serving[PlayServer]):
             if session.save_error is not None:
                 raise session.save_error
 
-        pace = None if hosting.pace == STEP else hosting.pace
+        pace = hosting.pace if isinstance(hosting.pace, int) else None
         self.session = session = Session(make, pace=pace, is_paused=True, num_people=hosting.people)
         """What is played: ``session.people`` and the ``film``."""
         self.save = Path(first.save or "")
@@ -417,8 +425,8 @@ def host(
     """Serve games that people play in the browser, and return at once; ``territorial play`` is this call.
 
     Args:
-        config: the game, or the fields of its config that are not left open. What is left open, which in a
-            ``GameConfig`` is all that has its default, the page can change, and the map follows from the seed.
+        config: the game, or the fields of its config that are not left open. What has its default in a
+            ``GameConfig`` is left open: the page can change it, and the map follows from the seed.
         level: the bots of one of ``LEVELS``; default "easy", unless ``seats`` or ``opponents`` are given.
         opponents: players next to the people: bots by name, as objects or classes, and policies that act on
             observations. Texts are as in ``territorial.match``, or names of ``policies``.

@@ -15,10 +15,12 @@ import territorial
 from territorial import cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
+from territorial.browser import hosting
 from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
 from territorial.browser.play_server import PlayServer
 from territorial.browser.session import Session
-from territorial.cli import options, play
+from territorial.cli import play
+from territorial.evaluation.schedule import CHAMPION
 from territorial.evaluation.statistics import wilson
 from territorial.replay import Replay
 from tests.play.sessions import wait_for
@@ -28,9 +30,8 @@ SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks",
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    config, load = play._config(parsed), lambda *named: play._player(parsed, *named)
-    seats, names, policies, advisor = play.table_of(parsed, config, load)
-    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor, config=config)
+    settled = play.hosting_of(parsed).settled()
+    return SimpleNamespace(config=settled.game_config, **settled.sitting._asdict())
 
 
 def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
@@ -103,7 +104,7 @@ def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
 
 
 def test_the_champion_advises_a_person_unless_it_is_to_be_another():
-    assert table_of(*SMALL).advisor.name == options.CHAMPION
+    assert table_of(*SMALL).advisor.name == CHAMPION
     assert table_of(*SMALL, "--advisor", "turtle").advisor == "turtle-1"
     assert table_of(*SMALL, "--spectate").advisor is None
 
@@ -212,7 +213,7 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
 
 
 def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled(capsys, monkeypatch):
-    monkeypatch.setattr(play, "begin", Mock(side_effect=AssertionError("it would compile")))
+    monkeypatch.setattr(hosting, "begin", Mock(side_effect=AssertionError("it would compile")))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for where in (["--host", "192.0.2.1"], ["--port", str(taken.getsockname()[1])]):
             assert cli.main(["play", *SMALL, "--no-open", *where]) == 2
@@ -221,9 +222,9 @@ def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    begin, begun = play.begin, []
+    begin, begun = hosting.begin, []
     monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
-    monkeypatch.setattr(play, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
+    monkeypatch.setattr(hosting, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
     for arguments in ([], [], ["--seed", "5"], ["--seed", "5", "--set", "map_seed=8"]):
         assert cli.main(["play", *SMALL, "--port", "0", "--no-open", *arguments]) == 0
     seeds = [(seed, config.map_seed) for config, _, seed in begun]
