@@ -211,10 +211,10 @@ class Hosting:
             "given": {name: card[name] for name, is_so in is_given.items() if is_so},
         }
 
-    def table(self, number: int, choices: Mapping[str, Any]) -> Table:
+    def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
         """Return the game of a settled ``Hosting`` at its first tick, which may have to compile.
 
-        ``number``, of games from 1, is in its title; ``choices`` are on its card.
+        The next of ``numbers``, which count games, is in its title; ``choices`` are on its card.
         """
         config, seed, sitting = self.game_config, self.seed or 0, self.sitting
         try:
@@ -230,7 +230,7 @@ class Hosting:
             size = f"{config.height} x {config.width} cells with {config.num_players} seats"
             raise HostingError("config", f"not enough memory for a game of {size}") from None
         title = self._title([sitting.names[at - 1] for at in self.people_at if at])
-        title += f", game {number}" if number > 1 else ""
+        title += f", game {number}" if (number := next(numbers)) > 1 else ""
         save, card = Path(self.save or ""), self.card | dict(choices)
         return Table(game, self.people_at, sitting.names, save, title, policies, panels, card)
 
@@ -379,9 +379,9 @@ class Hosted(Serving[PlayServer]):
 
         def make(wish: Wish | None) -> Table:
             if wish is None:
-                return first.table(next(numbers), hosting.choices)
+                return first.table(numbers, hosting.choices)
             try:
-                return hosting.wished(wish, session.replays).table(next(numbers), hosting.choices)
+                return hosting.wished(wish, session.replays).table(numbers, hosting.choices)
             except HostingError as error:
                 raise WishError(str(error).replace("num_players", "players").replace("`", "")) from None
 
