@@ -68,16 +68,20 @@ def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 class Sitting(NamedTuple):
-    """Who sits at a table."""
+    """Who sits at a table.
+
+    Args:
+        seats: by seat who plays it; people and policies that act on observations are "agent".
+        names: by seat the name.
+        policies: the policies that act on observations, by seat.
+        advisor: who advises the people.
+
+    """
 
     seats: list[Seat]
-    """By seat who plays it; people and policies that act on observations are "agent"."""
     names: tuple[str, ...]
-    """By seat the name."""
     policies: dict[int, ActingPolicy]
-    """The policies that act on observations, by seat."""
     advisor: Player | None
-    """Who advises the people."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,7 +367,7 @@ def begin(
 # ---- the server ------------------------------------------------------------------------------------
 
 
-class Hosted(Serving[PlayServer]):
+class Hosted(Serving):
     """Games that people play on a server of this process, until ``stop`` or the end of its block.
 
     Args:
@@ -392,15 +396,9 @@ class Hosted(Serving[PlayServer]):
 
         pace = hosting.pace if isinstance(hosting.pace, int) else None
         self.session = session = Session(make, pace=pace, is_paused=True, num_people=hosting.people)
-        """What is played: ``session.people`` and the ``film``."""
-        self.save = Path(first.save or "")
-        """The file of the first replay."""
-        super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)
-
-    @property
-    def replays(self) -> dict[Path, int]:
+        self.replays = session.replays
         """By file of a replay, up to which tick it has been written."""
-        return self.session.replays
+        super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)
 
 
 def host(
@@ -455,9 +453,10 @@ def host(
     Example:
         >>> from territorial.browser import host
         >>> game = {"height": 32, "width": 32, "num_players": 4}
-        >>> with host(game, opponents=["turtle"], port=0, is_opened=False) as hosted:
-        ...     print(hosted.url.startswith("http://127.0.0.1:"), hosted.replays)
-        True {}
+        >>> hosted = host(game, opponents=["turtle"], port=0, is_opened=False)
+        >>> hosted.url.startswith("http://127.0.0.1:"), hosted.replays
+        (True, {})
+        >>> hosted.stop()
 
     """
     hosted = Hosted(

@@ -9,15 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from socketserver import TCPServer, ThreadingMixIn
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any
 
 MOST_CONNECTIONS = 128
 """Connections of one sender that are served at a time, each by a thread; one more is closed unanswered."""
@@ -188,11 +187,10 @@ class PageServer(ThreadingMixIn, TCPServer):
             super().handle_error(request, client_address)
 
 
-Server = TypeVar("Server", bound=PageServer)
-
-
-class Serving(Generic[Server]):
+class Serving(AbstractContextManager["Serving"]):
     """A server that answers, and the work that makes what it serves, each in a thread, until ``stop``.
+
+    It has the ``url`` of the page, and the ``urls`` of all those who are served.
 
     Args:
         server: it listens already, as the work may have to compile.
@@ -201,8 +199,8 @@ class Serving(Generic[Server]):
 
     """
 
-    def __init__(self, server: Server, work: Callable[[], None], stop: Callable[[], bool]) -> None:
-        self.server, self._stop_work = server, stop
+    def __init__(self, server: PageServer, work: Callable[[], None], stop: Callable[[], bool]) -> None:
+        self.server, self.url, self.urls, self._stop_work = server, server.url, server.urls, stop
         self._failures = list[BaseException]()
         answer = partial(server.serve_forever, poll_interval=0.1)
         self._answering, self._working = (
@@ -210,16 +208,6 @@ class Serving(Generic[Server]):
         )
         self._answering.start()
         self._working.start()
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return self.server.url
-
-    @property
-    def urls(self) -> list[str]:
-        """Where the page is for each of those who are served."""
-        return self.server.urls
 
     def wait(self) -> None:
         """Return when the server no longer answers, or raise the error that ended it."""
@@ -234,16 +222,10 @@ class Serving(Generic[Server]):
         self._working.join(None if self._stop_work() else 1)  # it may be compiling for minutes
         self.server.server_close()
 
-    def __enter__(self) -> Self:
-        """Begin a block at whose end it is stopped."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Stop, and raise the error of the work, unless there is another one."""
         self.stop()
-        if error is None:
+        if kind is None:
             self.wait()
 
     def _run(self, task: Callable[[], None]) -> None:

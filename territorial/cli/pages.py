@@ -56,9 +56,7 @@ def listens(parsed: argparse.Namespace) -> Iterator[None]:
         ) from None
 
 
-def serve(
-    parsed: argparse.Namespace, serving: Serving[Any], danger: str, *, is_opened: bool, **more: Any
-) -> None:
+def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opened: bool, **more: Any) -> None:
     """Let a server answer until it is interrupted, and stop it; raise the error of its work.
 
     The address is printed, and written as JSON with ``more`` where that is asked for. ``danger``: what others

@@ -131,9 +131,7 @@ def run(parsed: argparse.Namespace) -> int:
         with listens(parsed):
             hosted = Hosted(hosting, parsed.host, parsed.port)
         danger = "and gets this address, unencrypted as it is, can play your seat"
-        more = (
-            {} if parsed.save is None else {"replay": str(hosted.save)}
-        )  # the usual name depends on the card
+        more = {} if parsed.save is None else {"replay": parsed.save}  # the usual name depends on the card
         serve(parsed, hosted, danger, is_opened=not parsed.no_open, **more)
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in hosted.replays.items()]
     # Not on stdout, which may have begun with the JSON of the address; --quiet does not hide it.
@@ -160,12 +158,11 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
 @contextmanager
 def _in_options() -> Iterator[None]:
     """Within the block, make errors of fields those of the options that set them."""
-
-    def named(field: str) -> str:
-        return _OPTIONS.get(field) or option_of(field)
-
     try:
         yield
     except HostingError as error:
-        problem = re.sub("`(\\w+)`", lambda found: named(found[1]), error.problem)
-        raise UsageError((f"argument {named(error.field)}: " if error.field else "") + problem) from None
+        fields = ("num_players", *Hosting.__dataclass_fields__)
+        options_of = {field: option_of(field) for field in fields} | _OPTIONS
+        problem = re.sub("`(\\w+)`", lambda found: options_of[found[1]], error.problem)
+        start = f"argument {options_of[error.field]}: " if error.field else ""
+        raise UsageError(start + problem) from None
