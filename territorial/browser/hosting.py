@@ -27,7 +27,7 @@ from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, LINEUPS, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, in_games, is_acting
-from territorial.evaluation.schedule import CHAMPION, USUAL_SEATS, dealt
+from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
 from territorial.files import atomic
 from territorial.replay import Recorder
 from territorial.replay.file_format import MAGIC
@@ -88,7 +88,7 @@ class Sitting(NamedTuple):
 class Hosting:
     """The first game that people play, and what all games after it have of it.
 
-    The fields are the arguments of ``host``, which describes them; HostingError for a value out of range.
+    The fields are the arguments of ``host``, which describes them.
     """
 
     config: GameConfig | Mapping[str, Any] = field(default_factory=dict)
@@ -107,13 +107,12 @@ class Hosting:
 
     def __post_init__(self) -> None:
         """Check what does not depend on the number of players."""
-        with _blamed_on("", TypeError, ValueError):
-            whole_number("people", self.people, 1, MOST_PEOPLE)
-            whole_number("seat", self.seat, 1, 250)
-            whole_number("pace", 1 if self.pace == STEP else self.pace, 1, FASTEST)
-            whole_number("seed", self.seed or 0, 0, LARGEST_SEED)
-            one_of("level", self.level or DEFAULT_LEVEL, LEVELS)
-            one_of("seats", self.seats if isinstance(self.seats, str) else "mixed-1", LINEUPS)
+        whole_number("people", self.people, 1, MOST_PEOPLE)
+        whole_number("seat", self.seat, 1, 250)
+        whole_number("pace", 1 if self.pace == STEP else self.pace, 1, FASTEST)
+        whole_number("seed", self.seed or 0, 0, LARGEST_SEED)
+        one_of("level", self.level or DEFAULT_LEVEL, LEVELS)
+        one_of("seats", self.seats if isinstance(self.seats, str) else DEFAULT_FIELD, LINEUPS)
         if self.spectate and self.people > 1:
             raise HostingError(
                 "people",

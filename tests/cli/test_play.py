@@ -4,7 +4,6 @@ import json
 import socket
 import sys
 import webbrowser
-from concurrent.futures import Future
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -12,18 +11,17 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import cli
+from territorial import browser, cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.browser import hosting
 from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
 from territorial.browser.play_server import PlayServer
-from territorial.browser.session import Session
 from territorial.cli import play
 from territorial.evaluation.schedule import CHAMPION
 from territorial.evaluation.statistics import wilson
 from territorial.replay import Replay
-from tests.play.sessions import wait_for
+from tests.play.sessions import HOLD, decide, wait_for
 
 SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "200"]
 
@@ -125,35 +123,30 @@ class Sender:
         pass
 
 
-def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        play.snapshots,
-        "players_of",
-        load := Mock(side_effect=lambda parsed, names: [Sender() for _ in names]),
-    )
-    run, sessions = Session.run, []
-
-    def run_with_a_decision(session):
-        session._count_page(1)
-        for command in (PlayerCommand("pause"), PlayerCommand("hold")):
-            session._inbox.put((command, Future()))
-        sessions.append(session)
-        run(session)
-
-    def serve_forever(server, poll_interval):
-        wait_for(lambda: sessions and sessions[0].people[0].situations.count > 1 and sessions[0]._now.tick)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Session, "run", run_with_a_decision)
-    monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
+def test_python_hosts_policies_classes_and_bots(tmp_path):
     path = tmp_path / "game.replay"
-    arguments = ["--opponent", "snapshot:main-1", "--pace", "step", "--no-open", "--port", "0"]
-    assert cli.main(["play", *SMALL, *arguments, "--save", str(path)]) == 0
-    assert load.call_count == 2  # the opponent and the advisor, once each
-    assert f"replay of 10 ticks: {path}" in capsys.readouterr().err
+    others = {
+        "opponents": ["mine", Beginner, Style(name="tenacious", interval=50)],
+        "policies": {"mine": Sender()},
+    }
+    where = {"save": path, "port": 0, "is_opened": False}
+    game = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=200)
+    with browser.host(game, **others, advisor=Sender(), pace="step", **where) as hosted:
+        wait_for(lambda: hosted.session.people[0].situations.count)
+        with hosted.session.page_open():
+            hosted.session.submit(PlayerCommand("pause"))
+            decide(hosted.session, HOLD)
+    assert hosted.replays == {path: 10}
     replay = Replay.load(path)
-    assert replay.names[1] == "snapshot:main-1"
+    assert replay.names == ("person", "mine", "beginner", "tenacious")
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
+    path.write_text("a diary")
+    for wrong, message in (
+        ({"seat": 5, "save": None}, "seat: 5; it must be from 1 to 4"),
+        ({}, "save: .* is no replay"),
+    ):
+        with pytest.raises(browser.HostingError, match=message):
+            browser.host(game, **(where | wrong))
 
 
 @pytest.mark.parametrize(
