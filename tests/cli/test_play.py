@@ -141,9 +141,10 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
     assert replay.names == ("person", "mine", "beginner", "tenacious")
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
     path.write_text("a diary")
+    seat = "seat: 5; it must be from 1 to 4"
     for wrong, message in (
-        ({"seat": 5, "save": None}, "seat: 5; it must be from 1 to 4"),
-        ({}, "save: .* is no replay"),
+        ({"seat": 5, "save": None}, seat),
+        ({}, "save: .* not a replay"),
     ):
         with pytest.raises(browser.HostingError, match=message):
             browser.host(game, **(where | wrong))
