@@ -1,5 +1,6 @@
 """Hosting: who plays which game, the games after it, and the server on which people play."""
 
+import os
 import secrets
 import time
 import webbrowser
@@ -113,6 +114,8 @@ class Hosting:
         whole_number("seed", self.seed or 0, 0, LARGEST_SEED)
         one_of("level", self.level or DEFAULT_LEVEL, LEVELS)
         one_of("seats", self.seats if isinstance(self.seats, str) else DEFAULT_FIELD, LINEUPS)
+        if isinstance(self.opponents, str):
+            raise HostingError("opponents", f"{self.opponents!r}; it must be a list of players")
         if self.spectate and self.people > 1:
             raise HostingError(
                 "people",
@@ -136,15 +139,12 @@ class Hosting:
         save = Path(atomic.new_name(new) if self.save is None else self.save)
         try:
             atomic.check_file(save)
+            with open(save if save.is_file() else os.devnull, "rb") as file:
+                start = file.read(len(MAGIC))
         except OSError as error:
             raise HostingError("save", f"{error.filename!r}: {error.strerror}") from None
-        if save.is_file():
-            with open(save, "rb") as file:
-                start = file.read(len(MAGIC))
-            if start not in (b"", MAGIC):
-                raise HostingError(
-                    "save", f"{str(save)!r} is a file that is not a replay, and would be replaced"
-                )
+        if start not in (b"", MAGIC):
+            raise HostingError("save", f"{str(save)!r} is a file that is not a replay, and would be replaced")
         return replace(self, seed=seed, save=save)
 
     @cached_property
@@ -308,7 +308,10 @@ class Hosting:
         """Return what plays for a player that the field ``name`` has: a policy, or a bot as seats take it."""
         player = self.policies.get(asked, asked) if isinstance(asked, str) else asked
         with _blamed_on(name, Exception):  # whatever its code raises when it is made
-            return in_games(player() if isinstance(player, type) else player)
+            found = in_games(player() if isinstance(player, type) else player)
+        if not isinstance(found, str | CustomBot | ActingPolicy):
+            raise HostingError(name, f"{asked!r}; it must be a bot or a policy that acts on observations")
+        return found
 
     @staticmethod
     def _label(asked: Entrant) -> str:
