@@ -51,7 +51,7 @@ env.step(np.zeros(32, np.int64))
 """,
     "demo": """
 import territorial
-from territorial.cli.demo import begin
+from territorial.browser.hosting import begin
 begin(territorial.GameConfig(), territorial.LINEUPS["mixed-1"].seats, seed=0)
 """,
     "RLlib": """

@@ -11,14 +11,14 @@ from dataclasses import fields
 import pytest
 
 import territorial
-from territorial import league
+from territorial import browser, league
 from territorial.config import ConfigKeywords, GameConfig
 from territorial.envs.options import CHOICES, EnvKeywords, EnvOptions
 from tests.wrong_keywords import WRONG
 
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
-    for module in (territorial, league)
+    for module in (territorial, browser, league)
     for name in module.__all__
     if callable(getattr(module, name))
 } | {"EnvOptions": EnvOptions}
@@ -42,6 +42,7 @@ WITH_EXAMPLE = [
     "territorial.TerritorialVec",
     "territorial.VecGame",
     "territorial.league.League",
+    "territorial.browser.host",
 ]
 TAKE_OPTIONS = {
     territorial.TerritorialEnv: [EnvOptions],

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, LineTooLong
 from http.server import BaseHTTPRequestHandler
@@ -28,6 +29,7 @@ REQUEST_BYTES = 2**14
 SECONDS_WITHOUT_PROGRESS = 30
 """After these a client that has not taken PIECE_BYTES is disconnected."""
 PIECE_BYTES = 2**16
+DEFAULT_PORT = 8765
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -183,6 +185,59 @@ class PageServer(ThreadingMixIn, TCPServer):
         """Pass over connections that the other side closed or that ran out of time."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
+
+
+class Serving(AbstractContextManager["Serving"]):
+    """A server that answers, and the work that makes what it serves, each in a thread, until ``stop``.
+
+    It has the ``url`` of the page, and the ``urls`` of all those who are served.
+
+    Args:
+        server: it listens already, as the work may have to compile.
+        work: what is done; its error ends the server, and ``wait`` raises it.
+        stop: lets the work end, and returns whether that is soon, so that it is waited for.
+
+    """
+
+    def __init__(self, server: PageServer, work: Callable[[], None], stop: Callable[[], bool]) -> None:
+        self.server, self.url, self.urls, self._stop_work = server, server.url, server.urls, stop
+        self._failures = list[BaseException]()
+        answer = partial(server.serve_forever, poll_interval=0.1)
+        self._answering, self._working = (
+            threading.Thread(target=self._run, args=(task,), daemon=True) for task in (answer, work)
+        )
+        self._answering.start()
+        self._working.start()
+
+    def wait(self) -> None:
+        """Return when the server no longer answers, or raise the error that ended it."""
+        while self._answering.is_alive():
+            self._answering.join(0.1)  # Ctrl-C does not end a longer wait on Windows
+        if self._failures:
+            raise self._failures.pop(0)
+
+    def stop(self) -> None:
+        """End the work and the server; what has been stopped stays so."""
+        self._end_answers()
+        self._working.join(None if self._stop_work() else 1)  # it may be compiling for minutes
+        self.server.server_close()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Stop, and raise the error of the work, unless there is another one."""
+        self.stop()
+        if kind is None:
+            self.wait()
+
+    def _run(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException as error:
+            self._failures.append(error)
+            self._end_answers()
+
+    def _end_answers(self) -> None:
+        if self._answering.is_alive() and threading.current_thread() is not self._answering:
+            self.server.shutdown()
 
 
 class RequestBytes(io.RawIOBase):

@@ -23,6 +23,7 @@ from territorial.config import GameConfig
 from territorial.constants import LARGEST_SEED, RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
+from territorial.evaluation.schedule import lineup_name
 from territorial.observation.layout import MAX_FRAMES
 
 EXAMPLES = """\
@@ -90,7 +91,7 @@ def run(parsed: argparse.Namespace) -> int:
         "rules_version": RULES_VERSION,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
-        "line_up": options.lineup_name(seats),
+        "line_up": lineup_name(seats),
         "seats": [name_of(seat) for seat in seats],
         "seed": parsed.seed,
         "num_games": parsed.num_games,

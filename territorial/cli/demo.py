@@ -2,22 +2,23 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from territorial._log import elapsed
 from territorial.browser.film import write_film
+from territorial.browser.hosting import begin
 from territorial.browser.web import write_page
 from territorial.cli import options
-from territorial.cli.options import UsageError, explained
+from territorial.cli.options import explained
 from territorial.cli.pages import show
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
-from territorial.config import GameConfig
-from territorial.engine.seats import Seat, shown_names
+from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
+from territorial.evaluation.schedule import lineup_name
+from territorial.files.atomic import new_name
 from territorial.render import write_png
 from territorial.render.figures import percent
 from territorial.replay import LiveGame, Recorder
@@ -83,14 +84,15 @@ def run(parsed: argparse.Namespace) -> int:
     seats = options.seats_of(parsed, config)
     files = _files(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
-        game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
+        with options.blamed_on("", ValueError):
+            game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
         recorder = None if files["replay"] is None else Recorder(game)
         seconds = sum(with_progress(_steps(game), game))
         standings = standings_of(game, shown_names(game.seats_of(0)))
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
         lives = [ticks if row.death_tick is None else row.death_tick + 1 for row in standings]
         steps, *agent_steps = (-(-number // config.decision_every) for number in (ticks, *lives))
-        lineup = options.lineup_name(seats)
+        lineup = lineup_name(seats)
         result = {
             "seed": parsed.seed,
             "line_up": lineup,
@@ -160,7 +162,7 @@ def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
         "page": (parsed.page, ".html"),
     }
     files: dict[str, str | None] = {
-        kind: options.new_name(f"territorial-{parsed.seed}{suffix}") if path == "" else path
+        kind: new_name(f"territorial-{parsed.seed}{suffix}") if path == "" else path
         for kind, (path, suffix) in wanted.items()
     }
     for kind, path in files.items():
@@ -170,38 +172,6 @@ def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
 
 
 # ---- playing ---------------------------------------------------------------------------------------
-
-
-def begin(
-    config: GameConfig,
-    seats: Sequence[Seat],
-    seed: int,
-    *,
-    is_recorded: bool = False,
-    frames: int | None = None,
-) -> VecGame:
-    """Return a game at its first tick, with everything compiled that playing, or recording, it needs.
-
-    ``frames``: boards in an observation, for policies that act on it; None: none acts.
-    """
-    observed: dict[str, Any] = {"observe": False} if frames is None else {"frames": frames}
-    try:
-        game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", **observed)
-    except ValueError as error:  # such as a map that has no room for all spawns
-        raise UsageError(str(error)) from None
-    with elapsed("territorial: compiling the engine"):
-        game.reset(seeds=[seed])
-        game.step(hold=True)
-        _ = game.state.owner
-        if is_recorded:
-            with Recorder(game) as recorder:
-                game.reset(seeds=[seed])
-                game.step(hold=True)
-                recorder.replay()
-            game.reset(seeds=[seed])
-            game.play(0, (), until=0)  # what verifies the replay
-        game.reset(seeds=[seed])
-    return game
 
 
 def _steps(game: VecGame) -> Iterator[float]:

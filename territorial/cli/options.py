@@ -13,7 +13,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import LINEUPS, Seat
-from territorial.evaluation.schedule import DEFAULT_FIELD
+from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
 from territorial.files import atomic
 from territorial.files.atomic import write_file
 from territorial.files.png import SIGNATURE
@@ -35,10 +34,6 @@ from territorial.replay.file_format import MAGIC
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
-CHAMPION = "champion-1"
-"""The strongest player of the library."""
-USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_FIELD].seats[1:])
-"""Of a game that is shown or played, unless others are asked for."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
 NO_PLOTS = "no plots: no game has ended yet"
@@ -218,22 +213,25 @@ def option_of(field: str) -> str:
     return "--" + field.replace("_", "-")
 
 
+def fields_of(parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of the config that the options of :func:`add_config_options` set."""
+    named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
+    return {name: value for name, value in named.items() if value is not None} | dict(parsed.assignments)
+
+
 def config_of(parsed: argparse.Namespace, num_maps: int | None = None, seed: int | None = None) -> GameConfig:
     """Return the config that the options of :func:`add_config_options` describe.
 
     ``num_maps``: so many maps, if the options leave that open and the map is none that there is only one of.
     ``seed``: of a game, whose map is generated from it unless the options say from what.
     """
-    named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
-    fields = {name: value for name, value in named.items() if value is not None}
-    if seed is not None:
-        fields = {"map_seed": seed} | fields
+    fields = fields_of(parsed)
+    usual = {} if seed is None else {"map_seed": seed}
     if isinstance(parsed.map, LandMask):
-        fields = {"height": parsed.map.height, "width": parsed.map.width} | fields
-    assigned = dict(parsed.assignments)
+        usual |= {"height": parsed.map.height, "width": parsed.map.width}
     with blamed_on("", TypeError, ValueError):
-        config = GameConfig(**(fields | assigned))
-    if num_maps is not None and "num_maps" not in assigned:
+        config = GameConfig(**(usual | fields))
+    if num_maps is not None and "num_maps" not in fields:
         with suppress(ValueError):
             config = config.replace(num_maps=num_maps)
     return config
@@ -381,19 +379,8 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:
     """Return one bot for every seat of ``config``; fewer seats than a line-up has get a fair mix of it."""
-    bots_given, num_players = parsed.seats, config.num_players
-    if len(bots_given) <= num_players:
-        return tuple(islice(cycle(bots_given), num_players))
-    if bots_given != USUAL_SEATS and lineup_name(bots_given) is None:
-        raise UsageError(
-            f"argument --seats: {len(bots_given)} bots; at most {num_players} fit (--num-players)"
-        )
-    return tuple(bots_given[len(bots_given) * i // num_players] for i in range(num_players))
-
-
-def lineup_name(seats: tuple[Seat, ...]) -> str | None:
-    """Return the name of the line-up that ``seats`` are, exactly, or None."""
-    return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
+    with blamed_on("--seats", ValueError):
+        return dealt(parsed.seats, config.num_players)
 
 
 # ---- files -----------------------------------------------------------------------------------------
@@ -417,13 +404,6 @@ def _json_file(path: str) -> str:
     if path != STDOUT:
         check_writable("--json", path, RESULT)
     return path
-
-
-def new_name(path: str | Path) -> str:
-    """Return ``path`` for a file that no option names, with a number if there is a file of that name."""
-    first = Path(path)
-    names = chain([first], (first.with_name(f"{first.stem}-{number}{first.suffix}") for number in count(2)))
-    return str(next(name for name in names if not os.path.lexists(name)))
 
 
 def check_writable(argument: str, path: str | Path, kind: str = "") -> None:

@@ -2,26 +2,23 @@
 
 import argparse
 import sys
-import threading
 import webbrowser
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from territorial._log import LOG
 from territorial.browser import film
-from territorial.browser.server import PageServer
+from territorial.browser.server import DEFAULT_PORT, PageServer, Serving
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
+from territorial.evaluation.schedule import lineup_name
 from territorial.replay import LiveGame, Replay
-
-DEFAULT_PORT = 8765
-
-Server = TypeVar("Server", bound=PageServer)
 
 
 def show(game: Replay | LiveGame, seats: tuple[str, ...], seed: int, every: int | None = None) -> film.Show:
     """Return the show of a game that is named by who plays it and its seed."""
-    return film.show(game, f"{options.lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
+    return film.show(game, f"{lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
 
 
 # ---- servers ---------------------------------------------------------------------------------------
@@ -47,57 +44,35 @@ def add_server_options(parser: argparse.ArgumentParser) -> Any:
     return group
 
 
-def serve(
-    parsed: argparse.Namespace,
-    make: Callable[[str, int], Server],
-    work: Callable[[], None],
-    stop: Callable[[], bool],
-    danger: str,
-    *,
-    is_opened: bool,
-    **more: Any,
-) -> None:
-    """Serve until interrupted, while ``work`` is done in a thread that ends after ``stop``; raise its error.
-
-    The server listens before the work begins, which may have to compile. ``stop`` returns whether that is
-    over, so that the thread ends soon and is waited for.
-
-    ``make`` gets the host and the port that were asked for. The address is printed, and written as JSON with
-    ``more`` where that is asked for. ``danger``: what others can do where the server does not listen on this
-    machine alone. ``is_opened``: the page is opened in a browser.
-    """
+@contextmanager
+def listens(parsed: argparse.Namespace) -> Iterator[None]:
+    """Within the block, in which a server is made, say which address and port cannot be had."""
     try:
-        server = make(parsed.host, parsed.port)
+        yield
     except (OSError, UnicodeError) as error:
         raise UsageError(
             f"arguments --host, --port: cannot serve on {parsed.host!r}, port {parsed.port}: {error}; "
             "--port 0 takes a free port"
         ) from None
-    failures = list[BaseException]()
 
-    def work_or_stop() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failures.append(error)
-            server.shutdown()
 
-    with server:
-        _announce(parsed, server, more)
-        if not server.is_loopback:
+def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opened: bool, **more: Any) -> None:
+    """Let a server answer until it is interrupted, and stop it; raise the error of its work.
+
+    The address is printed, and written as JSON with ``more`` where that is asked for. ``danger``: what others
+    can do where the server does not listen on this machine alone. ``is_opened``: the page is opened in a
+    browser.
+    """
+    with serving:
+        _announce(parsed, serving.server, more)
+        if not serving.server.is_loopback:
             LOG.warning("anyone who can reach this machine %s (%s)", danger, parsed.host)
         if is_opened:
-            webbrowser.open(server.url)
-        working = threading.Thread(target=work_or_stop, daemon=True)
-        working.start()
+            webbrowser.open(serving.url)
         try:
-            server.serve_forever(poll_interval=0.1)
+            serving.wait()
         except KeyboardInterrupt:
             LOG.info("stopped")
-        finally:
-            working.join(None if stop() else 1)  # it may be compiling for minutes
-    if failures:
-        raise failures[0]
 
 
 def _announce(parsed: argparse.Namespace, server: PageServer, more: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_fram
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.files.atomic import new_name
 from territorial.render import Renderer, write_png
 from territorial.replay import DivergedError, Replay
 
@@ -107,10 +108,10 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
     if parsed.picture is not None and (parsed.at is None or parsed.no_picture):
         raise UsageError(f"argument --picture: {parsed.picture!r} is written only with --at")
     if parsed.at is not None and not parsed.no_picture:
-        parsed.picture = parsed.picture or options.new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
+        parsed.picture = parsed.picture or new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
-        parsed.animation = parsed.animation or options.new_name(f"{Path(parsed.file).stem}.apng")
+        parsed.animation = parsed.animation or new_name(f"{Path(parsed.file).stem}.apng")
         check_animation(parsed.animation, parsed.fps)
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every} has an effect only with --animation")

@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any
 
 from territorial.browser.film import Show, write_film
-from territorial.browser.server import Feed, PageServer
+from territorial.browser.hosting import begin
+from territorial.browser.server import Feed, PageServer, Serving
 from territorial.browser.web import page, write_page
 from territorial.cli import options
-from territorial.cli.demo import begin, with_progress
+from territorial.cli.demo import with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.cli.pages import add_server_options, serve, show
+from territorial.cli.pages import add_server_options, listens, serve, show
+from territorial.evaluation.schedule import USUAL_SEATS
 from territorial.replay import LiveGame, Replay
 
 EXAMPLES = """\
@@ -64,7 +66,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:
     """Return a function that shows the game of a replay, which has been read."""
-    given = {"--seed": parsed.seed != 0, "--seats": parsed.seats != options.USUAL_SEATS}
+    given = {"--seed": parsed.seed != 0, "--seats": parsed.seats != USUAL_SEATS}
     given |= {options.option_of(name): getattr(parsed, name) is not None for name in options.NAMED_FIELDS}
     for name, is_given in (given | {"--set": bool(parsed.assignments)}).items():
         if is_given:
@@ -81,7 +83,8 @@ def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
 
     @options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}")
     def begun() -> Show:
-        game = begin(config, seats, parsed.seed)
+        with blamed_on("", ValueError):
+            game = begin(config, seats, parsed.seed)
         header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
         return header, with_progress(frames, game)
 
@@ -121,5 +124,7 @@ def _serve(parsed: argparse.Namespace, make: Callable[[], Show]) -> int:
         film.close(is_whole=False)
         return film.count > 0
 
-    serve(parsed, partial(PageServer, page(), film), fill, abandon, "can see the game", is_opened=parsed.open)
+    with listens(parsed):
+        server = PageServer(page(), film, parsed.host, parsed.port)
+    serve(parsed, Serving(server, fill, abandon), "can see the game", is_opened=parsed.open)
     return 0

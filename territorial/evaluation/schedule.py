@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -19,6 +19,10 @@ from territorial.evaluation.players import Player
 from territorial.typing import Ints
 
 DEFAULT_FIELD = "mixed-1"
+CHAMPION = "champion-1"
+"""The strongest player of the library."""
+USUAL_SEATS: tuple[Seat, ...] = (CHAMPION, *LINEUPS[DEFAULT_FIELD].seats[1:])
+"""Of a game that is shown or played, unless others are asked for."""
 SIDE_BY_SIDE = 16
 """Games that a process plays at once, at most: their memory still fits into the caches."""
 Draw = Literal["fixed", "balanced", "fixed_teams", "balanced_teams"]
@@ -29,6 +33,23 @@ MATCH = "match"
 """The scenario of the games of a match, in which no policy is tried."""
 Key = tuple[str, str, int]
 """What tells a game from the others of its file: policy, scenario, number."""
+
+
+def dealt(seats: tuple[Seat, ...], num_players: int) -> tuple[Seat, ...]:
+    """Return one bot for every seat of a game; fewer seats than a line-up has get a fair mix of it.
+
+    ValueError for more bots than seats that are no line-up.
+    """
+    if len(seats) <= num_players:
+        return tuple(islice(cycle(seats), num_players))
+    if seats != USUAL_SEATS and lineup_name(seats) is None:
+        raise ValueError(f"{len(seats)} bots; at most {num_players} fit (num_players)")
+    return tuple(seats[len(seats) * i // num_players] for i in range(num_players))
+
+
+def lineup_name(seats: tuple[Seat, ...]) -> str | None:
+    """Return the name of the line-up that ``seats`` are, exactly, or None."""
+    return next((name for name, lineup in LINEUPS.items() if lineup.seats == seats), None)
 
 
 class ScheduledGame(NamedTuple):

@@ -8,11 +8,18 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 MISSING = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 """Numbers of the errors of what a file system does not have."""
+
+
+def new_name(path: str | os.PathLike[str]) -> str:
+    """Return ``path``, with a number if there is a file of that name."""
+    first = Path(path)
+    names = chain([first], (first.with_name(f"{first.stem}-{number}{first.suffix}") for number in count(2)))
+    return str(next(name for name in names if not os.path.lexists(name)))
 
 
 def check_file(path: str | os.PathLike[str]) -> None:

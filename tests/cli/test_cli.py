@@ -187,13 +187,16 @@ def test_info_tells_versions_bots_and_defaults(run, done):
 
 
 @pytest.mark.parametrize(
-    ("verb", "option", "size"),
-    [("bench", "--num-games", "1,000,000 games"), ("demo", "--height", "256 x 256")],
+    ("command", "module", "option", "size"),
+    [
+        (["bench", "--num-games", "1000000"], "cli.bench", "--num-games", "1,000,000 games"),
+        (["demo", "--no-picture"], "browser.hosting", "--height", "256 x 256"),
+        (["play", "--no-open", "--port", "0"], "browser.hosting", "--height", "256 x 256"),
+    ],
 )
-def test_a_size_that_memory_cannot_hold_is_named(done, monkeypatch, verb, option, size):
-    monkeypatch.setattr(f"territorial.cli.{verb}.VecGame", Mock(side_effect=MemoryError))
-    games = ["--num-games", "1000000"] if verb == "bench" else ["--no-picture"]
-    _, err = done(verb, *games, code=2)
+def test_a_size_that_memory_cannot_hold_is_named(done, monkeypatch, command, module, option, size):
+    monkeypatch.setattr(f"territorial.{module}.VecGame", Mock(side_effect=MemoryError))
+    _, err = done(*command, code=2)
     for part in (f"argument {option}", size, "not enough memory"):
         assert part in err.splitlines()[-1]
 

@@ -4,7 +4,6 @@ import json
 import socket
 import sys
 import webbrowser
-from concurrent.futures import Future
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -12,25 +11,25 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial import cli
+from territorial import browser, cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
+from territorial.browser import hosting
 from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
 from territorial.browser.play_server import PlayServer
-from territorial.browser.session import Session
-from territorial.cli import options, play
+from territorial.cli import play
+from territorial.evaluation.schedule import CHAMPION
 from territorial.evaluation.statistics import wilson
 from territorial.replay import Replay
-from tests.play.sessions import wait_for
+from tests.play.sessions import HOLD, decide, wait_for
 
 SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "200"]
 
 
 def table_of(*arguments):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    config, load = play._config(parsed), lambda *named: play._player(parsed, *named)
-    seats, names, policies, advisor = play.table_of(parsed, config, load)
-    return SimpleNamespace(seats=seats, names=names, policies=policies, advisor=advisor, config=config)
+    settled = play.hosting_of(parsed).settled()
+    return SimpleNamespace(config=settled.game_config, **settled.sitting._asdict())
 
 
 def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
@@ -103,7 +102,7 @@ def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
 
 
 def test_the_champion_advises_a_person_unless_it_is_to_be_another():
-    assert table_of(*SMALL).advisor.name == options.CHAMPION
+    assert table_of(*SMALL).advisor.name == CHAMPION
     assert table_of(*SMALL, "--advisor", "turtle").advisor == "turtle-1"
     assert table_of(*SMALL, "--spectate").advisor is None
 
@@ -124,35 +123,31 @@ class Sender:
         pass
 
 
-def test_a_policy_of_observations_can_be_an_opponent(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(
-        play.snapshots,
-        "players_of",
-        load := Mock(side_effect=lambda parsed, names: [Sender() for _ in names]),
-    )
-    run, sessions = Session.run, []
-
-    def run_with_a_decision(session):
-        session._count_page(1)
-        for command in (PlayerCommand("pause"), PlayerCommand("hold")):
-            session._inbox.put((command, Future()))
-        sessions.append(session)
-        run(session)
-
-    def serve_forever(server, poll_interval):
-        wait_for(lambda: sessions and sessions[0].people[0].situations.count > 1 and sessions[0]._now.tick)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Session, "run", run_with_a_decision)
-    monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
+def test_python_hosts_policies_classes_and_bots(tmp_path):
     path = tmp_path / "game.replay"
-    arguments = ["--opponent", "snapshot:main-1", "--pace", "step", "--no-open", "--port", "0"]
-    assert cli.main(["play", *SMALL, *arguments, "--save", str(path)]) == 0
-    assert load.call_count == 2  # the opponent and the advisor, once each
-    assert f"replay of 10 ticks: {path}" in capsys.readouterr().err
+    others = {
+        "opponents": ["mine", Beginner, Style(name="tenacious", interval=50)],
+        "policies": {"mine": Sender()},
+    }
+    where = {"save": path, "port": 0, "is_opened": False}
+    game = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=200)
+    with browser.host(game, **others, advisor=Sender(), pace="step", **where) as hosted:
+        wait_for(lambda: hosted.session.people[0].situations.count)
+        with hosted.session.page_open():
+            hosted.session.submit(PlayerCommand("pause"))
+            decide(hosted.session, HOLD)
+    assert hosted.replays == {path: 10}
     replay = Replay.load(path)
-    assert replay.names[1] == "snapshot:main-1"
+    assert replay.names == ("person", "mine", "beginner", "tenacious")
     assert (0, 2, 0, 1024) in map(tuple, replay.launches.tolist())
+    path.write_text("a diary")
+    seat = "seat: 5; it must be from 1 to 4"
+    for wrong, message in (
+        ({"seat": 5, "save": None}, seat),
+        ({}, "save: .* not a replay"),
+    ):
+        with pytest.raises(browser.HostingError, match=message):
+            browser.host(game, **(where | wrong))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +207,7 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
 
 
 def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled(capsys, monkeypatch):
-    monkeypatch.setattr(play, "begin", Mock(side_effect=AssertionError("it would compile")))
+    monkeypatch.setattr(hosting, "begin", Mock(side_effect=AssertionError("it would compile")))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for where in (["--host", "192.0.2.1"], ["--port", str(taken.getsockname()[1])]):
             assert cli.main(["play", *SMALL, "--no-open", *where]) == 2
@@ -221,9 +216,9 @@ def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    begin, begun = play.begin, []
+    begin, begun = hosting.begin, []
     monkeypatch.setattr(PlayServer, "serve_forever", interrupted)
-    monkeypatch.setattr(play, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
+    monkeypatch.setattr(hosting, "begin", lambda *given, **more: begun.append(given) or begin(*given, **more))
     for arguments in ([], [], ["--seed", "5"], ["--seed", "5", "--set", "map_seed=8"]):
         assert cli.main(["play", *SMALL, "--port", "0", "--no-open", *arguments]) == 0
     seeds = [(seed, config.map_seed) for config, _, seed in begun]

@@ -20,14 +20,14 @@ import pytest
 
 import territorial
 from territorial import cli
-from territorial.cli import options
 from territorial.engine.seats import shown_names
+from territorial.evaluation.schedule import USUAL_SEATS
 from territorial.replay import DivergedError, Replay, frame_of
 from tests.render.film_reader import read_film
 from tests.render.support import ask
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
-SEATS = options.USUAL_SEATS[::8]
+SEATS = USUAL_SEATS[::8]
 SECONDS = 300
 ENDLESS = """
 import itertools, runpy, time

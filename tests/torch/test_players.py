@@ -2,16 +2,15 @@
 
 import json
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
 
 from territorial import Scenario, VecGame, cli, evaluate
 from territorial.bots import Network
+from territorial.browser.hosting import begin
 from territorial.browser.panels import HOLDS, advice_of, chooser
-from territorial.cli import options, play
-from territorial.cli.demo import begin
+from territorial.cli import play
 from territorial.constants import FRACTIONS
 from territorial.engine.seats import AGENT
 from territorial.evaluation.players import StochasticPolicy
@@ -140,16 +139,15 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
     """Which is an opponent, too, under the same name."""
     arguments = arguments_of(advised, name, "--width", "40", "--opponent", f"snapshot:{name}")
     parsed = cli.make_parser(with_plugins=False).parse_args(arguments)
-    seats, names, policies, advisor = play.table_of(
-        parsed, options.config_of(parsed), partial(play._player, parsed)
-    )
+    hosting = play.hosting_of(parsed).settled()
+    seats, names, policies, advisor = hosting.sitting
     assert isinstance(advisor, kind)
     assert names[SEAT] == f"snapshot:{name}"
     assert seats[SEAT] == (advisor if kind is Network else AGENT)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=getattr(advisor, "frames", None))
     for at, one in policies.items():
         chooser(one, at, game, 8)(game)
-    report = json.loads(json.dumps(play._panels(parsed, game, advisor, SEAT, 8)["advice"](game)))
+    report = json.loads(json.dumps(hosting._panels(game, SEAT)["advice"](game)))
     assert report["name"] == f"snapshot:{name}"
     assert len(report["options"]) > 1
     assert sum(option["part"] for option in report["options"]) == pytest.approx(1)

@@ -1,0 +1,485 @@
+"""Hosting: who plays which game, the games after it, and the server on which people play."""
+
+import os
+import secrets
+import time
+import webbrowser
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, partial
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from territorial._log import elapsed
+from territorial.bots import PythonBot
+from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
+from territorial.browser.panels import Look, advice_of, agent_view, chooser
+from territorial.browser.play_server import PlayServer
+from territorial.browser.server import DEFAULT_PORT, Serving
+from territorial.browser.session import Session, Table
+from territorial.browser.web import page
+from territorial.config import FIELDS, GameConfig
+from territorial.config.land_mask import LandMask
+from territorial.config.map_names import ALL_MAPS
+from territorial.config.validation import one_of, whole_number
+from territorial.constants import LARGEST_SEED
+from territorial.engine.seats import AGENT, LINEUPS, CustomBot, Seat, shown_names
+from territorial.engine.vec_game import VecGame
+from territorial.evaluation.players import ActingPolicy, Player, in_games, is_acting
+from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
+from territorial.files import atomic
+from territorial.replay import Recorder
+from territorial.replay.file_format import MAGIC
+from territorial.replay.replay import SUFFIX, checked_names
+
+DEFAULT_PACE = 20
+DEFAULT_LEVEL = "easy"
+PERSON = "person"
+MOST_PEOPLE = 8
+
+Entrant = Player | type[PythonBot]
+"""A player, or the class of a bot that can be made without arguments."""
+
+
+class HostingError(ValueError):
+    """There can be no such game.
+
+    Args:
+        field: the field of ``Hosting`` that is at fault; empty: the problem names a field of the config.
+        problem: its value and what would be right; other fields stand in backticks.
+
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field, self.problem = field, problem
+        super().__init__(f"{field}: {problem}" if field else problem)
+
+
+@contextmanager
+def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Within the block, make errors of these kinds those of a field."""
+    try:
+        yield
+    except kinds as error:
+        if isinstance(error, HostingError | MemoryError):
+            raise
+        raise HostingError(name, str(error)) from error
+
+
+class Sitting(NamedTuple):
+    """Who sits at a table.
+
+    Args:
+        seats: by seat who plays it; people and policies that act on observations are "agent".
+        names: by seat the name.
+        policies: the policies that act on observations, by seat.
+        advisor: who advises the people.
+
+    """
+
+    seats: list[Seat]
+    names: tuple[str, ...]
+    policies: dict[int, ActingPolicy]
+    advisor: Player | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hosting:
+    """The first game that people play, and what all games after it have of it.
+
+    The fields are the arguments of ``host``, which describes them.
+    """
+
+    config: GameConfig | Mapping[str, Any] = field(default_factory=dict)
+    level: str | None = None
+    opponents: Sequence[Entrant] = ()
+    policies: Mapping[str, Entrant] = field(default_factory=dict)
+    seats: str | Sequence[Seat] | None = None
+    advisor: Entrant | None = None
+    people: int = 1
+    seat: int = 1
+    names: Sequence[str | None] = ()
+    spectate: bool = False
+    pace: int | Literal["step"] = DEFAULT_PACE
+    seed: int | None = None
+    save: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check what does not depend on the number of players."""
+        whole_number("people", self.people, 1, MOST_PEOPLE)
+        whole_number("seat", self.seat, 1, 250)
+        whole_number("pace", 1 if self.pace == STEP else self.pace, 1, FASTEST)
+        whole_number("seed", self.seed or 0, 0, LARGEST_SEED)
+        one_of("level", self.level or DEFAULT_LEVEL, LEVELS)
+        one_of("seats", self.seats if isinstance(self.seats, str) else DEFAULT_FIELD, LINEUPS)
+        if isinstance(self.opponents, str):
+            raise HostingError("opponents", f"{self.opponents!r}; it must be a list of players")
+        if self.spectate and self.people > 1:
+            raise HostingError(
+                "people",
+                f"{self.people} people take seats, but `spectate` takes none; use only one of the two",
+            )
+        if self.spectate and self.advisor is not None:
+            problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
+            raise HostingError("advisor", f"{problem}; use only one of them")
+        if self.level is not None and (self.seats is not None or self.opponents):
+            raise HostingError(
+                "level",
+                f"{self.level!r} selects the bots, as do `seats` and `opponents`; use only one of these",
+            )
+
+    # ---- which game --------------------------------------------------------------------------------
+
+    def settled(self) -> "Hosting":
+        """Return the same with its seed and the file of its replay, which may be left open."""
+        seed = secrets.randbelow(2**31) if self.seed is None else self.seed
+        new = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
+        save = Path(atomic.new_name(new) if self.save is None else self.save)
+        try:
+            atomic.check_file(save)
+            with open(save if save.is_file() else os.devnull, "rb") as file:
+                start = file.read(len(MAGIC))
+        except OSError as error:
+            raise HostingError("save", f"{error.filename!r}: {error.strerror}") from None
+        if start not in (b"", MAGIC):
+            raise HostingError("save", f"{str(save)!r} is a file that is not a replay, and would be replaced")
+        return replace(self, seed=seed, save=save)
+
+    @cached_property
+    def game_config(self) -> GameConfig:
+        """The config of the game; at a level, its bots have a handicap, and the seed decides the map."""
+        usual = {"map_seed": self.seed or 0} | ({} if self.usual_level is None else {"handicap": True})
+        if isinstance(land := self._given.get("map"), LandMask):
+            usual |= {"height": land.height, "width": land.width}
+        with _blamed_on("", TypeError, ValueError):
+            return GameConfig(**(usual | self._given))
+
+    @property
+    def usual_level(self) -> str | None:
+        """The level whose bots play; None: those who are named do."""
+        return None if self.seats is not None or self.opponents else self.level or DEFAULT_LEVEL
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """The fields of the config that are not left open."""
+        if not isinstance(self.config, GameConfig):
+            return dict(self.config)
+        values, usual = ({name: getattr(one, name) for name in FIELDS} for one in (self.config, GameConfig()))
+        return {name: value for name, value in values.items() if value != usual[name]}
+
+    def wished(self, wish: Wish, saved: Container[Path] = ()) -> "Hosting":
+        """Return the game that a player wishes, which has all else of this one.
+
+        WishError for fewer players than there must be. ``saved``: the replays of the games before.
+        """
+        least = max(self.seat, (not self.spectate) + (0 if wish.level else len(self.opponents)))
+        if wish.players < least:
+            raise WishError(f"players is {wish.players}; the command line requires at least {least}")
+        changed: dict[str, Any] = {"names": (wish.name, *wish.others), "seed": wish.seed}
+        config = self._given | {"num_players": wish.players} | ({} if wish.map is None else {"map": wish.map})
+        if wish.level is not None:
+            changed |= {"level": wish.level, "seats": None, "opponents": ()}
+        if self.save is not None and Path(self.save) in saved:
+            changed["save"] = atomic.new_name(self.save)
+        return replace(self, config=config, **changed).settled()
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """The game as the start card has it; a level or map of no name is None."""
+        config = self.game_config
+        return {
+            "level": self.usual_level,
+            "players": config.num_players,
+            "map": str(config.map) if str(config.map) in ALL_MAPS else None,
+            "name": (*self.names, PERSON)[0],
+            "seed": str(self.seed),
+        }
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What the start card offers, and what was given, which the page need not remember."""
+        card, given = self.card, self._given
+        is_given = {
+            "level": self.level is not None or card["level"] is None,
+            "players": "num_players" in given,
+            "map": "map" in given,
+            "name": bool(self.names),
+            "seed": self.seed is not None,
+        }
+        return {
+            "levels": list(LEVELS),
+            "maps": list(ALL_MAPS),
+            "given": {name: card[name] for name, is_so in is_given.items() if is_so},
+        }
+
+    def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
+        """Return the game of a settled ``Hosting`` at its first tick, which may have to compile.
+
+        The next of ``numbers``, which count games, is in its title; ``choices`` are on its card.
+        """
+        config, seed, sitting = self.game_config, self.seed or 0, self.sitting
+        try:
+            observers = [one for one in (*sitting.policies.values(), sitting.advisor) if is_acting(one)]
+            frames = max((player.frames for player in observers), default=None)
+            with _blamed_on("", ValueError):  # such as a map that has no room for all spawns
+                game = begin(config, sitting.seats, seed, is_recorded=True, frames=frames)
+            advised = self.people_at if sitting.advisor else ()
+            panels = {at: self._panels(game, at) for at in advised if at}
+            with _blamed_on("opponents", Exception):  # whatever a policy raises when it begins
+                policies = {at: chooser(one, at, game, seed) for at, one in sitting.policies.items()}
+        except MemoryError:
+            size = f"{config.height} x {config.width} cells with {config.num_players} seats"
+            raise HostingError("config", f"not enough memory for a game of {size}") from None
+        title = self._title([sitting.names[at - 1] for at in self.people_at if at])
+        title += f", game {number}" if (number := next(numbers)) > 1 else ""
+        save, card = Path(self.save or ""), self.card | dict(choices)
+        return Table(game, self.people_at, sitting.names, save, title, policies, panels, card)
+
+    def _title(self, people: list[str]) -> str:
+        """Return who plays against whom, such as "You against 31 easy bots"."""
+        level, others = self.usual_level, self.game_config.num_players - len(people)
+        who = "You" if people and self.people == 1 else " and ".join(people)
+        kind = f"{level} bot" if level else "player"
+        bots = f"{others} {kind}{'s' if others > 1 else ''}" if others else ""
+        return (" and " if self.game_config.teams else " against ").join(filter(None, (who, bots)))
+
+    # ---- who plays ---------------------------------------------------------------------------------
+
+    @cached_property
+    def sitting(self) -> Sitting:
+        """The people and the others: opponents next to the people, the line-up on all other seats.
+
+        The bots of a level are dealt in turn to all seats after those of the people. The champion advises the
+        people, unless another was asked for.
+        """
+        players, level = self.game_config.num_players, self.usual_level
+        people = dict(zip(self.people_at, self._people, strict=True))
+        in_turn = (*range(self.seat, players + 1), *range(1, self.seat))
+        free = [seat for seat in in_turn if seat not in people]
+        if len(self.opponents) > len(free):
+            raise HostingError(
+                "opponents", f"{len(self.opponents)} opponents; at most {len(free)} fit (`num_players`)"
+            )
+        line_up = LINEUPS[self.seats].seats if isinstance(self.seats, str) else self.seats or USUAL_SEATS
+        with _blamed_on("seats", ValueError):
+            seats = list(dealt(tuple(line_up), players))
+        policies, named = dict[int, ActingPolicy](), dict[int, str]()
+        for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
+            seats[seat - 1] = bot
+        with _blamed_on("names", TypeError, ValueError):
+            for seat, name in people.items():
+                if name is not None:
+                    seats[seat - 1], named[seat] = AGENT, person_name("name", name)
+        advisor = None if self.spectate else self._player("advisor", self.advisor or CHAMPION)
+        for seat, asked in zip(free, self.opponents, strict=False):
+            opponent = self._player("opponents", asked)
+            if isinstance(opponent, str | CustomBot):
+                seats[seat - 1] = opponent
+            else:
+                seats[seat - 1], policies[seat] = AGENT, opponent
+            if is_acting(opponent) or (isinstance(asked, str) and asked in self.policies):
+                named[seat] = self._label(asked)
+        names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
+        with _blamed_on("names", ValueError):
+            return Sitting(seats, checked_names("names", names, players), policies, advisor)
+
+    @property
+    def people_at(self) -> list[int]:
+        """By person the seat; 0 for those who have none."""
+        players, names, seats = self.game_config.num_players, self._people, count(self.seat - 1)
+        if self.seat > players:
+            raise HostingError("seat", f"{self.seat}; it must be from 1 to {players} (`num_players`)")
+        if (sitting := len(names) - names.count(None)) > players:
+            raise HostingError("people", f"{sitting}; it must be at most {players} (`num_players`)")
+        return [0 if name is None else next(seats) % players + 1 for name in names]
+
+    @property
+    def _people(self) -> list[str | None]:
+        """The names of the people; None for those who have no seat."""
+        usual = [PERSON, *(f"{PERSON} {number}" for number in range(2, self.people + 1))]
+        if len(self.names) > self.people:
+            raise HostingError("names", f"{len(self.names)} names; `people` is {self.people}")
+        names = [*self.names, *usual[len(self.names) :]]
+        return [None, *names[1:]] if self.spectate else names
+
+    def _player(self, name: str, asked: Entrant) -> Seat | ActingPolicy:
+        """Return what plays for a player that the field ``name`` has: a policy, or a bot as seats take it."""
+        player = self.policies.get(asked, asked) if isinstance(asked, str) else asked
+        with _blamed_on(name, Exception):  # whatever its code raises when it is made
+            found = in_games(player() if isinstance(player, type) else player)
+        if not isinstance(found, str | CustomBot | ActingPolicy):
+            raise HostingError(name, f"{asked!r}; it must be a bot or a policy that acts on observations")
+        return found
+
+    @staticmethod
+    def _label(asked: Entrant) -> str:
+        """Return what a player is called."""
+        own = getattr(asked, "player_name", None) or getattr(asked, "name", None)
+        return (
+            asked if isinstance(asked, str) else str(own or getattr(asked, "__name__", type(asked).__name__))
+        )
+
+    def _panels(self, game: VecGame, seat: int) -> dict[str, Look]:
+        """Return what the page of a seat can show, which is compiled when it is first asked for."""
+        advisor, look = self.sitting.advisor or CHAMPION, cache(partial(agent_view, game, seat))
+        with _blamed_on("advisor", Exception):  # whatever a policy raises when it begins
+            advise = advice_of(advisor, game, seat, self.seed or 0)
+            if is_acting(advisor):
+                advise(game)  # which is refused now, not when the page first asks for it
+
+        def advice(game: VecGame) -> dict[str, Any]:
+            options = [option._asdict() for option in advise(game)]
+            return {"name": self._label(self.advisor or CHAMPION), "options": options}
+
+        return {"advice": advice, "agent_view": lambda game: look()(game)}
+
+
+def begin(
+    config: GameConfig,
+    seats: Sequence[Seat],
+    seed: int,
+    *,
+    is_recorded: bool = False,
+    frames: int | None = None,
+) -> VecGame:
+    """Return a game at its first tick, with everything compiled that playing, or recording, it needs.
+
+    ``frames``: boards in an observation, for policies that act on it; None: none acts. ValueError for a game
+    that there cannot be, such as one whose map has no room for all spawns.
+    """
+    observed: dict[str, Any] = {"observe": False} if frames is None else {"frames": frames}
+    game = VecGame(config, num_games=1, seats=seats, autoreset="disabled", **observed)
+    with elapsed("territorial: compiling the engine"):
+        game.reset(seeds=[seed])
+        game.step(hold=True)
+        _ = game.state.owner
+        if is_recorded:
+            with Recorder(game) as recorder:
+                game.reset(seeds=[seed])
+                game.step(hold=True)
+                recorder.replay()
+            game.reset(seeds=[seed])
+            game.play(0, (), until=0)  # what verifies the replay
+        game.reset(seeds=[seed])
+    return game
+
+
+# ---- the server ------------------------------------------------------------------------------------
+
+
+class Hosted(Serving):
+    """Games that people play on a server of this process, until ``stop`` or the end of its block.
+
+    Args:
+        hosting: the first game.
+        host: address to serve on.
+        port: TCP port to serve on; 0 takes a free one.
+
+    """
+
+    def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
+        first, numbers = hosting.settled(), count(1)
+        _ = first.sitting  # what is wrong is said before anything is compiled
+
+        def make(wish: Wish | None) -> Table:
+            if wish is None:
+                return first.table(numbers, hosting.choices)
+            try:
+                return hosting.wished(wish, session.replays).table(numbers, hosting.choices)
+            except HostingError as error:
+                raise WishError(str(error).replace("num_players", "players").replace("`", "")) from None
+
+        def play() -> None:
+            session.run()
+            if session.save_error is not None:
+                raise session.save_error
+
+        pace = hosting.pace if isinstance(hosting.pace, int) else None
+        self.session = session = Session(make, pace=pace, is_paused=True, num_people=hosting.people)
+        self.replays = session.replays
+        """By file of a replay, up to which tick it has been written."""
+        super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)
+
+
+def host(
+    config: GameConfig | Mapping[str, Any] | None = None,
+    *,
+    level: str | None = None,
+    opponents: Sequence[Entrant] = (),
+    policies: Mapping[str, Entrant] | None = None,
+    seats: str | Sequence[Seat] | None = None,
+    advisor: Entrant | None = None,
+    people: int = 1,
+    seat: int = 1,
+    names: Sequence[str] = (),
+    spectate: bool = False,
+    pace: int | Literal["step"] = DEFAULT_PACE,
+    seed: int | None = None,
+    save: str | Path | None = None,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    is_opened: bool = True,
+) -> Hosted:
+    """Serve games that people play in the browser, and return at once; ``territorial play`` is this call.
+
+    Args:
+        config: the game, or the fields of its config that are not left open. What has its default in a
+            ``GameConfig`` is left open: the page can change it, and the map follows from the seed.
+        level: the bots of one of ``LEVELS``; default "easy", unless ``seats`` or ``opponents`` are given.
+        opponents: players next to the people: bots by name, as objects or classes, and policies that act on
+            observations. Texts are as in ``territorial.match``, or names of ``policies``.
+        policies: players by names of your choice.
+        seats: bots of all other seats, or the name of a line-up, beside ``opponents``; default "mixed-1".
+        advisor: the player whose moves the page can show; default "champion-1".
+        people: how many people play, each at an address of their own; 1 to 8.
+        seat: the seat of the first person, 1 to P; the others follow.
+        names: what the people are called; default "person", "person 2" and so on.
+        spectate: nobody takes a seat.
+        pace: ticks a second, 1 to 1000, or "step": the game waits for each decision.
+        seed: of the game, 0 to 2**64 - 1; default another one for each game.
+        save: the file of the replay, which is always written; default "territorial-SEED-TIME.replay", here.
+        host: address to serve on; "127.0.0.1" serves only this machine, "0.0.0.0" the whole network.
+        port: TCP port to serve on; 0 takes a free one.
+        is_opened: whether the page is opened in a browser.
+
+    Returns:
+        What is served: ``url`` and ``urls``, ``session``, ``replays``, ``wait()`` and ``stop()``. As a
+        context manager it is stopped at the end of the block.
+
+    Raises:
+        HostingError: a ValueError that names the field, for a game that there cannot be.
+        OSError: if it cannot listen.
+
+    Example:
+        >>> from territorial.browser import host
+        >>> game = {"height": 32, "width": 32, "num_players": 4}
+        >>> hosted = host(game, opponents=["turtle"], port=0, is_opened=False)
+        >>> hosted.url.startswith("http://127.0.0.1:"), hosted.replays
+        (True, {})
+        >>> hosted.stop()
+
+    """
+    hosted = Hosted(
+        Hosting(
+            config=config or {},
+            level=level,
+            opponents=opponents,
+            policies=policies or {},
+            seats=seats,
+            advisor=advisor,
+            people=people,
+            seat=seat,
+            names=names,
+            spectate=spectate,
+            pace=pace,
+            seed=seed,
+            save=save,
+        ),
+        host,
+        port,
+    )
+    if is_opened:
+        webbrowser.open(hosted.url)
+    return hosted
