@@ -185,10 +185,13 @@ def described(summary: str) -> str:
 # ---- the config of a game --------------------------------------------------------------------------
 
 
-def add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what game is played; :func:`config_of` reads them."""
+def add_config_options(parser: argparse.ArgumentParser, named: Sequence[str] = NAMED_FIELDS) -> None:
+    """Add the options that say what game is played; :func:`config_of` reads them.
+
+    ``named``: which of NAMED_FIELDS have an option of their own here.
+    """
     group = parser.add_argument_group("the game")
-    for name in NAMED_FIELDS:
+    for name in named:
         add_field_option(group, FIELDS[name])
     group.add_argument(
         "--set",
@@ -197,8 +200,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         type=_assignment,
         metavar="FIELD=VALUE",
         dest="assignments",
-        help="set any other field of the game's config, such as decision_every=1 or deaths=false; repeat "
-        "the option for more fields; `territorial info` lists them",
+        help="set any field of the game's config, such as decision_every=1 or "
+        "deaths=false; repeat the option for more fields; `territorial info` lists them",
     )
 
 
@@ -224,12 +227,12 @@ def config_of(parsed: argparse.Namespace, num_maps: int | None = None, seed: int
     ``num_maps``: so many maps, if the options leave that open and the map is none that there is only one of.
     ``seed``: of a game, whose map is generated from it unless the options say from what.
     """
-    named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
+    named = {name: getattr(parsed, name, None) for name in NAMED_FIELDS}
     fields = {name: value for name, value in named.items() if value is not None}
     if seed is not None:
         fields = {"map_seed": seed} | fields
-    if isinstance(parsed.map, LandMask):
-        fields = {"height": parsed.map.height, "width": parsed.map.width} | fields
+    if isinstance(land := named["map"], LandMask):
+        fields = {"height": land.height, "width": land.width} | fields
     assigned = dict(parsed.assignments)
     with blamed_on("", TypeError, ValueError):
         config = GameConfig(**(fields | assigned))
