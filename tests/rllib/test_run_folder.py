@@ -188,7 +188,7 @@ def folder(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Run, "_restore", restore)
     monkeypatch.setattr(runs, "start_ray", lambda runners: None)
-    monkeypatch.setattr(cli, "_compile", lambda game: None)
+    monkeypatch.setattr(cli, "compile_steps", lambda game: None)
     training = Training()
     training.write(tmp_path / OPTIONS)
     league = training.league()
