@@ -1,16 +1,15 @@
 """PPO in one file on the native vector environment: a few seats learn with one network, among bots.
 
-Four networks can learn, each from a form of observation:
+Three networks can learn, each from a form of observation:
 
-    encode-once   packed boards, stored, decoded and encoded once for all agents of a game
-    mlp           the same boards, encoded again for each agent
-    features      a vector of numbers for each agent, which is made of what is packed beside the boards
-    pairs         some numbers of each owner that an agent can attack: it learns most in the same minutes
+    mlp        packed boards, which are decoded, pooled and encoded for each agent
+    features   a vector of numbers for each agent, which is made of what is packed beside the boards
+    pairs      some numbers of each owner that an agent can attack: it learns most in the same minutes
 
-Needs PyTorch.
+``encode_once.py`` adds a network that encodes a board once for all agents of its game. Needs PyTorch.
 
     python examples/ppo.py                                  five minutes on two cores
-    python examples/ppo.py --network pairs --save trained   the engine plays net:trained/network.safetensors
+    python examples/ppo.py --save trained   the engine plays net:trained/network.safetensors
     python examples/ppo.py --num-games 32 --height 64 --width 64 --total-steps 100000
 """
 
@@ -31,7 +30,7 @@ from territorial import GameConfig
 from territorial.decode import feature_names, pooled_shape
 from territorial.evaluation.statistics import Z
 from territorial.files.safetensors import pieces
-from territorial.nets import BoardPolicy, EncodeOncePolicy, FeatureTrunk, PairPolicy, Policy
+from territorial.nets import BoardPolicy, FeatureTrunk, PairPolicy, Policy
 from territorial.observation.layout import ObsLayout
 
 
@@ -40,7 +39,7 @@ class Args:
     """Every option, with its default."""
 
     seed: int = 0
-    network: str = "encode-once"  # or another of NETWORKS
+    network: str = "pairs"  # or another of NETWORKS
     height: int = 32
     width: int = 32
     num_players: int = 4
@@ -141,8 +140,7 @@ actions are, and the entropies of what they were drawn from.
 """
 WEIGHTS, NETWORK = "weights.safetensors", "network.safetensors"
 """The files of what was trained."""
-NETWORKS: Mapping[str, Callable[[ObsLayout, GameConfig], ActorCritic]] = {
-    "encode-once": lambda layout, config: OnBoards(EncodeOncePolicy(layout, config)),
+NETWORKS: dict[str, Callable[[ObsLayout, GameConfig], ActorCritic]] = {
     "mlp": lambda layout, config: OnBoards(BoardPolicy(layout, config, Trunk(layout, config))),
     "features": lambda layout, config: OnBoards(
         BoardPolicy(layout, config, FeatureTrunk(layout, config, width=128))

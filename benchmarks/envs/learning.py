@@ -141,11 +141,11 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
 
     from rllib_adapters.configuration import configure
     from rllib_adapters.envs.env_config import MAIN
-    from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
+    from rllib_adapters.modules.board import FeatureModule
 
     torch.manual_seed(seed)
     env_config = {"config": RLLIB_GAME, "seats": RLLIB_SEATS, "frames": 1}
-    config = configure(PPOConfig(), env_config, module=EncodeOnceModule, runner="batched")
+    config = configure(PPOConfig(), env_config, module=FeatureModule, runner="batched")
     config.env_runners(num_env_runners=0, num_envs_per_env_runner=16, rollout_fragment_length=128)
     config.training(
         lr=[[0, 1e-3], [steps, 1e-4]],
@@ -162,7 +162,7 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
         grad_clip_by="global_norm",
     )
     config.debugging(seed=seed)
-    algorithm = rows_by_frame(config).build_algo()
+    algorithm = config.build_algo()
     try:
         before, started = copy.deepcopy(algorithm.get_module(MAIN).policy), time.perf_counter()
         while not curve or (curve[-1].steps < steps and has_time(curve, minutes)):
@@ -178,9 +178,9 @@ def train_with_rllib(steps: int, minutes: float, seed: int, curve: list[Point]) 
 
 
 def train_with_example(steps: int, minutes: float, seed: int, curve: list[Point]) -> Trained:
-    """Train with examples/ppo.py as it stands; ``curve`` is filled on the way."""
+    """Train with examples/ppo.py on features; ``curve`` is filled on the way."""
     ppo = harness.example("ppo")
-    args = ppo.Args(seed=seed, total_steps=steps, network="encode-once")
+    args = ppo.Args(seed=seed, total_steps=steps, network="features")
     started = time.perf_counter()
 
     def see(done: int, place: float) -> bool:

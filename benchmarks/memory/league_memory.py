@@ -60,7 +60,7 @@ from territorial.observation.action_encoding import num_targets
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
 TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=2_000)
-"""The same with networks on tables, or on pairs."""
+"""The same with networks on features, or on pairs."""
 SMALL = dataclasses.replace(
     LEAGUE,
     height=64,
@@ -104,9 +104,9 @@ class PackedCase(NamedTuple):
 PACKED = {
     "packed": PackedCase(LEAGUE),
     "packed with RLlib's own runner": PackedCase(LEAGUE, runner="stock"),
-    "features": PackedCase(TABLES, "tables"),
+    "features": PackedCase(TABLES, "features"),
     "pairs": PackedCase(TABLES, "pairs", "pairs"),
-    "mixed": PackedCase(dataclasses.replace(TABLES, pair_seats=4), "tables", "mixed"),
+    "mixed": PackedCase(dataclasses.replace(TABLES, pair_seats=4), "features", "mixed"),
     "pairs, preset": PackedCase(PRESET, "pairs", "pairs", epochs=2),
     "packed, small": PackedCase(SMALL, iterations=1),
 }

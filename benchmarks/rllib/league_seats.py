@@ -14,7 +14,6 @@ from rllib_adapters.configuration import configure
 from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.league.control import NETWORK, freeze
 from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of
-from rllib_adapters.modules.encode_once import EncodeOnceModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig, bots
 from territorial.league import Group, LineUpDistribution, SnapshotStore
@@ -40,8 +39,6 @@ class LeagueNetwork:
 NETWORKS = {
     "pairs": LeagueNetwork(PairModule, {}, obs="pairs"),
     "features": LeagueNetwork(FeatureModule, {"trunk": {"width": 64, "depth": 2}}),
-    "tables": LeagueNetwork(EncodeOnceModule, {"trunk": {"size": "tables"}}),
-    "encode-once": LeagueNetwork(EncodeOnceModule, {"trunk": {"size": "small"}}, frames=4),
     "reference": LeagueNetwork(ReferenceModule, {}, frames=4),
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times how long a learner of RLlib takes for an update, on the processor and on a GPU.
 
-    python benchmarks/rllib/learner_speed.py                    encode-once, reference and features
+    python benchmarks/rllib/learner_speed.py                    reference and features
     python benchmarks/rllib/learner_speed.py --only features --size small   whether it runs
 
 The league is that of ``training_speed.py``: 8 seats learn, bots have 12, and 12 are frozen. Sampling stays in
@@ -38,8 +38,8 @@ def main(argv: list[str] | None = None) -> int:
         nargs="+",
         choices=NETWORKS,
         metavar="NETWORK",
-        default=["encode-once", "reference", "features"],
-        help=f"networks to measure; {', '.join(NETWORKS)} (default encode-once, reference and features)",
+        default=["reference", "features"],
+        help=f"networks to measure; {', '.join(NETWORKS)} (default reference and features)",
     )
     parsed = parser.parse_args(argv)
     rows = []

@@ -43,9 +43,9 @@ SIZES = {
         Seats(learning=2, bots=3, frozen=3, snapshots=4),
     ),
 }
-STEPS = {"features": 8, "pairs": 8, "tables": 4, "encode-once": 2, "reference": 1}
+STEPS = {"features": 8, "pairs": 8, "reference": 1}
 """By network: the steps of a game that RLlib's own runner plays in a round."""
-BARS = {"pairs": 25, "features": 10, "tables": 4, "encode-once": 3}
+BARS = {"pairs": 25, "features": 10}
 """By network: how many times as fast as stock it has to be."""
 
 

@@ -31,8 +31,8 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     what was sampled of them has been handed over, and counts. To change nothing but the players, call
     ``configure.set_league``, which lets games in progress end.
 
-    Another number of players or another size of the board is for modules whose weights fit any, such as
-    ``EncodeOnceModule``, and for tables without snapshots, which are made for one size. The new settings
+    Another number of players or another size of the board is for modules whose weights fit any, such as a
+    ``PairModule``, and for tables without snapshots, which are made for one size. The new settings
     are part of checkpoints, and runners that RLlib restarts get them as well. Runners of an
     evaluation follow, but keep the entries that the ``env_config`` of ``evaluation_config`` has. Nothing
     happens if all is as it was. ValueError or TypeError for what cannot be, and nothing has changed.

@@ -113,10 +113,6 @@ class BoardModule(ModuleFrames, PolicyModule):
         is_own = self.get_exploration_action_dist_cls() is self._dist_of_heads
         return self._heads if is_own else None
 
-    def prepared(self, frames: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``frames`` with what the network makes of games, whatever its weights."""
-        return self.policy.prepare(frames)
-
     def read(self, policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """Return logits and what values are computed of."""
         found: tuple[Tensor, Tensor] = policy(self.with_frames(batch[Columns.OBS]))

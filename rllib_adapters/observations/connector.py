@@ -51,10 +51,6 @@ class ModuleFrames:
     def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None) -> None:
         _held_frames()[self] = frames
 
-    def prepared(self, frames: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``frames`` with what this module makes of them without weights, for others as well."""
-        return frames
-
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the rows' arrays with those of the frames, on one device; unchanged if they are whole.
 

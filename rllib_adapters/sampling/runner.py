@@ -289,7 +289,7 @@ class TerritorialEnvRunner(WholeSamples):
         for name, seats in self._seats_by_module().items():
             module, form = self.module[name], self.env.options.form_of(name)
             if isinstance(module, ModuleFrames):
-                module.frames = frames = module.prepared(frames)
+                module.frames = frames
             columns = self._forward(module, seen.rows(form, seats, device), explore)
             actions[form][seats] = columns[Columns.ACTIONS]
             chosen[name] = ModuleOutputs(seats, columns)

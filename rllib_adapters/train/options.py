@@ -17,7 +17,7 @@ from territorial.files.bounded import Bounds, check_fields, parse_object, read_f
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
-Network = Literal["pairs", "features", "boards", "encode_once"]
+Network = Literal["pairs", "features", "boards"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
@@ -28,9 +28,9 @@ OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS = "progress.csv", "checkpoints", "snapshots"
 """What else is in that folder."""
-ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000, "encode_once": 15_000}
+ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
-FRAMES = {"pairs": None, "features": 1, "boards": 4, "encode_once": 1}
+FRAMES = {"pairs": None, "features": 1, "boards": 4}
 """By network, the boards in a stack; None: it reads pairs."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
@@ -50,7 +50,7 @@ class Training:
     network: str = option(
         "features",
         "input of the network: pairs, numbers of each owner that can be attacked; features, which are only "
-        "tables; boards; or encode_once, features and the board, which is read once for all seats",
+        "tables; or boards",
         choices=get_args(Network),
     )
     start: str = option(

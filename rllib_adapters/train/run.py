@@ -25,8 +25,7 @@ from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.evaluation import SharedStore, search_path
-from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of
-from rllib_adapters.modules.encode_once import EncodeOnceModule, rows_by_frame
+from rllib_adapters.modules.board import BoardModule, FeatureModule, ReferenceModule, settings_of
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.train.options import (
     BOUNDS,
@@ -60,9 +59,8 @@ RAY = "Ray"
 
 NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]] = {
     "pairs": (PairModule, {"size": "standard"}),
-    "features": (EncodeOnceModule, {"trunk": {"size": "tables"}}),
+    "features": (FeatureModule, {"trunk": {"width": 64}}),
     "boards": (ReferenceModule, {}),
-    "encode_once": (EncodeOnceModule, {"trunk": {"size": "small"}}),
 }
 """What ``Training.network`` stands for: the module and its settings."""
 
@@ -207,8 +205,6 @@ class Run:
         )
         config.learning(share=training.share, bf16=training.bf16)
         config.debugging(seed=training.seed, log_level="ERROR")
-        if issubclass(NETWORKS[training.network][0], EncodeOnceModule):
-            rows_by_frame(config)
         return config.build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:

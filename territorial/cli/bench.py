@@ -20,11 +20,10 @@ from territorial.cli import options
 from territorial.cli.machine import provenance
 from territorial.cli.options import blamed_on, explained
 from territorial.config import GameConfig
-from territorial.constants import LARGEST_SEED, RULES_VERSION
+from territorial.constants import RULES_VERSION
 from territorial.engine.seats import Seat, name_of
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.schedule import lineup_name
-from territorial.observation.layout import MAX_FRAMES
 
 EXAMPLES = """\
   territorial bench
@@ -32,9 +31,10 @@ EXAMPLES = """\
   territorial bench --threads 2 --num-games 256
   territorial bench --observe                 include the observations
   territorial bench --set decision_every=1    a decision every tick
+  territorial bench --set height=64 --set width=64 --set num_players=8
 """
 
-CHUNKS = 7
+CHUNKS, FRAMES = 7, 4
 RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s")
 
 
@@ -63,29 +63,23 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help=explained("--num-games", "1 to 1000000", default=16),
     )
-    parser.add_argument("--observe", action="store_true", help="write the observations as well")
     parser.add_argument(
-        "--frames",
-        type=options.whole(0, MAX_FRAMES),
-        default=4,
-        metavar="N",
-        help=explained("--frames", "0 leaves only tables and masks", f"0 to {MAX_FRAMES}", default=4),
+        "--observe", action="store_true", help=f"write observations as well, in stacks of {FRAMES} boards"
     )
-    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
     options.add_seats_option(parser)
     options.add_report(parser, run)
-    options.add_config_options(parser)
+    options.add_config_options(parser, named=())
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Measure, print and write."""
     config = options.config_of(parsed)
-    seats, frames = options.seats_of(parsed, config), parsed.frames if parsed.observe else None
+    seats, frames = options.seats_of(parsed, config), FRAMES if parsed.observe else None
     with options.enough_memory(
         "--num-games", f"{parsed.num_games:,} games, each of {options.size_of(config)}"
     ):
         with blamed_on("", ValueError):  # such as a map that has no room for all spawns
-            game = new_games(config, seats, parsed.num_games, parsed.threads, parsed.seed, frames)
+            game = new_games(config, seats, parsed.num_games, parsed.threads, frames)
         samples = measure(game, parsed.seconds)
     result = provenance() | {
         "rules_version": RULES_VERSION,
@@ -93,7 +87,6 @@ def run(parsed: argparse.Namespace) -> int:
         "config_digest": config.hexdigest,
         "line_up": lineup_name(seats),
         "seats": [name_of(seat) for seat in seats],
-        "seed": parsed.seed,
         "num_games": parsed.num_games,
         "num_threads": parsed.threads,
         "observe": parsed.observe,
@@ -111,7 +104,6 @@ def new_games(
     seats: Sequence[Seat],
     num_games: int,
     num_threads: int = 1,
-    seed: int = 0,
     frames: int | None = None,
 ) -> VecGame:
     """Return a batch that replaces ended games, at the beginning.
@@ -127,7 +119,7 @@ def new_games(
         observe=frames is not None,
         frames=frames or 0,
     )
-    game.reset(seeds=[(seed + k) & LARGEST_SEED for k in range(num_games)])
+    game.reset(seeds=range(num_games))
     return game
 
 

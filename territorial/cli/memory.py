@@ -3,10 +3,12 @@
 import argparse
 import dataclasses
 import re
+import textwrap
 from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import aligned, blamed_on
+from territorial.config.fields import describe
 from territorial.memory.plan import PHASES, Item, Plan, in_mb
 from territorial.memory.predict import FORMS, predict
 from territorial.memory.setup import Setup
@@ -17,18 +19,16 @@ EXAMPLES = """\
   territorial info memory --config league.toml --budget 6GB
   territorial info memory --form pairs --json plan.json
 
---config reads whole numbers in TOML or JSON. Fields are named like the options
-above with _ for -:
-  height = 128
-  width = 128
-  num_players = 16
-  capacity = 100
+--config reads whole numbers in TOML or JSON: the options of the league above
+with _ for -, such as num_players = 16, and:
 """
+NAMED = "height", "width", "num_players", "agent_seats", "capacity", "parameters", "env_runners"
+"""The fields of ``Setup`` with an option of their own; a file may give all."""
 FORM_MEANINGS = {
     "one-hot": "RLlib's old API stack with float32 one-hot observations and one policy per player",
     "packed": "this project on the new API stack with packed boards, bots in the engine and shared snapshots",
     "pairs": "the same with agents on pairs, which share no board",
-    "mixed": "the same with agents on boards and others, as many as --pair-seats says, on pairs",
+    "mixed": "the same with agents on boards and others, as many as pair_seats says, on pairs",
 }
 JUDGED = "packed"
 """The form that a budget is for by default."""
@@ -38,7 +38,7 @@ _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 def add_parser(topics: Any) -> None:
     """Add this topic to ``info``."""
     summary = "predict the memory that training a league takes"
-    parser = options.new_parser(topics, "memory", summary, EXAMPLES)
+    parser = options.new_parser(topics, "memory", summary, f"{EXAMPLES}{_others()}")
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -59,8 +59,15 @@ def add_parser(topics: Any) -> None:
     )
     options.add_report(parser, run)
     group = parser.add_argument_group("the league")
-    for spec in dataclasses.fields(Setup):
-        options.add_field_option(group, spec)
+    for name in NAMED:
+        options.add_field_option(group, Setup.__dataclass_fields__[name])
+
+
+def _others() -> str:
+    """Return what a file may give besides the options: names, meanings, ranges and defaults."""
+    wrap = textwrap.TextWrapper(78, initial_indent="  ", subsequent_indent="    ")
+    fields = (spec for spec in dataclasses.fields(Setup) if spec.name not in NAMED)
+    return "\n".join(wrap.fill(f"{one.name}: {describe(one)} (default {one.default})") for one in fields)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -77,7 +84,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 def setup_of(parsed: argparse.Namespace) -> Setup:
     """Return the setup of the file, if one is given, with the options in place of its fields."""
-    given = {name: getattr(parsed, name) for name in Setup.__dataclass_fields__}
+    given = {name: getattr(parsed, name) for name in NAMED}
     changes = {name: value for name, value in given.items() if value is not None}
     with blamed_on("--config", TypeError, ValueError):
         base = Setup.read(parsed.config) if parsed.config else Setup()

@@ -180,10 +180,13 @@ def described(summary: str) -> str:
 # ---- the config of a game --------------------------------------------------------------------------
 
 
-def add_config_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what game is played; :func:`config_of` reads them."""
+def add_config_options(parser: argparse.ArgumentParser, named: Sequence[str] = NAMED_FIELDS) -> None:
+    """Add the options that say what game is played; :func:`config_of` reads them.
+
+    ``named``: which of NAMED_FIELDS have an option of their own here.
+    """
     group = parser.add_argument_group("the game")
-    for name in NAMED_FIELDS:
+    for name in named:
         add_field_option(group, FIELDS[name])
     group.add_argument(
         "--set",
@@ -192,8 +195,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         type=_assignment,
         metavar="FIELD=VALUE",
         dest="assignments",
-        help="set any other field of the game's config, such as decision_every=1 or deaths=false; repeat "
-        "the option for more fields; `territorial info` lists them",
+        help="set any field of the game's config, such as decision_every=1 or "
+        "deaths=false; repeat the option for more fields; `territorial info` lists them",
     )
 
 
@@ -215,7 +218,7 @@ def option_of(field: str) -> str:
 
 def fields_of(parsed: argparse.Namespace) -> dict[str, Any]:
     """Return the fields of the config that the options of :func:`add_config_options` set."""
-    named = {name: getattr(parsed, name) for name in NAMED_FIELDS}
+    named = {name: getattr(parsed, name, None) for name in NAMED_FIELDS}
     return {name: value for name, value in named.items() if value is not None} | dict(parsed.assignments)
 
 
@@ -227,8 +230,8 @@ def config_of(parsed: argparse.Namespace, num_maps: int | None = None, seed: int
     """
     fields = fields_of(parsed)
     usual = {} if seed is None else {"map_seed": seed}
-    if isinstance(parsed.map, LandMask):
-        usual |= {"height": parsed.map.height, "width": parsed.map.width}
+    if isinstance(land := fields.get("map"), LandMask):
+        usual |= {"height": land.height, "width": land.width}
     with blamed_on("", TypeError, ValueError):
         config = GameConfig(**(usual | fields))
     if num_maps is not None and "num_maps" not in fields:

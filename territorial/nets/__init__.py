@@ -1,7 +1,6 @@
 """Networks, and parts of networks, that are made for these observations; they need PyTorch."""
 
 from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
-from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.pair_export import ExportError, ExportReport
@@ -11,7 +10,6 @@ from territorial.nets.policy import Policy
 
 __all__ = [
     "BoardPolicy",
-    "EncodeOncePolicy",
     "ExportError",
     "ExportReport",
     "FeatureTrunk",

@@ -76,8 +76,8 @@ class BoardPolicy(Policy):
         """Look at games of ``config`` from now on; ValueError unless ``layout`` is that of the network."""
         if layout != getattr(self, "layout", layout):
             raise ValueError(
-                f"the network is made for {self.layout} and cannot read {layout}; use an "
-                "EncodeOncePolicy, which can"
+                f"the network is made for {self.layout} and cannot read {layout}; a PairPolicy "
+                "reads games of any size"
             )
         super().set_game(layout, config)
 

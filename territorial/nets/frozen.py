@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from itertools import accumulate
 from operator import is_
 from typing import Any, NamedTuple
@@ -19,9 +18,8 @@ from territorial.config import GameConfig
 from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
-from territorial.nets.encode_once import EncodeOncePolicy
 from territorial.nets.pair_policy import READS, PairRows
-from territorial.nets.policy import GAMES, LISTS, MASKED, Policy
+from territorial.nets.policy import GAMES, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
 from territorial.observation.layout import ObsLayout
 
@@ -141,10 +139,8 @@ class _Kind:
 
     def _difference(self, acting: Sequence[_Acting], seen: Mapping[str, Tensor], alone: Tensor) -> str | None:
         """Return why snapshots cannot act together, None if they can."""
-        # What an EncodeOncePolicy makes of rows is sorted by snapshot, whatever there is of it.
-        shapes = nullcontext() if isinstance(self.network, EncodeOncePolicy) else FixedShapes()
         try:
-            with shapes:
+            with FixedShapes():
                 together = self.run_together(acting, seen)
         except Exception as error:  # whatever a network of a user may raise: each by itself has just worked
             return f"{type(error).__name__}: {error}"
@@ -345,8 +341,6 @@ class FrozenPolicies:
 def _logits(acting: Sequence[_Acting], seen: Mapping[str, Tensor]) -> Tensor:
     """Return the logits of rows of a kind, which lie in the order of the snapshots that act for them."""
     kind = acting[0].snapshot.kind
-    if len(acting) > 1 and isinstance(kind.network, Policy):
-        seen = kind.network.prepare(seen)
     portions = list(kind.portions(acting))
     parts = _portions_of(seen, [sum(one.rows for one in some) for some in portions])
     return torch.cat([kind.logits(some, part) for some, part in zip(portions, parts, strict=True)])
@@ -373,7 +367,7 @@ def _sizes(
 
 def _rows(seen: Mapping[str, Tensor], rows: Tensor | slice) -> dict[str, Tensor]:
     """Return ``rows`` of what belongs to rows, and all of what belongs to games that rows share."""
-    whole = GAMES if "frame" in seen else LISTS
+    whole = GAMES if "frame" in seen else frozenset[str]()
     return {name: column if name in whole else column[rows] for name, column in seen.items()}
 
 

@@ -50,11 +50,8 @@ MASKED = -1e9
 """The logit of what is not legal: finite, so that entropies and divergences stay numbers."""
 
 
-OBSERVED = frozenset({"observations", "players", "borders", "globals"})
-LISTS = frozenset({"square_owners", "square_shares", "square_form"})
-"""The names of what ``EncodeOncePolicy.prepare`` lists for all games, end to end, and of how it does."""
-GAMES = OBSERVED | LISTS | {"between", "pairs", "pair_counts", "shares", "territory", "square_starts"}
-"""The names of what observations have of games, and not of rows; ``prepare`` adds all but ``OBSERVED``."""
+GAMES = frozenset({"observations", "players", "borders", "globals"})
+"""The names of what observations have of games, and not of rows."""
 
 
 class Policy(nn.Module):
@@ -90,13 +87,6 @@ class Policy(nn.Module):
         self.layout, self.config = layout, config
         self.decoder = Decoder(layout, config)
         self.num_targets = num_targets(layout.num_players)
-
-    def prepare(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return ``seen``, prepared or not, with what follows from games, whatever the weights.
-
-        It may be prepared by other networks, for games of the same config.
-        """
-        return seen
 
     @abstractmethod
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:

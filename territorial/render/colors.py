@@ -179,9 +179,9 @@ TERRAIN_COLORS: dict[Terrain, tuple[int, int, int]] = {
 """What blocked cells look like."""
 _GROUND = np.array([NEUTRAL_COLOR, *TERRAIN_COLORS.values()], np.uint8)
 
-# Found by `maintainers/search_palette.py`, which widens the smallest difference (CIEDE2000) between any two
-# of them and the terrain, for people with all cones and for those who lack one kind. In this order each seat
-# is about as far as can be from all seats before it, so games of few seats gain most.
+# The result of a search that widens the smallest difference (CIEDE2000) between any two of them and the
+# terrain, for people with all cones and for people who lack one kind. In this order each seat is about as far
+# as can be from all seats before it, so games of few seats gain most.
 # fmt: off
 _SEATS = (
     0xFF18E7, 0x249249, 0x86DB31, 0x6D1800, 0xFF869E, 0xC2DBFF, 0x795500, 0x9E616D,

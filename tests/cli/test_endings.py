@@ -28,7 +28,7 @@ ARGUMENTS = {
     "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "league show": ["run"],
-    "bench": SMALL,
+    "bench": [],
     "info maps": [],
 }
 needs_dev_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -169,7 +169,7 @@ FILES = [
     (["replay", "game.replay", "--verify"], "--json", "a.json"),
     (["match", *LITTLE], "--records", "a.jsonl"),
     (["match", *LITTLE], "--json", "a.json"),
-    (["bench", *LITTLE], "--json", "a.json"),
+    (["bench"], "--json", "a.json"),
     (["info", "maps", "lakes"], "--export", "a.txt"),
     (["info", "maps", "lakes"], "--picture", "a.png"),
     (["info", "maps", "lakes"], "--json", "a.json"),

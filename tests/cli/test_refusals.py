@@ -146,7 +146,7 @@ REFUSED = [
     (["info", "observation", "--frames", "17"], ["--frames", "'17'", "0 to 16"]),
     (["info", "observation", "--json", "/no/such/folder/a.json"], ["--json", "No such file"]),
     (["info", "memory", "--budget", "6"], ["'6' is not a size such as 6GB; units are B, KB, MB, GB, TB"]),
-    (["info", "memory", "--iteration-steps", "0"], ["'0' is not a whole number from 1 to 1000000000"]),
+    (["info", "memory", "--parameters", "0"], ["'0' is not a whole number from 1 to 1000000000000"]),
     (["info", "memory", "--num-players", "4"], ["agent_seats is 8; there are num_players = 4 seats"]),
     (
         ["info", "memory", "--config", "missing.toml"],

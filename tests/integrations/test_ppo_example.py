@@ -1,5 +1,7 @@
 """The PPO examples, of one seat and of a team, with tiny numbers: they run, and nothing illegal happens."""
 
+import dataclasses
+
 import pytest
 
 from benchmarks import harness
@@ -20,10 +22,24 @@ def ppo():
 @pytest.mark.parametrize("network", ["encode-once", "mlp", "features", "pairs"])
 def test_it_trains_and_compares_without_one_illegal_launch(ppo, capsys, network):
     options = "--num-games 4 --rollout 16 --total-steps 192 --epochs 1 --minibatches 2 --eval-games 4"
+    if network == "encode-once":
+        harness.example("encode_once")  # which adds it
     result = ppo.main(["--network", network, *options.split()])
     assert result["illegal"] == 0
     assert all(1 <= result[name] <= 4 for name in ("trained", "untrained"))
     assert capsys.readouterr().out.count("iteration") == 3
+
+
+def test_a_board_is_encoded_once_for_all_agents_of_its_game(ppo):
+    args = ppo.Args(network="encode-once", num_players=3)
+    policy = harness.example("encode_once").EncodeOncePolicy
+    env, games = ppo.make(dataclasses.replace(args, network="mlp"), 4), []
+    network = ppo.OnBoards(policy(env.game.layout, env.config))
+    network.policy.trunk.register_forward_hook(lambda _, inputs, __: games.append(len(inputs[0])))
+    seen, _ = env.reset(0)
+    logits, values = network(seen)
+    assert games == [4]
+    assert (len(logits), len(values)) == (8, 8)
 
 
 def test_what_it_trained_on_pairs_is_saved_and_plays_in_the_engine(ppo, capsys, tmp_path, monkeypatch):
@@ -46,7 +62,7 @@ def test_what_it_trained_on_pairs_is_saved_and_plays_in_the_engine(ppo, capsys, 
 @pytest.mark.parametrize(
     ("name", "option", "value", "others"),
     [
-        ("ppo", "network", "pair", "encode-once, mlp, features, pairs"),
+        ("ppo", "network", "pair", "mlp, features, pairs"),
         ("teams_ppo", "critic", "board", "central, own"),
     ],
 )

@@ -16,7 +16,7 @@ from torch import Tensor
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.pair_policy import PairPolicy
-from territorial.nets.policy import MASKED, OBSERVED
+from territorial.nets.policy import GAMES, MASKED
 
 
 def install(monkeypatch: Any) -> None:
@@ -52,10 +52,10 @@ def draw_choices(logits: Any, heads: Any, chances: Any, weights: Any, choices: A
 def frozen_choices(names: Sequence[str], seen: Mapping[str, Tensor], like: Tensor) -> Tensor:
     """Return an action of every row by who acts and by all it sees, in the shape of ``like``."""
     number = torch.tensor([crc32(name.encode()) for name in names])
-    for name in sorted(seen.keys() & {*OBSERVED, "own", "pairs", "seat", "action_mask"}):
+    for name in sorted(seen.keys() & {*GAMES, "own", "pairs", "seat", "action_mask"}):
         part = seen[name]
         own = number_of(part)
-        number = 31 * number + (own[seen["frame"].flatten()] if name in OBSERVED and "frame" in seen else own)
+        number = 31 * number + (own[seen["frame"].flatten()] if name in GAMES and "frame" in seen else own)
     mask = seen["action_mask"] > 0
     if like.ndim == 1:
         return legal_action(mask, number)

@@ -6,13 +6,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.league.control import freeze, league_of
 from rllib_adapters.league.curriculum import env_of, set_env
-from rllib_adapters.modules.encode_once import EncodeOnceModule
+from rllib_adapters.modules.board import BoardModule
 from territorial import GameConfig
+from territorial.constants import NUM_FRACTIONS
 from territorial.league import Group, LineUpDistribution, SnapshotStore
+from territorial.nets import Policy
 from tests.rllib.support import SmallModule, env_config, fill, league, ppo, small_config
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -32,7 +35,32 @@ FROZEN = LineUpDistribution([Group(1, {"trainable:main": 1}), Group(3, {"snapsho
 OTHER = LineUpDistribution([Group(1, {"trainable:rival": 1}), Group(3, {"bot:novice": 1})])
 
 
-def config_of(module=EncodeOnceModule, runner="batched"):
+class Sizeless(Policy):
+    """A policy whose weights fit games of any size: it reads what all seats share."""
+
+    def __init__(self, layout, config, **settings):
+        super().__init__(layout, config, **settings)
+        self.layer = torch.nn.Linear(len(layout.columns("globals")), 4)
+        self.head, self.value_head = torch.nn.Linear(4, 3), torch.nn.Linear(4, 1)
+
+    def embed(self, seen):
+        shared = seen["globals"]
+        return self.layer(0.01 * (shared[seen["frame"].flatten()] if "frame" in seen else shared))
+
+    def forward(self, seen):
+        own = self.embed(seen)
+        hold, attack, send = self.head(own).split(1, 1)
+        raw = [hold, attack.expand(-1, self.num_targets - 1), send.expand(-1, NUM_FRACTIONS)]
+        return self.masked(torch.cat(raw, 1), seen["action_mask"]), own
+
+
+class SizelessModule(BoardModule):
+    @classmethod
+    def assemble(cls, layout, config, hold, **settings):
+        return Sizeless(layout, config, hold_probability=hold)
+
+
+def config_of(module=SizelessModule, runner="batched"):
     env = {"config": FIRST, "seats": SEATS, "frames": 1}
     return ppo(env, steps=8, minibatch=16, module=module, runner=runner)
 
@@ -118,7 +146,7 @@ def built(running_ray):
     [
         ({"runner": "stock"}, HARDER, "only batched env runners can change their games"),
         ({"module": SmallModule}, LARGER, "the network is made for .*num_players=4"),
-        ({}, {"frames": 2}, "made for stacks of 1 frames; the layout has 2"),
+        ({"module": SmallModule}, {"frames": 2}, "the network is made for .*frames=1"),
         ({}, {"seats": ["agent"] * 9}, "seats has 9 entries but num_players is 4"),
         (
             {},

@@ -68,7 +68,7 @@ def gradient(learner, batch):
     return torch.cat([one.flatten() for one in found]).double().numpy()
 
 
-@pytest.mark.parametrize(("kind", "with_all"), [("pairs", True), ("tables", False)])
+@pytest.mark.parametrize(("kind", "with_all"), [("pairs", True), ("features", False)])
 def test_with_weights_of_one_and_with_none_the_loss_is_rllibs(with_all, kind, monkeypatch):
     pair = pair_of(kind=kind, use_kl_loss=with_all, use_critic=with_all, entropy_coeff=0.01)
     learner = pair.learner
@@ -135,7 +135,7 @@ def test_draws_follow_from_the_seed_and_the_update():
     assert not torch.equal(first["obs"]["own"], other["obs"]["own"])
 
 
-@pytest.mark.parametrize("kind", ["pairs", "tables", "boards"])
+@pytest.mark.parametrize("kind", ["pairs", "features", "boards"])
 def test_a_learner_learns_from_that_part_of_the_rows(kind):
     trained = []
     for share in (1.0, 0.35):

@@ -71,7 +71,7 @@ def any_device(monkeypatch):
     monkeypatch.setattr(learners, "computes_bf16", lambda device: True)
 
 
-@pytest.mark.parametrize("kind", ["boards", "tables", "pairs"])
+@pytest.mark.parametrize("kind", ["boards", "features", "pairs"])
 def test_the_network_computes_in_it_and_the_loss_does_not(kind):
     pair = Pair(small_config(kind).learning(bf16=True))
     module, learner = pair.module, pair.learner

@@ -13,7 +13,7 @@ from ray.rllib.core.columns import Columns
 from rllib_adapters import configure, outcomes_of
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.learning.rows import CHECKED, Advantages
-from rllib_adapters.modules.encode_once import EncodeOnceModule
+from rllib_adapters.modules.board import FeatureModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig
 from territorial.observation.action_encoding import num_targets
@@ -44,7 +44,7 @@ class OwnLogits(Opinions):
 
 KINDS = {
     "boards": ({"frames": 2}, {"module": Opinions}),
-    "tables": ({}, {"module": EncodeOnceModule, "trunk": {"size": "tables"}}),
+    "features": ({}, {"module": FeatureModule}),
     "pairs": ({"obs": "pairs"}, {"module": PairModule, "size": "small"}),
 }
 

@@ -410,18 +410,6 @@ def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):
 
 
 @NEEDS_RATINGS
-@pytest.mark.verify
-def test_a_run_on_boards_reads_them_once_for_all_seats(begun, tmp_path):
-    training = dataclasses.replace(PRESETS["pairs"], network="encode_once", iterations=1, **TINY)
-    with closing(run.Run(tmp_path / "run", training)) as current:
-        current.train(lambda row, seconds: None)
-        manifest = current.store.manifest(run.LAST)
-        assert (manifest.architecture, manifest.frames) == ("EncodeOnceModule", 1)
-        assert manifest.settings == {"size": "small"}
-        assert any(name.startswith("trunk") for name in current.store.load(run.LAST)), "it reads boards"
-
-
-@NEEDS_RATINGS
 def test_a_run_in_which_no_game_has_ended_shows_no_figures_of_any(begun, capsys, caplog):
     current, folder = begun
     with caplog.at_level("INFO", "territorial"):

@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig
-from territorial.nets import BoardPolicy, EncodeOncePolicy, ReferenceTrunk
+from territorial.nets import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.board_policy import FORMS
 from territorial.nets.policy import MASKED
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
@@ -34,11 +34,11 @@ def test_rows_that_share_boards_give_what_rows_of_their_own_give(form):
 
 MAKERS = [
     lambda layout, **given: BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), **given),
-    lambda layout, **given: EncodeOncePolicy(layout, SMALL, **given),
+    lambda layout, **given: BoardPolicy(layout, SMALL, FeatureTrunk(layout, SMALL), **given),
 ]
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=["boards", "games once"])
+@pytest.mark.parametrize("make", MAKERS, ids=["boards", "features"])
 @pytest.mark.parametrize("probability", [0.9, 0.5])
 def test_before_it_has_learned_it_holds_as_often_as_asked_wherever_it_stands(make, probability):
     layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5], steps=60)
@@ -47,7 +47,7 @@ def test_before_it_has_learned_it_holds_as_often_as_asked_wherever_it_stands(mak
     assert torch.allclose(holds, expected, atol=0.03)
 
 
-@pytest.mark.parametrize("make", MAKERS, ids=["boards", "games once"])
+@pytest.mark.parametrize("make", MAKERS, ids=["boards", "features"])
 def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite(make):
     layout, seen = seen_by(SMALL, [1, 2, 3, 4, 5])
     seen["action_mask"][:, 1:7] = torch.eye(5, 6, dtype=torch.int8)  # one launch each

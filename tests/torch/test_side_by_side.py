@@ -12,7 +12,6 @@ from territorial import GameConfig, VecGame
 from territorial.league import SnapshotStore
 from territorial.nets import frozen as frozen_module
 from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
-from territorial.nets.encode_once import EncodeOncePolicy, Size
 from territorial.nets.frozen import FrozenPolicies
 from territorial.nets.players import rows_of
 from territorial.nets.policy import Policy
@@ -21,7 +20,6 @@ from tests.episodes import after_steps
 from tests.torch.support import MeanTrunk, keep, near_ties, whole
 
 CONFIG = GameConfig(height=32, width=40, num_players=6)
-TINY = Size(grid=8, paint=4, channels=(8, 8), width=16, heads=2, layers=1)
 
 
 def seats_of_games():
@@ -34,13 +32,13 @@ def seats_of_games():
 LAYOUT, SEEN = seats_of_games()
 TRUNKS = {
     "features": lambda layout, config: FeatureTrunk(layout, config, width=16),
-    "tables": lambda layout, config: EncodeOncePolicy(layout, config, size="tables"),
-    "boards": lambda layout, config: EncodeOncePolicy(layout, config, size=TINY),
+    "meanings": lambda layout, config: MeanTrunk(layout, config, "semantic"),
+    "boards": MeanTrunk,
     "pooled": lambda layout, config: MeanTrunk(layout, config, "pooled"),
     "reference": ReferenceTrunk,
 }
 KINDS = tuple(TRUNKS)
-MIXED = ("features-0", "boards-1", "tables-2", "features-3", "pooled-1", "reference-0")
+MIXED = ("features-0", "boards-1", "meanings-2", "features-3", "pooled-1", "reference-0")
 
 
 def add(store, kind, number, trunks):
@@ -107,7 +105,7 @@ def test_every_row_chooses_what_its_module_chooses(league, kind, rows, monkeypat
     seen = SEEN if rows == "shared" else whole(SEEN)
     for _ in range(2):  # first compared with each by itself, then without
         check(policies, names, seen, players, monkeypatch)
-    expected = {"reference": [False], "mixed": [None, True, None, False, None]}.get(kind, [True])
+    expected = {"reference": [False], "mixed": [None, True, None, None, False]}.get(kind, [True])
     assert [one.acts_together for one in players._kinds.values()] == expected
 
 
@@ -137,24 +135,8 @@ def test_small_networks_run_once_and_decode_once(league, kind, runs, monkeypatch
     monkeypatch.setattr(network.decoder, "features", counted(network.decoder.features, features))
     monkeypatch.setattr(network.decoder, "owners", counted(network.decoder.owners, owners))
     players.act(names, SEEN)
-    decodes = {"features": (1, 0), "boards": (0, 1), "reference": (3, 3)}[kind]
+    decodes = {"features": (1, 0), "boards": (1, 1), "reference": (3, 3)}[kind]
     assert (len(forwards), len(features), len(owners)) == (runs, *decodes)
-
-
-def test_the_trunk_encodes_a_game_once_for_each_snapshot_that_plays_in_it(league, monkeypatch):
-    store, _ = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
-    painted, paint = [], EncodeOncePolicy._painting
-    monkeypatch.setattr(
-        EncodeOncePolicy, "_painting", lambda *given: painted.append(len(given[2])) or paint(*given)
-    )
-    apart = [f"boards-{i % 4}" for i in range(12)]  # four snapshots in each of three games
-    one_a_game = [f"boards-{i // 4}" for i in range(12)]
-    players.act(apart, SEEN)
-    painted.clear()
-    players.act(apart, SEEN)
-    players.act(one_a_game, SEEN)
-    assert painted == [12, 3]
 
 
 def test_no_weight_is_copied(league, monkeypatch):

@@ -16,7 +16,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 from territorial.decode import feature_names
 from territorial.nets import (
     BoardPolicy,
-    EncodeOncePolicy,
     FeatureTrunk,
     OwnerConv2d,
     PairPolicy,
@@ -83,9 +82,6 @@ NETWORKS = {
     "boards": (lambda: board_policy(ReferenceTrunk), boards),
     "boards of meanings": (lambda: board_policy(MeanTrunk, "semantic"), boards),
     "features": (lambda: board_policy(FeatureTrunk), lambda seed: boards(seed, shared=True)),
-    "games once": (lambda: EncodeOncePolicy(LAYOUT, SMALL), boards),
-    "shared games once": (lambda: EncodeOncePolicy(LAYOUT, SMALL), lambda seed: boards(seed, shared=True)),
-    "tables once": (lambda: EncodeOncePolicy(LAYOUT, SMALL, size="tables"), boards),
 }
 PAIRS = ("pairs", "pairs of teams")
 TRUNKS = ("owner convolution", "feature trunk", "reference trunk")
