@@ -107,6 +107,14 @@ FLOATS = "tests/torch tests/rllib tests/integrations tests/decode tests/engine/t
 LONG = "-m 'not browser'"
 
 VERIFY: list[CheckPart] = [
+    CheckPart(  # first, as the wheels of the parts below have what it makes
+        "machine-code",
+        [
+            "python maintainers/machine_code.py all",
+            "python maintainers/wheels.py",
+            "python maintainers/wheel_contents.py dist/*.whl",
+        ],
+    ),
     CheckPart("long-core", [f"{TEST} -n 2 -m 'slow or verify' tests"]),
     CheckPart(
         "reference",
