@@ -132,7 +132,13 @@ def main(argv: list[str] | None = None) -> League:
     ):
         parser.add_argument(f"--{option}", type=int, default=default, help=f"{meaning} (default %(default)s)")
     given = parser.parse_args(argv)
-    args = Args(seed=given.seed, num_games=given.num_games, rollout=given.rollout)
+    args = Args(
+        network="mlp",
+        num_players=LEARN + FROZEN + BOTS,
+        seed=given.seed,
+        num_games=given.num_games,
+        rollout=given.rollout,
+    )
     try:
         check_unused(given.run, ("snapshots", "league.npz"), "checkpoints")
     except OSError as error:
@@ -141,7 +147,7 @@ def main(argv: list[str] | None = None) -> League:
     latest = checkpoints.latest()
     league = League.load(latest / "league.npz") if latest else new_league(args.seed)
     torch.manual_seed(args.seed + league.steps["main"])
-    game = ppo.make(Args(num_players=LEARN + FROZEN + BOTS), 1).game
+    game = ppo.make(args, 1).game
     policy = BoardPolicy(game.layout, game.config, Trunk(game.layout, game.config))
     network, optimizer = OnBoards(policy), torch.optim.Adam(policy.parameters(), lr=args.learning_rate)
     if latest:
