@@ -142,7 +142,7 @@ class KernelCode:
     """A kernel in a library.
 
     Attributes:
-        call: the function that is given the address of a tuple of arguments, and that of PYTHON. What it
+        call: the function that is given the address of a tuple of arguments, and PYTHON_AT. What it
             returns is below LEAST_RESULT if nothing was called, or has failed.
         read: makes a result of what else it returns.
         entries: the forms of the kernel, by what they take.

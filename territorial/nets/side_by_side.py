@@ -310,11 +310,6 @@ def _written(
     return True
 
 
-def by_network(weight: Tensor) -> Tensor:
-    """Return (N, ...): a copy of a weight of each of N networks, or of the one that there is."""
-    return weight.stacked if isinstance(weight, SideBySide) else weight[None]
-
-
 def _has_rows(given: Any) -> bool:
     return isinstance(given, Tensor) and not isinstance(given, SideBySide) and given.dim() > 0
 
