@@ -1,9 +1,9 @@
 """Writes how Python calls the kernels of a library: LLVM's code that reads arguments as Python has them.
 
-Of each kernel there is one function. It is given the address of the tuple of arguments, and of what this
-Python is like (``territorial.jit.arguments.PYTHON_AT``). It calls the first form of the kernel that is compiled
-for such arguments. CPython keeps the fields of its objects where they are since 3.12, numpy since 1.7; whole
-numbers of Python 3.11 are told apart. Other objects than those that are read here are left to Python.
+Of each kernel there is one function. It is given the address of the tuple of arguments, and that of what this
+Python is like (``PYTHON_AT`` of ``territorial.jit.arguments``). It calls the first form of the kernel that is
+compiled for such arguments. CPython keeps the fields of its objects where they are since 3.12, numpy since
+1.7; whole numbers of Python 3.11 are told apart. Other objects than those read here are left to Python.
 """
 
 from collections.abc import Iterable, Sequence

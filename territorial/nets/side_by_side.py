@@ -195,11 +195,6 @@ class SideBySide(Tensor):
     sizes: Sizes
 
     @cached_property
-    def stacked(self) -> Tensor:
-        """(N, ...): a copy of all members; for those that are small."""
-        return torch.stack(list(self.members))
-
-    @cached_property
     def turned(self) -> Sequence[Tensor]:
         """All members, which are matrices, as their transposes."""
         return [member.t() for member in self.members]
