@@ -18,16 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def systems() -> set[str]:
     """Return the systems of which the checkout has machine code; SystemExit if it is of other sources."""
-    from territorial.jit.library import FOLDER, TABLE
-    from territorial.jit.sources import PACKAGE, SOURCES
+    from territorial.jit.library import FOLDER, TABLE, library
 
     table = json.loads((FOLDER / TABLE).read_text())
-    stale = [
-        file
-        for file, one in table["kernels"].items()
-        if SOURCES.digest(str(PACKAGE / file)) != one["sources"]
-    ]
-    if stale:
+    if stale := library().changed():
         raise SystemExit(f"make the machine code anew: that of {', '.join(stale)} is of other sources")
     return {"-".join(Path(name).stem.split("-")[:2]) for name in table["libraries"]}
 

@@ -273,6 +273,7 @@ WHO_MADE = """
 import numpy as np
 from territorial.engine.step import find_bad_action
 from territorial.envs.infos import write_numbers
+from territorial.jit.library import library
 from territorial.jit.thread_pool import CALLED, STATE, WIDTH, wait
 
 state = np.zeros(WIDTH, np.int64)
@@ -281,6 +282,7 @@ wait(state, 2**62)
 print(find_bad_action(np.full((1, 2, 2), 99)))
 print(*["numba" if "dispatcher" in vars(one) else "library" for one in (wait, find_bad_action)])
 print(0 if write_numbers.code is None else len(write_numbers.code.entries))
+print(*library().changed())
 """
 
 
@@ -298,7 +300,8 @@ def test_what_the_library_cannot_give_numba_compiles(edited, makers, tmp_path, r
     else:
         damage(Path(package, "jit", "machine_code"), "a bit")
     done = run(WHO_MADE, root=tmp_path, without_numba=makers is None)
-    bad, made_by, of_infos = done.stdout.splitlines()
+    bad, made_by, of_infos, changed = done.stdout.splitlines()
+    assert changed == (edited and f"{edited}.py")
     assert (bad, made_by) == ("0", makers or "library library")
     assert int(of_infos) == int(edited == "engine/step") or edited != "envs/infos"
     assert done.stderr.count("numba compiles kernels") == (makers is not None)

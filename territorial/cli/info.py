@@ -51,11 +51,13 @@ def run(parsed: argparse.Namespace) -> int:
 
 def gather(config: GameConfig) -> dict[str, Any]:
     """Return everything this verb tells, as values that JSON has."""
+    changed = library().changed()
     return provenance() | {
         "rules_version": RULES_VERSION,
         "obs_version": OBS_VERSION,
         "machine_code": str(library().path) if library().path else None,
-        "compiled_by_numba_because": library().why_not or None,
+        "compiled_by_numba_because": library().why_not
+        or (f"{changed[0]} has changed since that was made" if changed else None),
         "jit_enabled": JIT_ENABLED,
         "config": config.to_dict(),
         "config_digest": config.hexdigest,
@@ -81,7 +83,7 @@ def _text(result: Mapping[str, Any]) -> str:
             "observations": result["obs_version"],
         },
         "machine": result["machine"],
-        "machine code": {"library": path} if path else {"numba": f"because {why}"},
+        "machine code": ({"library": path} if path else {}) | ({"numba": f"because {why}"} if why else {}),
         f"config {result['config_digest']}": {
             name: f"{value!s:<24} {describe(FIELDS[name])}" for name, value in result["config"].items()
         },

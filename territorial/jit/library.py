@@ -83,7 +83,7 @@ def say_that_numba_compiles(why: str) -> None:
     """Log, once in a process, that it waits for the compiler, and why."""
     LOG.warning(
         "numba compiles kernels of territorial-env for this machine, which takes a minute: %s",
-        why or "its machine code is for other sources or arguments",
+        why or "its machine code is of other sources, or for other arguments; see `territorial info`",
     )
 
 
@@ -127,6 +127,11 @@ class Library:
         except (OSError, ValueError) as error:
             self.why_not = f"{file} cannot be used: {error}; reinstall territorial-env"
             say_that_numba_compiles(self.why_not)
+
+    def changed(self) -> list[str]:
+        """Return the files of kernels whose sources are not those that the library was made from."""
+        of_files = self._kernels.items()
+        return [file for file, of_file in of_files if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")]
 
     def kernel(self, function: Any) -> "KernelCode | None":
         """Return the code of a kernel; None where its sources are not those of the library."""

@@ -177,7 +177,7 @@ def test_info_tells_versions_bots_and_defaults(run, done):
     result = json.loads(run("info", "--json")[1])
     installed = {"torch", "ray"} & importlib.metadata.packages_distributions().keys()
     assert {"torch", "ray"} & result["versions"].keys() == installed
-    assert bool(result["machine_code"]) != bool(result["compiled_by_numba_because"])
+    assert result["machine_code"] or result["compiled_by_numba_because"]
     assert result["config_digest"] == territorial.GameConfig().hexdigest
     library = territorial.bots
     assert set(result["bots"]) == {*library.NAMES, *library.LEARNED, *library.GIVERS}
