@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from rllib_adapters.envs.env_config import PACKED, PAIRS, EnvConfig
 from territorial.engine.vec_game import VecGame
-from territorial.envs.observation_modes import PackedBoards, Pairs
+from territorial.envs.forms import PackedBoards, Pairs
 from territorial.observation import pair_columns
 from territorial.observation.action_encoding import unflatten
 from territorial.typing import Arrays, Ints
