@@ -56,7 +56,7 @@ def observe() -> None:
 
     for form in FORMS:
         for action_format in FORMATS:
-            if (action_format in OF_CANDIDATES) != (FORMS[form].action_format in OF_CANDIDATES):
+            if (action_format in OF_CANDIDATES) != (FORMS[form].action_formats[0] in OF_CANDIDATES):
                 continue
             for teams in (None, 2):
                 env = territorial.make_vec(2, obs=form, action_format=action_format, teams=teams, **SMALL)

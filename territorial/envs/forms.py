@@ -25,6 +25,7 @@ from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.observation.action_encoding import num_targets
+from territorial.observation.action_formats import OF_CANDIDATES, OF_OWNERS
 from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
@@ -69,8 +70,8 @@ class Form(ABC):
     """The keys whose arrays are the same for all agents of a game."""
     fixed: ClassVar[tuple[str, ...]] = ()
     """Those of them whose arrays stay as they are for a whole game."""
-    action_format: ClassVar[str] = "multi_discrete"
-    """The format of actions that fits: that of RLlib's agents by default."""
+    action_formats: ClassVar[tuple[str, ...]] = ("multi_discrete", "discrete", *OF_CANDIDATES)
+    """The formats of actions that fit RLlib's agents; the first is their default."""
     key: str = KEYS[0]
     """The key of the array, where an agent sees one only."""
 
@@ -157,6 +158,7 @@ class PackedBoards(Form):
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
     fixed = ("terrain",)
+    action_formats = ("multi_discrete",)  # which the networks on boards have
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
@@ -276,7 +278,7 @@ class Pairs(Form):
     name = "pairs"
     reads_games = True
     options = ("num_candidates", "num_allies")
-    action_format = "pairs"
+    action_formats = (*OF_CANDIDATES, *OF_OWNERS)
 
     def keys(self) -> Keys:
         """Return the spaces of the numbers, and of what an action against each candidate is."""
