@@ -6,8 +6,7 @@
 
 Every point is a batch with games at all points of the first LIFE steps of their lives, stepped for a
 second; the result is the median over chunks. On a map of another size or with other numbers of players games
-go another way, so beside the time of a step stands what happens in it: cells that are taken. Every size has
-machine code of its own (but with --quick), which the first run has to compile.
+go another way, so beside the time of a step stands how many cells are taken in it.
 """
 
 import statistics
