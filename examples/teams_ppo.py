@@ -206,7 +206,7 @@ def train(args: TeamArgs) -> Team:
             step["ends"] = torch.from_numpy(terminations | truncations).float()
             steps.append(step)
             rows = rows_of(args, env, team, seen)
-            if info["ended"].any():
+            if info["is_over"].any():
                 places += info["final_info"]["place"][:, 0].tolist()
         kept = {name: torch.stack([step[name] for step in steps]) for name in steps[0]}
         with torch.no_grad():
@@ -245,7 +245,7 @@ def wins_of(args: TeamArgs, team: Team, seed: int, *, gives: bool) -> tuple[floa
         gifts += int(((actions >= FIRST_GIFT) & plays).sum())
         launches += int(((actions > 0) & plays).sum())
         seen, *_, info = env.step(actions.numpy())
-        has_ended |= info["ended"]
+        has_ended |= info["is_over"]
     won = (info["place"][:, 0] == 1).astype(float)
     return float(won.mean()), float(Z * won.std(ddof=1) / len(won) ** 0.5), gifts / max(1, launches)
 
