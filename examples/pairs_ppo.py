@@ -1,4 +1,4 @@
-"""PPO on pairs in two processes, one that plays and one that learns, with a league and without RLlib.
+"""PPO on ``pairs`` in two processes, with a league but without RLlib.
 
 The league's frozen copies are exported in whole numbers and sit in the engine like bots, so that they take
 no time of Python. Most games are against one kind of opponent, drawn more often the less it is beaten; in

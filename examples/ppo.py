@@ -1,4 +1,4 @@
-"""PPO in one file on the native vector environment: a few seats learn with one network, among bots.
+"""PPO in one file on the vector environment, against bots.
 
 Three networks can learn, each from a form of observation:
 

@@ -1,4 +1,4 @@
-"""PPO for teams in one file: allies learn with one network and one reward, against a team of bots.
+"""PPO for teams in one file: allies share network and reward.
 
 All allies act by one ``PairPolicy``, each on its own numbers. They can attack enemies and give to allies.
 Their reward is that of the team. What estimates the return, the critic, is one of two:

@@ -1,4 +1,4 @@
-"""A league in a plain torch loop: the network of ``ppo.py`` learns among frozen copies of itself and bots.
+"""A league in a plain PyTorch loop, with frozen copies and bots.
 
 The ``territorial.league.League`` says who plays the next game, hears how games ended, and when a copy is due;
 the copies' weights are in a ``SnapshotStore``. Everything that is needed to go on is in one folder: run it

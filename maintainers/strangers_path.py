@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Goes a stranger's way, from nothing but Python and pip, and prints the command and seconds of each step.
+"""Times the path of a new user, from installation to a policy.
 
     python maintainers/strangers_path.py                        some ten minutes on two free cores
     python maintainers/strangers_path.py --without-training     the core alone: a picture and a game

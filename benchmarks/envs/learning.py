@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains from nothing and checks that the result plays better than what takes no learning.
+"""Trains a policy from scratch and checks that it beats untrained players.
 
     python benchmarks/envs/learning.py                   RLlib, 64 x 64, 8 players: fifteen minutes, two cores
     python benchmarks/envs/learning.py --trainer example examples/ppo.py on a small map: five minutes

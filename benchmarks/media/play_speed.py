@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How smoothly the pages of `territorial watch` and `territorial play` run: in Chromium, without a GPU.
+"""Times frames and clicks of the pages in Chromium, without a GPU.
 
     python benchmarks/media/play_speed.py            seven minutes
     python benchmarks/media/play_speed.py --quick    one film, one game without panels, some clicks

@@ -1,4 +1,4 @@
-"""The games of a batched runner: one batch of the engine, with a light view of every game for RLlib.
+"""Games of a batched runner: one engine batch, one view per game.
 
 What came of games that are over is kept until the runner reads it.
 """

@@ -1,4 +1,4 @@
-"""Other games while training goes on: settings of the environment changed between samples."""
+"""Changes settings of the games between samples of a training run."""
 
 from __future__ import annotations
 

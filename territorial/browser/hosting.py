@@ -1,4 +1,4 @@
-"""Hosting: who plays which game, the games after it, and the server on which people play."""
+"""Hosting: players of each game, the next game, and the server."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Games in the browser, for the verbs that show or leave them: films, pages, and servers of pages."""
+"""Films, pages and page servers for the verbs that show games."""
 
 import argparse
 import sys

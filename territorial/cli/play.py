@@ -1,4 +1,4 @@
-"""``territorial play``: people play against bots and trained policies, on a page in the browser."""
+"""``territorial play``: people play against bots and policies, in the browser."""
 
 import argparse
 import re

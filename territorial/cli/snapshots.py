@@ -1,4 +1,4 @@
-"""Snapshots on the command line: the options that say where they are, and what makes players of them."""
+"""Command-line options that load snapshots as players."""
 
 import argparse
 from collections.abc import Callable, Sequence

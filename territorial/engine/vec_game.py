@@ -1,4 +1,4 @@
-"""VecGame: a batch of games in one set of arrays, stepped by one compiled call.
+"""``VecGame``: a batch of games in shared arrays, stepped by one call.
 
 It checks what it is given, keeps other threads out and notifies its observer. What it does it leaves to its
 parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.

@@ -1,4 +1,4 @@
-"""What an environment tells of its agents beside observations: numbers of the games, rewards and ends."""
+"""Infos of environments: numbers of agents, rewards and ends of episodes."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The native vector environment: many games, one row a game and in it one entry for each of its agents."""
+"""Vector environment: arrays with one row per game, one entry per agent."""
 
 from __future__ import annotations
 
