@@ -20,7 +20,7 @@ NOTEBOOKS = "python maintainers/notebooks.py --check"
 COMMANDS = {  # extras to install, and steps: the first gets the arguments, and all run, whatever fails
     "run": ("", "python -m territorial demo --animation --page --replay"),
     "test": ("dev", "python -m pytest -q -n auto --maxprocesses 4 --dist worksteal -o testpaths=tests"),
-    "lint": ("dev", "ruff check .", "ruff format --check .", "mypy", "lint-imports", "python maintainers/names.py"),
+    "lint": ("dev", "ruff check .", "ruff format --check .", "mypy", "lint-imports"),
     "docs": ("docs", "sphinx-build -W --keep-going -q -b html docs build/docs", NOTEBOOKS),
     "bench": ("dev", "python -m pytest -o testpaths=benchmarks --benchmark-enable --benchmark-only"),
     "check": ("dev,docs", "python maintainers/checks.py check"),
