@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the lands of the real world that are part of the package, once: territorial/maps/lands/.
+"""Derives the lands of territorial/maps/lands/ from public data.
 
     python -m venv lands && lands/bin/pip install numpy numba gymnasium pettingzoo global-land-mask==1.0.0
     PYTHONPATH=. lands/bin/python maintainers/derive_lands.py            write the files

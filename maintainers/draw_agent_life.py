@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/images/agent_life.png: the lives of three agents of a real game, under four options.
+"""Draws docs/images/agent_life.png: three agents of a real game.
 
     python maintainers/draw_agent_life.py
 

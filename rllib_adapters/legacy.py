@@ -1,6 +1,7 @@
-"""RLlib's old API stack: environment, model and policies that stay small; docs/old_api_stack.md is the guide.
+"""RLlib's old API stack: environment, model and policies with small memory.
 
-It is for users who cannot leave the old stack yet: the new one shares frames and weights, which this cannot.
+docs/old_api_stack.md is the guide. It is for users who cannot leave the old stack yet: the new one shares
+frames and weights, which this cannot.
 Every observation is one row of bytes. A ``Dict`` would be flattened to float32: a byte of eight cells would
 take four, and with a one-hot board a cell would take 132 times four.
 """

@@ -1,4 +1,4 @@
-"""What is relied on of Ray that Ray does not promise to keep: the list, and the longer ways to it.
+"""The parts of Ray used here that Ray does not promise.
 
 Private names that any module here reads, sets, calls or overrides are in :data:`PRIVATE`; docstrings of
 methods that override one say which. What is imported by its public name is in :data:`UNDOCUMENTED`. One name

@@ -1,4 +1,4 @@
-"""Whether what this package needs is installed, found out without importing it."""
+"""Checks that PyTorch and a tested Ray are installed, without importing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, and other signals, as the command begins or ends: a line, an exit code, and no traceback.
+"""Handles Ctrl-C and other signals while the command starts or ends.
 
 ``territorial`` and ``python -m territorial`` import for half a second before their own first line runs, and
 an exception in the middle of that may be swallowed, or told, by any of the packages. So the process ends in

@@ -1,4 +1,4 @@
-"""What is said on stderr: the logger of both packages, and a line for what takes a while."""
+"""The logger of both packages, which writes progress and warnings to stderr."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""What shows itself in notebooks: its classes are in low layers, and what draws it is in a higher one."""
+"""``ShownInNotebooks``: base class of objects that notebooks display."""
 
 from functools import singledispatch
 

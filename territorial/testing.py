@@ -1,4 +1,4 @@
-"""``check_env``: what trainers rely on, looked for in an environment with all of its wrappers."""
+"""``check_env``: tests an environment and its wrappers for trainers' assumptions."""
 
 import copy
 import io

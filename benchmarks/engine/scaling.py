@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the cost of a step goes with the number of games, the map, the players and the threads.
+"""Times a step by games, map size, players and threads.
 
     python benchmarks/engine/scaling.py                     all curves, some minutes
     python benchmarks/engine/scaling.py --only map --quick  one of them, in seconds

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a league takes at full size, beside what ``territorial info memory`` predicts.
+"""Measures the memory of a full-size league, beside the prediction.
 
     python benchmarks/memory/league_memory.py            half an hour, 8 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only "packed, small"

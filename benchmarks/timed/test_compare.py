@@ -1,4 +1,4 @@
-"""What the comparison of two revisions makes of their figures, and that every part can be timed."""
+"""Comparisons of two revisions read figures correctly; every part can be timed."""
 
 import json
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""A league wired to RLlib: how games ended goes into it, gates freeze copies, and it says who plays next."""
+"""``LeagueCallback``: records results, opens gates and updates the line-ups."""
 
 from __future__ import annotations
 

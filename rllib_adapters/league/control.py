@@ -1,4 +1,4 @@
-"""What is done to an algorithm that trains a league: freezing its modules, and changing who plays."""
+"""Freezes modules of an algorithm and changes the players of its games."""
 
 from __future__ import annotations
 

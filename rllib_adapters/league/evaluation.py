@@ -1,4 +1,4 @@
-"""Ray clusters: joining one, snapshots that its machines share, and games that its actors play."""
+"""Ray clusters: joining, shared snapshots, and games played by actors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RLlib's learners: Adam in one pass, modules that may get no rows, and batches whose rows share frames.
+"""RLlib learners: one-pass Adam, modules without rows, rows that share frames.
 
 In the loss of PPO each row counts by a weight of its own, and likelihoods are computed without distributions.
 """

@@ -1,4 +1,4 @@
-"""Frames once: what all agents of a game see is handed to the modules once and not in every row."""
+"""``SharedFrames``: hands the board of a game to modules only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of the games of a runner, kept once for all who look, and the episodes' buffers of it."""
+"""Log of a runner's observations, and the episode buffers that read it."""
 
 from __future__ import annotations
 

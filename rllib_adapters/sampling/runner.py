@@ -1,4 +1,4 @@
-"""The two runners: the batched one, in which every module acts once a step for all games, and RLlib's own."""
+"""Env runners: the batched one and RLlib's own, adapted."""
 
 from __future__ import annotations
 

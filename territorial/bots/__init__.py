@@ -1,4 +1,4 @@
-"""Bots: players that are compiled into the engine, and custom ones, as data or in Python.
+"""Bots: players compiled into the engine, and custom ones, data or Python.
 
 ``styles`` has those of the library as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """

@@ -1,4 +1,4 @@
-"""Bots that are no rows of the engine's table: in files, learned ones and givers, and what names them."""
+"""Texts that name learned bots, givers and bots in files."""
 
 from functools import cache, cached_property
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
+"""Decisions of the rule-based bots: up to three moves, chosen by settings.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
 free land, the third after it, the second as its settings say. In games with teams, a gift to an ally goes

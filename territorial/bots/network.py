@@ -1,4 +1,4 @@
-"""How a network in the engine decides: from the columns of pairs to a launch, in whole numbers alone.
+"""Decisions of networks in the engine, in whole numbers.
 
 docs/networks.md defines every step; ``network_layers`` computes the logits. Seats of many games are
 collected, then each network decides for all of its own. Hundreds of networks do not fit into the cache next

@@ -1,4 +1,4 @@
-"""A trained network as a bot: what goes into ``seats``, and the text that stands for it."""
+"""``Network``: a trained network as a bot that takes a seat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a network that plays in the engine: what is in it, and everything that is checked of one.
+"""The checked file format of networks that play in the engine.
 
 docs/networks.md has the format. Weights are used where they lie among the bytes of the file, so they are
 stored in the order in which the engine multiplies: for every pair of inputs, the two weights of each output

@@ -1,4 +1,4 @@
-"""The layers of networks in the engine, computed for several seats of a network at once.
+"""Integer layers of networks in the engine, for several seats at once.
 
 These seats are a group. All of them, and all of their candidates, share the weights that are read. What is
 the same for all candidates of a seat is summed once: the part of the own columns in the first layer, that of

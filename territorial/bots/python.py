@@ -1,4 +1,4 @@
-"""Bots in Python: a class with a name, an interval and a decision, asked for all its seats at once.
+"""``PythonBot``: base class of bots in Python, called once for all seats.
 
 They play by the same rules as the compiled bots, at the same decision ticks and with the same random
 numbers. So the same idea gives the same game in either form; it is only slower.

@@ -1,4 +1,4 @@
-"""A style: what tells one bot from another, as data, and the columns of settings that it comes to."""
+"""``Style``: the parameters of a rule-based bot, and their integer encoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing whom to attack: what a target must be, and which of those that are is best; and whom to give to.
+"""Selects the owner that a rule-based bot attacks or gives to.
 
 Only neighbours are attacked. The best has the least score, a fraction; equals draw lots.
 """

@@ -1,4 +1,4 @@
-"""Commands: what a player's page asks for, read from JSON that may come from anywhere; and the levels."""
+"""Commands of the play page, parsed from untrusted JSON, and the levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A film: a game as a compressed stream of frames, which the page in a browser plays.
+"""Films: games as compressed streams of frames for the page.
 
 docs/watching.md describes the format, bit by bit. Every frame can be decoded as soon as the bytes that
 :func:`write_film` yielded for it have arrived.

@@ -1,4 +1,4 @@
-"""Hosting: who plays which game, the games after it, and the server on which people play."""
+"""Hosting: players of each game, the next game, and the server."""
 
 import os
 import secrets
@@ -125,9 +125,9 @@ class Hosting:
             problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
             raise HostingError("advisor", f"{problem}; use only one of them")
         if self.level is not None and (self.seats is not None or self.opponents):
+            other = "opponents" if self.opponents else "seats"
             raise HostingError(
-                "level",
-                f"{self.level!r} selects the bots, as do `seats` and `opponents`; use only one of these",
+                "level", f"{self.level!r} selects the bots, as does `{other}`; use only one of the two"
             )
 
     # ---- which game --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the page shows beside a game: the advice of another player, and what an agent on the seat observes."""
+"""Panels of the play page: advice, agent view and forecasts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of a game that is played: its page, its film, the situation of each person, and commands."""
+"""HTTP server of the play page: page, film, situations and commands."""
 
 import json
 import secrets

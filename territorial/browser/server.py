@@ -1,4 +1,4 @@
-"""A small web server for one page and its film, which may still be growing; standard library alone."""
+"""HTTP server of one page and its film, on the standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session: the games that people play one after the other; a single thread owns game, recorder and film.
+"""``Session``: the thread that plays people's games one after the other.
 
 Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
 two threads, and its pace does not depend on what clients send.

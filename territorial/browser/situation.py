@@ -1,4 +1,4 @@
-"""What a player can do as the game stands, and which attacks concern the player, for the page to show."""
+"""``Situation``: the options of a player and the attacks on it."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The command line: what ``territorial`` can do, one module for each verb.
+"""The command line: one module per verb of ``territorial``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments

@@ -1,4 +1,4 @@
-"""``territorial clone``: a network learns to decide as the players of a data set did."""
+"""``territorial clone``: trains a network to imitate players of a data set."""
 
 from __future__ import annotations
 

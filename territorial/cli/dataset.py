@@ -1,4 +1,4 @@
-"""``territorial dataset``: plays games of bots and writes their decisions as arrays for learning."""
+"""``territorial dataset``: writes the decisions of bot games as arrays."""
 
 from __future__ import annotations
 

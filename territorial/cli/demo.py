@@ -1,4 +1,4 @@
-"""``territorial demo``: one whole game of bots, live on the terminal, with standings and a picture."""
+"""``territorial demo``: plays one game of bots in the terminal."""
 
 import argparse
 import time

@@ -1,4 +1,4 @@
-"""``territorial league show``: a league as it stands, as a table and as plots."""
+"""``territorial league show``: a league as a table and as plots."""
 
 import argparse
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a figure was measured on: the revision, the machine, and the versions that matter."""
+"""The machine, revision and versions that a measurement belongs to."""
 
 import importlib.metadata
 import os

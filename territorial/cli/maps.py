@@ -1,4 +1,4 @@
-"""``territorial info maps``: the maps there are, how they look, and maps as files."""
+"""``territorial info maps``: lists, draws and exports maps."""
 
 import argparse
 import shutil

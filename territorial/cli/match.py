@@ -1,4 +1,4 @@
-"""``territorial match``: players over many games with statistics, at the same seats or at dealt ones."""
+"""``territorial match``: compares players over many games, with statistics."""
 
 import argparse
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""``territorial info memory``: what a league will take, before any of it is built."""
+"""``territorial info memory``: predicts the memory of a league."""
 
 import argparse
 import dataclasses

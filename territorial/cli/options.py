@@ -1,4 +1,4 @@
-"""Options that several verbs share, what they mean, and how results are reported.
+"""Options that several verbs share, and the reports of results.
 
 Those of games are made from the fields of GameConfig. One option name has one meaning in all verbs, and one
 thing has one name. A verb may add details to a meaning, such as the range and the default, but it uses the

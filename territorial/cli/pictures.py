@@ -1,4 +1,4 @@
-"""What verbs draw of a game: animations, picture by picture, and the picture that ``demo`` leaves."""
+"""Pictures and animations that verbs write of a game."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat

@@ -1,4 +1,4 @@
-"""``territorial replay``: what a recorded game was, whether it plays out the same, how it stood when."""
+"""``territorial replay``: verifies a recorded game and shows any of its ticks."""
 
 import argparse
 import time

@@ -1,4 +1,4 @@
-"""Who stands where in a game, as numbers and as a table."""
+"""Standings of a game, as numbers and as a table."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Options as fields of dataclasses: each says what it means and may be, and all else follows from that."""
+"""Options as dataclass fields, with meaning, range and checks."""
 
 import textwrap
 from collections.abc import Callable, Sequence

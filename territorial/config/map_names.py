@@ -1,4 +1,4 @@
-"""The names of maps: kinds that are generated, with their options, and lands of the real world.
+"""Names of maps: generated kinds with their options, and real lands.
 
 A map is named by a text such as ``lakes``, ``islands:count=6,bridges=4`` or ``europe``. A
 :class:`MapName` is that text parsed and checked; ``str`` puts it together again, always in the

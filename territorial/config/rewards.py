@@ -1,4 +1,4 @@
-"""What rewards are made of: the parts by name, and the weights that a config gives them."""
+"""Reward parts by name, and the weights that a config gives them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Teams: what the option may be, and the teams that a game deals to its seats."""
+"""Teams of a config, and how a game assigns them to seats."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is asked of arguments everywhere: whole numbers of a range, True or False, names that are known."""
+"""Checks of arguments: whole numbers of a range, booleans, known names."""
 
 import math
 import operator

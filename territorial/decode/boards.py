@@ -1,4 +1,4 @@
-"""Boards on the processor, as agents see them: unpacked once a game, then written in the forms of each agent.
+"""Board decoding on the processor, from packed bits to each form.
 
 Owner codes lie one to a byte in rows padded to whole bytes of the bit planes, so that eight cells are
 unpacked at a time, as one word. Codes above P + 1, which no engine writes, count as blocked.

@@ -1,4 +1,4 @@
-"""Feature vectors: which numbers they have, in which order, how scaled and bounded; and how they are made."""
+"""Feature vectors: their numbers, order, scales and bounds."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""The decoder for numpy: boards, feature vectors and masks as each agent sees them."""
+"""NumPy decoder: boards, feature vectors and masks of each agent."""
 
 from functools import cached_property
 from typing import Any

@@ -1,4 +1,4 @@
-"""FrameStore: the boards of many games and steps as key frames and deltas, for rollouts and replay.
+"""``FrameStore``: boards of many games and steps as key frames and deltas.
 
 A block has some successive steps of all games; boards are built from it again.
 """

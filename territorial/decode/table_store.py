@@ -1,4 +1,4 @@
-"""TableStore: the tables of many games and steps in about the bytes of what changed."""
+"""``TableStore``: tables of many games and steps, stored as changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decoder for PyTorch: what each agent sees, computed where the observations lie."""
+"""PyTorch decoder: per-agent observations, computed on the tensors' device."""
 
 from __future__ import annotations
 

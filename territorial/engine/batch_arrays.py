@@ -1,4 +1,4 @@
-"""The arrays of a batch that its steps write to: allocated together, copied together, and seen as views.
+"""Arrays that the steps of a batch write, and views of them.
 
 What follows from them alone is here as well: the seeds of the next games, the state as users read it.
 """

@@ -1,4 +1,4 @@
-"""Map bank: the maps of a batch of games in the form that the engine reads, and which game has which."""
+"""``BatchMaps``: the maps of a batch, and the map of each game."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The form "pairs" of any seats of a batch: one compiled call for those asked for, and nothing for others."""
+"""``PairObserver``: observations "pairs" of chosen seats, on request."""
 
 from __future__ import annotations
 

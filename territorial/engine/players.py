@@ -1,4 +1,4 @@
-"""The bots of a batch: their seat codes, the table that kernels read, and asking those that are in Python."""
+"""``BatchPlayers``: the bots of a batch, their seat codes and decisions."""
 
 from __future__ import annotations
 

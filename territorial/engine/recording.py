@@ -1,4 +1,4 @@
-"""What steps leave for those who look on: the launches of the last one, the log of recorded games, notices.
+"""Launches of the last step, the launch log, and observers of games.
 
 The kernels append every launch of a recorded game to its log, by bots and agents alike. When the game ends,
 or is left, they copy its last position before another game may take its place. The recorder

@@ -1,4 +1,4 @@
-"""Saved games, taken from a batch and put back, and positions: set up by users, their fronts and digests."""
+"""Saving, restoring and setting up positions of games in a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

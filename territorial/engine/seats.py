@@ -1,4 +1,4 @@
-"""Who plays a seat: an agent of the environment, the caller, or a bot; and line-ups that have a name."""
+"""Seats: agent, external caller or bot; and named line-ups."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType

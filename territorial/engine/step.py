@@ -1,4 +1,4 @@
-"""The compiled calls: everything the engine does to many games at once, between Python and Python.
+"""Compiled entry points that reset, step and observe a batch of games.
 
 Calls have scratch memory of their own, so that threads may share a batch: they take its games from
 queues, see ``territorial.jit.thread_pool``. Games do not touch each other: game k plays the same alone or

@@ -1,4 +1,4 @@
-"""VecGame: a batch of games in one set of arrays, stepped by one compiled call.
+"""``VecGame``: a batch of games in shared arrays, stepped by one call.
 
 It checks what it is given, keeps other threads out and notifies its observer. What it does it leaves to its
 parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.
@@ -279,9 +279,10 @@ class VecGame(WritableArrays, ShownInNotebooks):
         ValueError if actions are missing, and for actions where a game is between two decisions.
 
         Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
-        info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
-        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the
-        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
+        info, a dict with the same keys every time: ``ended`` bool (E,), the game ended by its rules (an
+        episode that was only cut did not), ``was_reset`` bool (E,), ``final_place`` float32 (E, P),
+        ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the counts
+        ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
         ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.

@@ -1,4 +1,4 @@
-"""What agents are given: the rewards of the config and those of a function of the user's own."""
+"""Rewards of a user's function, added to the rewards of the config."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""Gymnasium's two kinds of environment: one seat against bots, and a vector in which every agent is one."""
+"""Gymnasium environments: ``SeatEnv`` for one agent, ``SeatVectorEnv`` for many."""
 
 import copy
 from collections.abc import Sequence

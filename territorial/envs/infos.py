@@ -1,4 +1,4 @@
-"""What an environment tells of its agents beside observations: numbers of the games, rewards and ends."""
+"""Infos of environments: numbers of agents, rewards and ends of episodes."""
 
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ class StepOutcome(NamedTuple):
     parts: Floats32  # (E, K, A)
     terminated: Bools  # (E, A)
     truncated: Bools  # (E, A)
-    ended: Bools  # (E,)
+    is_over: Bools  # (E,)
     was_reset: Bools  # (E,)
     launches: Launches | None  # copies, where the option asks for them
     final_obs: Observation | None = None
@@ -92,7 +92,7 @@ def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: La
         parts=np.zeros((num_games, num_parts, num_agents), np.float32),
         terminated=np.zeros(agents, np.bool_),
         truncated=np.zeros(agents, np.bool_),
-        ended=np.zeros(num_games, np.bool_),
+        is_over=np.zeros(num_games, np.bool_),
         was_reset=np.ones(num_games, np.bool_),
         launches=launches,
     )

@@ -1,4 +1,4 @@
-"""The forms in which an environment returns observations: their spaces, and the arrays of every step.
+"""Forms of observations (``obs=``): their spaces and arrays.
 
 All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
 only. A mode is made once per environment and shows any seats of any games; what is the same for all agents of

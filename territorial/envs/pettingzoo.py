@@ -1,4 +1,4 @@
-"""PettingZoo's environments of one game: all agents at once, and one after the other."""
+"""PettingZoo environments: ``TerritorialEnv`` (parallel) and ``TurnByTurnEnv`` (AEC)."""
 
 import copy
 import operator

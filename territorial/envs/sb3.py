@@ -1,4 +1,4 @@
-"""Stable-Baselines3 and sb3-contrib: every agent of every game is an environment of a ``VecEnv``."""
+"""``MaskableVecEnv``: a Stable-Baselines3 ``VecEnv`` with one sub-environment per agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The native vector environment: many games, one row a game and in it one entry for each of its agents."""
+"""Vector environment: arrays with one row per game, one entry per agent."""
 
 from __future__ import annotations
 
@@ -67,10 +67,12 @@ class TerritorialVec(WritableArrays):
     info: ``info_names``             int64 (E, A), ``place`` float64
     info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
     info: ``launches``               with that option: :class:`Launches`, three arrays (E, P) of all seats
-    info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
-    info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
-    info: ``final_info``             and their ``info_names``, (N, A). Both None where none ended, or where
-                                     the arrays above show the ended games still
+    info: ``is_over``                bool (E,): the episode ended in this step, because its game ended, no
+                                     agent lives or ``max_cycles`` cut it
+    info: ``was_reset``              bool (E,): a new game is shown
+    info: ``final_obs``              the last observation of the games that are over, in order, (N, ...);
+    info: ``final_info``             and their ``info_names``, (N, A). Both None where none is over, or where
+                                     the arrays above still show these games
     ===============================  ==================================================================
 
     **Eliminated agents** keep their entries: they see the game continue, may only hold, and what they do is
@@ -266,7 +268,7 @@ class TerritorialVec(WritableArrays):
         is_kept = self.options.agent_death == "keep"
         given = played_by(results, rewards, parts, self.agent_seats, is_kept)
         played = StepOutcome(*given, self.launches())
-        if self.autoreset == "same_step" and played.ended.any():
+        if self.autoreset == "same_step" and played.is_over.any():
             played = self._replace_ended(played, copies)
         elif played.was_reset.any():
             self._take_over(np.flatnonzero(played.was_reset))
@@ -407,7 +409,7 @@ class TerritorialVec(WritableArrays):
 
         These are in ``copies``, too.
         """
-        games, results = np.flatnonzero(played.ended), self.game.results
+        games, results = np.flatnonzero(played.is_over), self.game.results
         shown = self._look(self.game.final_observations, games)
         ended = results.final_players[games], results.final_length[games]
         info = agent_info(self.number_names, *ended, self.agent_seats[games])
@@ -417,7 +419,7 @@ class TerritorialVec(WritableArrays):
             if copies is not None:
                 self.game.copy_again(copies, games)
         self._take_over(games)
-        return played._replace(was_reset=played.ended, final_obs=shown, final_info=info)
+        return played._replace(was_reset=played.is_over, final_obs=shown, final_info=info)
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note what stays the same all through the games that now stand at ``games``."""
@@ -453,7 +455,7 @@ class TerritorialVec(WritableArrays):
         info = self.numbers(self.agent_seats)
         for i, name in enumerate(self.reward_names):
             info[name] = played.parts[:, i]
-        for name in ("ended", "was_reset", "final_obs", "final_info"):
+        for name in ("is_over", "was_reset", "final_obs", "final_info"):
             info[name] = getattr(played, name)
         if played.launches is not None:
             info["launches"] = played.launches

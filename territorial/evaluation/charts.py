@@ -1,4 +1,4 @@
-"""Plots of a contest, as PNG files: who beats whom, survival, land."""
+"""Plots of a contest as PNG files: wins, survival and land."""
 
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Digests of what bots are made of: weights, settings, and code, wherever it stands."""
+"""Digests that identify bots: weights, settings and code."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""Evaluating policies: every pair of a policy and a scenario, on all cores, without any trainer."""
+"""``evaluate``: plays every policy in every scenario on all cores."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Matches: players that are ranked by many games, on all cores, and their standings, ratings and report."""
+"""``match``: ranks players by many games; ``Ranking`` is its report."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How games end: who sat where, who came in at which place, and which seats share a place as a team.
+"""``Outcome``: players, places and teams of a game that is over.
 
 A list of teams has the team of every seat, 1..N. An empty one stands for no teams: each seat is a team of
 one.

@@ -1,4 +1,4 @@
-"""Which player is placed above which, who wins, and by how many places, from games of many seats."""
+"""``PayoffMatrix``: how often each player places above each other one."""
 
 from __future__ import annotations
 

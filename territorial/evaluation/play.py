@@ -1,4 +1,4 @@
-"""Playing a schedule: what a process needs for it, what is noted of every game, and how it ends."""
+"""Plays a schedule of games in one process, and records each game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Players that are compared: bots of the engine, custom bots, and policies that act on observations."""
+"""Players of contests: built-in bots, custom bots and acting policies."""
 
 import importlib
 import sys

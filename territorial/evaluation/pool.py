@@ -1,4 +1,4 @@
-"""Where games are played: in this process, or by processes of this machine that take chunks of them."""
+"""Plays games in this process or in worker processes of this machine."""
 
 import ast
 import inspect

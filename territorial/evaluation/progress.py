@@ -1,4 +1,4 @@
-"""How far some work is: a line that is rewritten on a terminal, else a new one now and then."""
+"""Progress of long work, as a line on stderr."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""Ratings of players by the places of games: Plackett and Luce's model, as openskill has it."""
+"""Plackett-Luce ratings of players by their places, as in openskill."""
 
 from __future__ import annotations
 

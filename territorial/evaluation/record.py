@@ -1,4 +1,4 @@
-"""What is kept of a game: players, ending, and in a match land on the way; and files of such records.
+"""Records of games, and the files that store them.
 
 A file has JSON lines that only grow, so that playing its games can be resumed.
 """

@@ -1,4 +1,4 @@
-"""A schedule: which games are played, by whom, with which seeds, as plain data."""
+"""Schedules: games, players and seeds of a contest, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the records of a contest say: places and wins with intervals, who beats whom, lengths, survival."""
+"""Statistics of contests: places and wins with intervals, payoffs, survival."""
 
 import math
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all; and whether they can be, before there is anything to write."""
+"""Atomic writing of files, and checks that they can be written."""
 
 import errno
 import os

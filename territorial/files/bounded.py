@@ -1,4 +1,4 @@
-"""Files that may be damaged or forged: read within bounds, never waited for, and as JSON read strictly."""
+"""Bounded reading of files that may be damaged or forged."""
 
 import dataclasses
 import json

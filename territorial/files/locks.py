@@ -1,4 +1,4 @@
-"""What several processes that change one folder need of the operating system: a lock, and the disk.
+"""Locks of folders that several processes change, and syncing to disk.
 
 Where a file system has no locks, as some network homes, who has made a file beside it has the lock.
 """

@@ -1,4 +1,4 @@
-"""Files of tensors in the safetensors format, written piece by piece and read where they lie.
+"""Safetensors files, written piece by piece and memory-mapped.
 
 A file is 8 bytes with the length of the header (little-endian), the header (JSON, padded with spaces), and
 the tensors one behind the other, little-endian, without gaps. The header gives each tensor's dtype, shape

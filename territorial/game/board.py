@@ -1,4 +1,4 @@
-"""The board as one bit plane per owner: fronts, their sizes, and taking them, eight machine words at a time.
+"""The board as bit planes per owner: fronts, their sizes and captures.
 
 ``planes`` is uint64[owner 0..P][strip][row]. A strip is 64 columns: column c (from 0) is bit c % 64 of
 strip c // 64, row r (from 0) is row r + 1. The first row and all after the map's last are always zero, so

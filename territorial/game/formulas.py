@@ -1,4 +1,4 @@
-"""Formulas, for single numbers and for arrays of them: launches, and the numbers of the counter RNG.
+"""Formulas of launches and the counter RNG, for numbers and arrays.
 
 docs/rules.md has the rules under "Launches" and, for those that name an ally, under "Donations". Kernels
 compile these formulas. From Python they take numbers, or arrays, which broadcast.

@@ -1,4 +1,4 @@
-"""Front sizes of all pairs, kept current at every capture, for a tenth of what counting them again costs.
+"""Front sizes of all pairs of owners, updated at every capture.
 
 ``game.fronts[p, t]`` is the number of cells of owner t beside cells of player p; neutral land has no
 fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver``, only this changes:

@@ -1,4 +1,4 @@
-"""What a step was worth: parts by name (territorial.config.rewards), each for all players, and their sum.
+"""Rewards of a step: parts by name for all players, then summed.
 
 A part is one small kernel that fills a row, ``out`` (P+1,), for the decision just played.
 """

@@ -1,4 +1,4 @@
-"""The game, from top to bottom: what happens in one tick, then each rule in the order of its turn.
+"""Compiled rules of the game: one tick, then each rule in order.
 
 Players own cells of a grid and keep troops at home. Home troops earn interest, land earns income, and
 both stop at a cap that grows with the land. A player launches troops against a neighbour or neutral

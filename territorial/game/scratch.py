@@ -1,4 +1,4 @@
-"""Scratch memory: what the kernels of one thread write to and nothing reads after the call.
+"""``Work``: scratch memory of the kernels of one thread.
 
 In it are tables of launches, which go from deciding to the rules, and to the log of a recorded game. It also
 has a log of the cells that change hands during a step, from which the packed board is brought up to date. A

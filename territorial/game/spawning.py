@@ -1,4 +1,4 @@
-"""Setting up a game: the map, twelve cells for every seat, and the numbers all players start with."""
+"""Sets up a game: map, spawn cells and starting numbers."""
 
 from typing import Any, NamedTuple
 

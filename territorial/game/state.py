@@ -1,4 +1,4 @@
-"""The state of a batch of games as arrays: one table of fields, from which all else follows.
+"""``State``: arrays of a batch of games, defined by a field table.
 
 ``State`` holds all games of a batch, ``Game`` and ``Seating`` one of them without the leading game axis.
 Fields that belong together share one array (a block), so that a compiled call takes few arguments; the named

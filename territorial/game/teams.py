@@ -1,4 +1,4 @@
-"""Teams: who is in which, what each has, and which place it takes; docs/rules.md has all of it under "Teams".
+"""Teams in a game: members, totals and places.
 
 Nothing of this is in the machine code of games in which no seat has an ally: see ``has_allies``.
 """

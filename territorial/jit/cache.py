@@ -1,4 +1,4 @@
-"""Where kernels that numba has compiled are kept: what cannot be loaded is compiled again."""
+"""Cache of the kernels that numba compiles."""
 
 import hashlib
 import inspect

@@ -1,4 +1,4 @@
-"""What numba compiles: all that the library of this installation has no machine code for.
+"""Compiles kernels by numba if no shipped library fits the machine.
 
 No other package imports numba or llvmlite, and nothing here does before it has to compile.
 

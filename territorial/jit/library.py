@@ -1,4 +1,4 @@
-"""Machine code of all kernels, made ahead of time: which library fits, and what lies where in it.
+"""Libraries of precompiled kernels: choice, loading and symbols.
 
 In ``machine_code/`` are libraries, one for each system and level of processors, and ``kernels.json``. That
 says from which sources, by digest, the kernels of each file were made. A kernel whose sources are others is

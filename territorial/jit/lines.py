@@ -1,4 +1,4 @@
-"""Lines of the processor's caches: arrays that begin where one does, and writing past the caches.
+"""Cache lines: aligned arrays, and writes past the caches.
 
 What lies across two lines costs as much as both. To write a line in the ordinary way, a processor reads it
 first, and gives up another line of its caches. Who writes far more than the caches hold, and does not read it

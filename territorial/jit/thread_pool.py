@@ -1,4 +1,4 @@
-"""Threads that share the games of a batch: each has its own games, and helps the others when it is done.
+"""``ThreadPool``: work-stealing threads that step the games of a batch.
 
 **Queues.** A game that is stepped by the same thread every time is still in the caches of its core, so every
 thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so

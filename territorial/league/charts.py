@@ -1,4 +1,4 @@
-"""Plots of a league, as PNG files: ratings over time, and who is placed above whom."""
+"""Plots of a league as PNG files: ratings over time, payoffs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Checkpoints: folders that are there whole or not at all, whenever the process or the machine stops.
+"""Checkpoints: folders that are complete or absent after any crash.
 
-And the settings of what they are of, which stay as they began.
+The settings of a run, which stay as they began, are kept beside them.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Who is in a league, and its rules: plain data that JSON can hold."""
+"""``LeagueConfig``: members and rules of a league, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The league: who learns, who is frozen, who meets whom, how they did; it belongs to no framework."""
+"""``League``: framework-independent self-play with matchmaking, snapshots and ratings."""
 
 from __future__ import annotations
 

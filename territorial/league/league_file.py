@@ -1,4 +1,4 @@
-"""The file of a league: a zip archive of arrays as numpy writes it, read with bounds on what it becomes.
+"""The file of a league: a zip of arrays, read within bounds.
 
 ``about`` is a JSON text, the others are tables of numbers. Nothing else may be in it; what a member takes is
 known before it is unpacked; and nothing is ever unpickled or evaluated.

@@ -1,4 +1,4 @@
-"""Whom a learner plays against: strategies with names, each a weight for every candidate."""
+"""Matchmaking strategies: each assigns a sampling weight to every candidate opponent."""
 
 import hashlib
 import math

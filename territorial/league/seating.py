@@ -1,4 +1,4 @@
-"""Who plays which seat: a table that an environment draws from at every reset, as plain data."""
+"""``LineUpDistribution``: distribution of players over seats, sampled at every reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frozen weights of opponents: one copy a machine, whatever the number of processes that play with them."""
+"""``SnapshotStore``: frozen weights on disk, memory-mapped by all processes."""
 
 from __future__ import annotations
 

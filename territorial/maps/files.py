@@ -1,4 +1,4 @@
-"""Maps in files: pictures (PNG), arrays (.npy) and drawings (.txt), read without trusting them."""
+"""Map files: PNG pictures, .npy arrays and .txt drawings, read safely."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Lands of the real world, kept as pictures of 256 x 256 cells beside this file: see lands/PROVENANCE.md."""
+"""Lands of the real world, 256 x 256 cells each."""
 
 from functools import cache
 from pathlib import Path

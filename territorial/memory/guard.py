@@ -1,4 +1,4 @@
-"""A limit on the memory of this process and all that it started, kept while a block of code runs."""
+"""``MemoryGuard``: a memory limit of this process and its children."""
 
 from __future__ import annotations
 

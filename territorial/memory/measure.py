@@ -1,4 +1,4 @@
-"""How much memory processes take together, with what they share counted once; giving it back."""
+"""Measures the memory of processes, counting shared pages once."""
 
 import ctypes
 import importlib

@@ -1,4 +1,4 @@
-"""Amounts of memory, which processes take them and when, their sums, and a budget that they must keep to."""
+"""Memory plans: amounts per process and phase, sums and budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A ``PairPolicy`` learns to decide as the players of a data set did: behaviour cloning."""
+"""Behaviour cloning of a data set by a ``PairPolicy``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first convolution that reads maps of owners instead of one-hot planes, which are never made."""
+"""A first convolution that reads owner codes instead of one-hot planes."""
 
 from __future__ import annotations
 

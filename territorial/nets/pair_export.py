@@ -1,4 +1,4 @@
-"""From a trained ``PairPolicy`` to whole numbers: scales by calibration, and how much its choices change."""
+"""Exports a trained ``PairPolicy`` to whole numbers, by calibration."""
 
 from __future__ import annotations
 

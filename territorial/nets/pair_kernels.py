@@ -1,4 +1,4 @@
-"""A small network on pairs in one pass, on the processor: what ``PairPolicy`` computes, in float32.
+"""Float32 kernel of ``PairPolicy``: the whole network in one pass.
 
 Of few rows, the fifty operations of PyTorch take most of their time to begin. Here some states are computed
 at a time, whose activations stay in the cache. No row depends on those beside it.

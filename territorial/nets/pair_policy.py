@@ -1,4 +1,4 @@
-"""A small network on pairs as a policy: its actions, its files, and how it plays frozen seats."""
+"""``PairPolicy``: small network on ``pairs`` observations, exportable to the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy network is to those who play, train and freeze it, whatever it is made of."""
+"""``Policy``: the interface of networks that play, train and freeze."""
 
 from __future__ import annotations
 

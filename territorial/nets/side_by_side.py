@@ -1,4 +1,4 @@
-"""Weights of several networks as those of one: it runs once, its layers network by network.
+"""Stacked weights of several networks, which run as one.
 
 PyTorch takes as long to begin a product as twenty rows of a small network take. Here one call does those of
 all networks. Weights are read where they lie: sixteen outputs at a time are turned, so that they lie side by

@@ -1,4 +1,4 @@
-"""The formats in which agents act: spaces, masks, and how actions become the engine's pairs."""
+"""Formats of actions: spaces, masks, and conversion to the engine's pairs."""
 
 from typing import Any
 

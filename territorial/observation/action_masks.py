@@ -1,4 +1,4 @@
-"""Which actions are legal, from the engine's mask bits to one array for the agents of many games."""
+"""Action masks of agents, from the engine's mask bits."""
 
 from typing import Any
 

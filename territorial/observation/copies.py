@@ -1,4 +1,4 @@
-"""Copies of what is observed, made within a step, game by game, while what is copied lies in the caches.
+"""Copies of observations, made game by game within a step.
 
 Memory that nobody has a view of any more is lent again. Of its boards, only those bands are written that have
 changed since it was written last: a part, where a new copy is written whole.

@@ -1,4 +1,4 @@
-"""Packing: the board as bit planes of owner codes, the frames before it, and what changed, for all agents.
+"""Packing of boards: bit planes of owner codes, frames and changes.
 
 The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, B, rows, S): frame, bit of the
 code, row, strip, with whole blocks of rows, those beyond the map blocked. In memory a row is its cells in

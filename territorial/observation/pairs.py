@@ -1,4 +1,4 @@
-"""The form "pairs" in whole numbers: 35 of a seat itself, and 26 of each owner that it can attack.
+"""The form "pairs": 35 numbers per seat and 26 per candidate.
 
 With teams those have one number more, and living allies have rows, too.
 

@@ -1,4 +1,4 @@
-"""Observing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
+"""Writes the observation of every game, once for all its agents."""
 
 from typing import Any, NamedTuple
 

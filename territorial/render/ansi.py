@@ -1,4 +1,4 @@
-"""Boards and standings as text for terminals: half blocks in colour, or plain signs without.
+"""Boards and standings as terminal text, coloured or plain.
 
 In colour a character is two cells: its upper half is one cell, the background of its lower half the cell
 below. Without colours it shows the upper of the two, and every seat is a digit or a letter.

@@ -1,4 +1,4 @@
-"""Colours: 32 that tell seats apart at a glance, rules for more seats and for teams, and the terrain.
+"""Colours of seats, teams and terrain.
 
 Members of a team have shades of one family of hues. Of each seat in turn the shade is taken that is furthest
 from all before it and from the terrain, for people with all cones and for those who lack one kind. What the

@@ -1,4 +1,4 @@
-"""Standings in words: who leads, and numbers as pictures show them, short and never more than they are."""
+"""Standings in words, and numbers in short form."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Games by the render modes that environments have: as pictures, as text, or shown to the user."""
+"""Render modes of environments: picture, text or window."""
 
 from __future__ import annotations
 

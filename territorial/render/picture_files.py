@@ -1,4 +1,4 @@
-"""Files of pictures: PNG, and as animations APNG, GIF, and MP4 with the encoder of the extra "video"."""
+"""Picture files: PNG, and animations as APNG, GIF or MP4."""
 
 import io
 import os

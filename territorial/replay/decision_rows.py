@@ -1,4 +1,4 @@
-"""Decisions of recorded games as rows of arrays: what a seat saw, what it did, and what came of it."""
+"""Decisions of recorded games as rows of arrays, for learning."""
 
 from __future__ import annotations
 

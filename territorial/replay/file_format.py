@@ -1,4 +1,4 @@
-"""The file of a replay, byte by byte, as docs/replay_format.md describes it; what it means is not asked here.
+"""The file format of replays, specified in docs/replay_format.md.
 
 A file is a prefix (magic, version of the format, length of the body), the body compressed by zlib, and a
 checksum over all before it. The body is four sections, each behind its length: a header in JSON, the

@@ -1,4 +1,4 @@
-"""A game as a sequence of frames, with the donations between them: of a replay and of a live game alike."""
+"""Frames of a game, from a replay or from a live game."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

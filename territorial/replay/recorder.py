@@ -1,4 +1,4 @@
-"""Recorder: makes a replay of every game that is played in a batch, or of some of them."""
+"""``Recorder``: makes replays of the games of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay: one game as all that is needed to play it again: the setting, the seed, all launches."""
+"""``Replay``: a recorded game, stored as config, seed and launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making a data set: games of bots are played and recorded, and their decisions written shard by shard."""
+"""Makes a data set from games of bots, shard by shard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A population of styles: its generations play in batches, the best stay and have descendants."""
+"""``Evolution``: generations of styles that play, survive and reproduce."""
 
 from __future__ import annotations
 

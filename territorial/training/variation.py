@@ -1,4 +1,4 @@
-"""How styles vary: a style drawn at random, one that is a little different, and one made of two."""
+"""Variation of styles: random, mutated and crossed."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The machine code of arguments that are bound, and of calls by address: see ``jit.arguments``."""
+"""Lowering of bound arguments and of calls by address (``jit.arguments``)."""
 
 from typing import Any
 

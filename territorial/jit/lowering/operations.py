@@ -1,4 +1,4 @@
-"""How an operation that Python can do, too, gets machine code of its own in kernels."""
+"""Gives a Python function machine code of its own in kernels."""
 
 from collections.abc import Callable
 from functools import wraps

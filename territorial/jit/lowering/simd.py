@@ -1,4 +1,4 @@
-"""The machine code of eight words at a time: what the operations do is in ``jit.simd``."""
+"""Lowering of operations on eight words at a time (``jit.simd``)."""
 
 import operator
 from typing import Any
