@@ -131,7 +131,9 @@ class Library:
     def changed(self) -> list[str]:
         """Return the files of kernels whose sources are not those that the library was made from."""
         of_files = self._kernels.items()
-        return [file for file, of_file in of_files if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")]
+        return [
+            file for file, of_file in of_files if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")
+        ]
 
     def kernel(self, function: Any) -> "KernelCode | None":
         """Return the code of a kernel; None where its sources are not those of the library."""
