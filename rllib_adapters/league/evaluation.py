@@ -17,7 +17,7 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from territorial.evaluation.pool import GameChunk, Make, Record, Worker, records_of
+from territorial.evaluation.workers import GameChunk, Make, Record, Worker, records_of
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.league.store import About, SnapshotBundle
 

@@ -162,7 +162,7 @@ class LearnerUpdates(TorchLearner):
 
     Updates are those of RLlib's but for the rounding of Adam. RLlib looks at every gradient by itself, twice,
     for numbers that are not finite. Here the norm of all of them says so at once. If any is not, or with
-    gradient scalers and PyTorch's own schedules, RLlib's own way is gone.
+    gradient scalers and PyTorch's own schedules, RLlib's own code does the update.
     """
 
     def build(self) -> None:

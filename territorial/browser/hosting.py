@@ -132,7 +132,7 @@ class Hosting:
 
     # ---- which game --------------------------------------------------------------------------------
 
-    def settled(self) -> "Hosting":
+    def resolved(self) -> "Hosting":
         """Return the same with its seed and the file of its replay, which may be left open."""
         seed = secrets.randbelow(2**31) if self.seed is None else self.seed
         new = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
@@ -183,7 +183,7 @@ class Hosting:
             changed |= {"level": wish.level, "seats": None, "opponents": ()}
         if self.save is not None and Path(self.save) in saved:
             changed["save"] = atomic.new_name(self.save)
-        return replace(self, config=config, **changed).settled()
+        return replace(self, config=config, **changed).resolved()
 
     @property
     def card(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ class Hosting:
         }
 
     def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
-        """Return the game of a settled ``Hosting`` at its first tick, which may have to compile.
+        """Return the game of a resolved ``Hosting`` at its first tick, which may have to compile.
 
         The next of ``numbers``, which count games, is in its title; ``choices`` are on its card.
         """
@@ -380,7 +380,7 @@ class Hosted(Serving):
     """
 
     def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
-        first, numbers = hosting.settled(), count(1)
+        first, numbers = hosting.resolved(), count(1)
         _ = first.sitting  # what is wrong is said before anything is compiled
 
         def make(wish: Wish | None) -> Table:

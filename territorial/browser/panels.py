@@ -103,10 +103,10 @@ def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _bot_advises(mirror: ScratchGame, seat: int, game: VecGame) -> list[Option]:
-    mirrored = mirror.of(game)
-    mirrored.step(hold=True)
-    target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
+def _bot_advises(scratch_game: ScratchGame, seat: int, game: VecGame) -> list[Option]:
+    copied = scratch_game.of(game)
+    copied.step(hold=True)
+    target, fraction, is_legal = (table[0, seat - 1] for table in copied.launches())
     return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
 
 
@@ -158,10 +158,10 @@ def forecast_of(game: VecGame, seat: int) -> Foresee:
     ``is_alive`` and the owner ``falls``.
     """
     players = game.config.num_players
-    mirror = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
+    scratch_game = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
 
     def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
-        copy, actions = mirror().of(game), np.zeros((1, players, 2), np.int64)
+        copy, actions = scratch_game().of(game), np.zeros((1, players, 2), np.int64)
         state, begun, taken = copy.state, int(game.state.tick[0]), int(game.state.taken[0, seat, owner])
         actions[0, seat - 1, [WHAT, HOW_MUCH]] = target_of_owner(owner, seat, players), share
         for _ in range(MOST_DECISIONS):
@@ -203,7 +203,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
     ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
     base64 each.
     """
-    mirror = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
+    scratch_game = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
 
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
@@ -220,7 +220,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
             "needs": needs[owners].tolist(),
             "own": _named(OWN, seen.own[0]),
             "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
-            "planes": _planes(mirror.of(game), seat),
+            "planes": _planes(scratch_game.of(game), seat),
         }
 
     return look

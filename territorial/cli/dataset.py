@@ -9,9 +9,9 @@ from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
-from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.workers import MOST_PROCESSES, PlayingError
 from territorial.training import DatasetError, make
 from territorial.training.make_dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 

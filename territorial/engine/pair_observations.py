@@ -73,7 +73,7 @@ class PairObserver:
         self._num_columns = len(pair_columns(teams=config.teams is not None))
 
     @cached_property
-    def _held(self) -> BoundArguments[PairArguments]:
+    def _bound(self) -> BoundArguments[PairArguments]:
         config, totals = self._config, allocate_totals(self._config.num_players)
         arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
         return BoundArguments(arguments)
@@ -124,7 +124,7 @@ class PairObserver:
         # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
         numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
         room = [np.empty(count, np.int64) for count in rows]
-        compiled(self._held, *numbers, *room, *written)
+        compiled(self._bound, *numbers, *room, *written)
 
 
 class ShownRows(NamedTuple):
@@ -155,7 +155,7 @@ def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any =
 
 @kernel
 def observe_pairs(
-    held: BoundArguments[PairArguments],
+    bound: BoundArguments[PairArguments],
     games: Any,
     seats: Any,
     owners: Any,
@@ -168,7 +168,7 @@ def observe_pairs(
 
     ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
-    state, params, rates, totals = arguments_of(held)
+    state, params, rates, totals = arguments_of(bound)
     for i in range(len(games)):
         game = game_of(state, games[i])
         if i == 0 or games[i] != games[i - 1]:
@@ -195,7 +195,7 @@ def name_rows(params: Params, p: int, owners: Any, count: int, rows: Any, target
 
 @kernel
 def list_candidates(
-    held: BoundArguments[PairArguments],
+    bound: BoundArguments[PairArguments],
     games: Any,
     seats: Any,
     owners: Any,
@@ -207,7 +207,7 @@ def list_candidates(
 
     ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
-    state, params, _, _ = arguments_of(held)
+    state, params, _, _ = arguments_of(bound)
     for i in range(len(games)):
         game, p = game_of(state, games[i]), seats[i]
         count, largest = find_candidates(game, params, p, owners), largest_need(game.troops[p], params)

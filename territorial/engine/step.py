@@ -233,29 +233,29 @@ def allocate_call(num_games: int) -> StepCall:
 
 
 @kernel
-def step_games(held: BoundArguments[Batch]) -> None:
+def step_games(bound: BoundArguments[Batch]) -> None:
     """Play the decisions of a call in all games, or in those that other threads leave."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     while begins(batch.thread_state):
         if batch.arrays.call.asks[0]:
-            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (EVERY,))
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, bound, (EVERY,))
             continue
         k = take(batch.queues, batch.thread)
         while k >= 0:
-            step_game(held, batch, k)
+            step_game(bound, batch, k)
             copy_out(batch.arrays.buffers, batch.lending, k)
             k = take(batch.queues, batch.thread)
         all_is_written()
 
 
 @kernel
-def ask_networks(held: BoundArguments[Batch], only: int) -> None:
+def ask_networks(bound: BoundArguments[Batch], only: int) -> None:
     """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
 
     Their launches are written into the actions, as those of bots in Python are. Compiled for the first batch
     that has a network.
     """
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     arrays = batch.arrays
     k = take(batch.queues, batch.thread) if only == EVERY else only
     while k >= 0:
@@ -273,7 +273,7 @@ def takes_step(batch: Batch, game: Game, k: int) -> bool:
 
 
 @njit
-def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
+def step_game(bound: BoundArguments[Batch], batch: Batch, k: int) -> None:
     """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
@@ -284,7 +284,7 @@ def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
     clear_launches(arrays.launched, k)
     if takes_step(batch, game, k):
         results.was_reset[k] = False
-    elif stands_on(held, batch, game, k):
+    elif stands_on(bound, batch, game, k):
         decisions, shows = 0, WHOLE
     else:
         return
@@ -292,24 +292,24 @@ def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
         if i == 1:
             fill(arrays.actions[k], 0)
         if i > 0 and len(batch.networks.waiting.last) > 0:
-            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (k,))
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, bound, (k,))
         play_decision(batch, game, seating, k, i == 0)
         if results.is_over[k]:
             break
     observe(batch, game, k, shows)
     if results.is_over[k]:
-        finish(held, batch, game, k)
+        finish(bound, batch, game, k)
 
 
 @njit
-def stands_on(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> bool:
+def stands_on(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> bool:
     """Return whether game ``k``, which takes no step, is observed as it stands; the next one may begin."""
     clear_results(batch.arrays.results, k)
     if batch.arrays.call.waits[k]:
         return False
     batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == NEXT_STEP:
-        begin_next(held, batch, game, k)
+        begin_next(bound, batch, game, k)
         return False
     return True
 
@@ -352,7 +352,7 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 
 @njit
-def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
+def finish(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
     """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
     keep_final(batch, game, k)
     keep_position(batch.launch_log, k, game)
@@ -361,7 +361,7 @@ def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> Non
     if batch.options.autoreset == SAME_STEP:
         if batch.options.is_observed != 0:
             copy_observation(batch.arrays.buffers, batch.arrays.final_buffers, k)
-        begin_next(held, batch, game, k)
+        begin_next(bound, batch, game, k)
 
 
 @njit
@@ -383,11 +383,11 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def begin_next(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
+def begin_next(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
     """Let the next game take the place of game ``k``, and observe it."""
     episode = game.clock[EPISODE] + 1
     seed = next_seed(batch.arrays.slots, batch.arrays.seed[0], k, episode)
-    call_at(batch.entries[RESET_GAME], reset_game, held, (seed, episode, k))
+    call_at(batch.entries[RESET_GAME], reset_game, bound, (seed, episode, k))
     batch.arrays.results.was_reset[k] = True
 
 
@@ -408,9 +408,9 @@ def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None
 
 
 @kernel
-def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> None:
+def reset_game(bound: BoundArguments[Batch], seed: Any, episode: int, k: int) -> None:
     """Begin a game in slot ``k`` with ``seed``, and observe it."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game = game_of(batch.arrays.state, k)
     game.clock[EPISODE] = episode
     start(game, batch, seating_of(batch.arrays.state, k), seed, k)
@@ -421,26 +421,26 @@ def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> 
 
 
 @kernel
-def reset_games(held: BoundArguments[Batch]) -> None:
+def reset_games(bound: BoundArguments[Batch]) -> None:
     """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     while begins(batch.thread_state):
         k = take(batch.queues, batch.thread)
         while k >= 0:
             numbers = batch.arrays.call.seeds[k], batch.arrays.call.episodes[k], k
-            call_at(batch.entries[RESET_GAME], reset_game, held, numbers)
+            call_at(batch.entries[RESET_GAME], reset_game, bound, numbers)
             k = take(batch.queues, batch.thread)
 
 
 @kernel
-def play_launches(held: BoundArguments[Batch], launches: Any, until: int, k: int) -> None:
+def play_launches(bound: BoundArguments[Batch], launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
     ``launches``: int64 (N, 4), a table of launches (territorial.game.scratch) in the order of ticks, all on
     the decision grid and none before the tick at which the game stands. What is derived from the state is
     derived again, so that a caller may have written to the arrays.
     """
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game = game_of(batch.arrays.state, k)
     derive(game)
     first = 0
@@ -459,9 +459,9 @@ def position_of(state: State, k: int, position: Position) -> None:
 
 
 @kernel
-def observe_game(held: BoundArguments[Batch], k: int) -> None:
+def observe_game(bound: BoundArguments[Batch], k: int) -> None:
     """Observe game ``k`` as it stands."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     observe_anew(game_of(batch.arrays.state, k), batch.params, batch.work, batch.arrays.buffers, k)
 
 
@@ -486,9 +486,9 @@ def find_bad_action(actions: Any) -> int:
 
 
 @kernel
-def place_position(held: BoundArguments[Batch], owner: Any, k: int) -> None:
+def place_position(bound: BoundArguments[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game, params = game_of(batch.arrays.state, k), batch.params
     prepare_bots(game, seating_of(batch.arrays.state, k), batch.custom)
     for code in range(game.planes.shape[0]):
@@ -689,7 +689,7 @@ def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
         code = seating.seats[p]
         if code >= FIRST_CUSTOM_CODE:
             row = code - FIRST_CUSTOM_CODE
-            bots.settle(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
+            bots.draw_settings(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
         elif FIRST_BOT_CODE <= code < FIRST_PYTHON_CODE:
             bots.prepare(code - FIRST_BOT_CODE, game.seed[0], p, memory)
         else:

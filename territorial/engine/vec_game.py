@@ -213,7 +213,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
             raise ValueError("reset() takes either seed (for the batch) or seeds (one per game), not both")
         arrays, episodes = self._arrays, np.zeros(self.num_games, np.int64)
         given = None if seeds is None else checked_seeds(seeds, self.num_games)
-        if seed is not None:  # it says more than what was said of next games
+        if seed is not None:  # a new seed replaces the seeds that were set for the next games
             arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
             arrays.slots.has_next_seed[:] = False
         elif given is None and self.is_started:
@@ -305,12 +305,12 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @exclusive
     def step_unchecked(
-        self, repeat: int = ONE_DECISION, listener: DecisionHook | None = None, copies: Copies | None = None
+        self, repeat: int = ONE_DECISION, hook: DecisionHook | None = None, copies: Copies | None = None
     ) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
         ``actions``, int64 (E, P, 2), must be in range; with ``repeat``, see ``step``, they are zero
-        afterwards. ``listener`` is notified of every decision. Returns arrays that the next step overwrites.
+        afterwards. ``hook`` is notified of every decision. Returns arrays that the next step overwrites.
         ``copies``, of ``new_copies``, hold afterwards what is observed of all games.
         ValueError for a game that stands between two decisions, as ``step`` says.
         """
@@ -319,7 +319,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         target = self._loans.lending.target
         target[:] = 0 if copies is None else copies.target
         try:
-            self._calls.step(repeat, self._observer, listener)
+            self._calls.step(repeat, self._observer, hook)
         finally:
             target[:] = 0
         self._may_be_off_grid = False
@@ -327,7 +327,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @exclusive
     def new_copies(self) -> Copies:
-        """Return arrays for ``step_unchecked``, with anything in them; nobody else may write to the planes.
+        """Return arrays for ``step_unchecked``, with anything in them; no other code may write to the planes.
 
         They keep what the step writes as long as anybody has a view of one of them. A step copies boards and
         tables game by game, while they lie in the caches, and past the caches. Of large batches that takes

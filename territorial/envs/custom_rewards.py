@@ -59,7 +59,7 @@ def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str
 
 
 class CustomRewards:
-    """A listener of one step that adds what a function gives to the rewards of every decision."""
+    """A ``DecisionHook`` of one step that adds what a function gives to the rewards of every decision."""
 
     def __init__(self, function: RewardFunction, game: VecGame) -> None:
         self._function, self._game = function, game

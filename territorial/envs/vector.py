@@ -153,7 +153,7 @@ class TerritorialVec(WritableArrays):
         self.render_mode = render_mode
         self._renderer = BatchRenderer(render_mode)
         self.autoreset = autoreset
-        # Some things are read from games that end, before they go.
+        # Custom rewards and some options read games that have ended, before the next ones replace them.
         looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
@@ -262,9 +262,9 @@ class TerritorialVec(WritableArrays):
         ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
         """
         function = self.options.reward_fn
-        listener = None if function is None else CustomRewards(function, self.game)
-        results = self.game.step_unchecked(self.options.repeat, listener, copies)
-        rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
+        hook = None if function is None else CustomRewards(function, self.game)
+        results = self.game.step_unchecked(self.options.repeat, hook, copies)
+        rewards, parts = (results.rewards, results.reward_parts) if hook is None else hook.given()
         is_kept = self.options.agent_death == "keep"
         given = played_by(results, rewards, parts, self.agent_seats, is_kept)
         played = StepOutcome(*given, self.launches())

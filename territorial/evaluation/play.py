@@ -20,10 +20,10 @@ from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Act, ActingPolicy, Player, in_games, is_acting
-from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
+from territorial.evaluation.workers import Play, PlayingError, cause
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.typing import Bools, Floats, Ints

@@ -41,9 +41,9 @@ def remember(game: Game, params: Params, work: Work) -> None:
 def add_rewards(game: Game, params: Params, work: Work, rewards: Any, parts: Any, is_first: bool) -> None:
     """Add the rewards of all seats to ``rewards``, float32 (P,), their parts without weights to (K, P).
 
-    The first of a call overwrites what is there. What is added is float32: the sum is the one that who adds
-    up the rewards of single decisions has. Who was dead as the decision began gets nothing, but for the parts
-    of a team that was not out.
+    The first decision of a call overwrites the arrays. Sums are float32, as if the rewards of single
+    decisions were added up one by one. A player that was dead when the decision began gets nothing, except
+    the parts of its team while that is not out.
     """
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]

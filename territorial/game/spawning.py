@@ -146,7 +146,7 @@ def place_spawns(game: Game, params: Params, work: Work) -> None:
         share_out(game, params, work)
     else:
         hand_out(params, game.seed[0], anchors)
-    settle(game, params, anchors)
+    take_spawns(game, params, anchors)
 
 
 @njit
@@ -241,7 +241,7 @@ def hand_out(params: Params, seed: Any, anchors: Any) -> None:
 
 
 @njit
-def settle(game: Game, params: Params, anchors: Any) -> None:
+def take_spawns(game: Game, params: Params, anchors: Any) -> None:
     """Every seat owns the cells of its place."""
     for slot in range(params.num_players):
         for down in range(SPAWN_SIDE):

@@ -214,7 +214,7 @@ def _entries(block: str) -> dict[str, int]:
 
 _ENTRIES: dict[str, dict[str, int]] = {block: _entries(block) for block in BLOCKS}
 CLOCK, PLAYERS, LEDGER = _ENTRIES["clock"], _ENTRIES["players"], _ENTRIES["ledger"]
-PAIRS, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
+PAIR_ENTRIES, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
 _PLACES: dict[str, tuple[int, int | None]] = {
     field.name: (
         list(BLOCKS).index(field.block),
@@ -373,7 +373,7 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
         "land": (saved.players[PLAYERS["land"]], cells),
         "alive": (saved.players[PLAYERS["alive"]], 1),
         "troops": (saved.players[PLAYERS["troops"]], LARGEST_TROOPS),
-        "pools": (saved.pairs[PAIRS["pools"]], MOST_IN_A_POOL),
+        "pools": (saved.pairs[PAIR_ENTRIES["pools"]], MOST_IN_A_POOL),
         "clock": (saved.clock, 2**62),
     }
     for name, (values, high) in bounds.items():

@@ -169,17 +169,17 @@ def address_of(compiled: Any, *arguments: Any) -> int:
     return int(compiled.dispatcher.address(arguments) if found is None else found.address)
 
 
-def arguments_of(held: Any) -> Any:
-    """Return the arguments that are held, in a kernel."""
-    return held.arguments
+def arguments_of(bound: Any) -> Any:
+    """Return the arguments that are bound, in a kernel."""
+    return bound.arguments
 
 
-def call_at(_address: Any, compiled: Any, held: Any, numbers: Any) -> None:
-    """Call the kernel ``compiled``, which lies at an address, with ``held`` and ``numbers``, a tuple.
+def call_at(_address: Any, compiled: Any, bound: Any, numbers: Any) -> None:
+    """Call the kernel ``compiled``, which lies at an address, with ``bound`` and ``numbers``, a tuple.
 
     RuntimeError if the address is 0. ``address_of`` gives the address for arguments like these.
     """
-    compiled(held, *numbers)
+    compiled(bound, *numbers)
 
 
 def quotient(number: Any, divisor: Any) -> Any:

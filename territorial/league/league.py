@@ -255,7 +255,7 @@ class League:
         against = dict.fromkeys(named(name) for pool in gate.against for name in self.pool(pool))
         names = [name for name in against if name != me]
         if not names:
-            return GateStatus(False, f"nobody is in {', '.join(gate.against)} yet")
+            return GateStatus(False, f"no player is in {', '.join(gate.against)} yet")
         met = self.payoff.games(me, names) >= gate.min_games
         if met.sum() < gate.coverage * len(names) or not met.any():
             return GateStatus(False, f"met {met.sum()} of {len(names)} in at least {gate.min_games} games")

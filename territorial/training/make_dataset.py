@@ -26,8 +26,8 @@ from territorial.engine.seats import (
 )
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
-from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import check_unused, own_file, own_folder
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
