@@ -101,7 +101,7 @@ def short(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A bot by name: what the registry knows about it."""
+    """A bot of the registry, by name."""
 
     name: str
     """With its version."""

@@ -69,7 +69,7 @@ def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 class Sitting(NamedTuple):
-    """Who sits at a table.
+    """Players at a table.
 
     Args:
         seats: by seat who plays it; people and policies that act on observations are "agent".
@@ -87,7 +87,7 @@ class Sitting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """The first game that people play, and what all games after it have of it.
+    """The first game that people play, and the settings that all later games share.
 
     The fields are the arguments of ``host``, which describes them.
     """
@@ -158,7 +158,7 @@ class Hosting:
 
     @property
     def usual_level(self) -> str | None:
-        """The level whose bots play; None: those who are named do."""
+        """The level that selects the bots; None if players are named instead."""
         return None if self.seats is not None or self.opponents else self.level or DEFAULT_LEVEL
 
     @property
@@ -199,7 +199,7 @@ class Hosting:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What the start card offers, and what was given, which the page need not remember."""
+        """Choices of the start card, and the given values, which the page need not remember."""
         card, given = self.card, self._given
         is_given = {
             "level": self.level is not None or card["level"] is None,
@@ -287,7 +287,7 @@ class Hosting:
 
     @property
     def people_at(self) -> list[int]:
-        """By person the seat; 0 for those who have none."""
+        """The seat of each person; 0 for spectators."""
         players, names, seats = self.game_config.num_players, self._people, count(self.seat - 1)
         if self.seat > players:
             raise HostingError("seat", f"{self.seat}; it must be from 1 to {players} (`num_players`)")

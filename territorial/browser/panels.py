@@ -33,7 +33,7 @@ from territorial.observation.pair_columns import OWN, pair_columns
 
 
 class ScratchGame:
-    """Shows the position of a game with other players on its seats, who have not played before.
+    """A copy of the position of a game, with other players on its seats.
 
     Args:
         game: a game of the same rules and seed, which has begun.
@@ -80,7 +80,7 @@ Advise = Callable[[VecGame], list[Option]]
 
 
 def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int, seed: int) -> Advise:
-    """Return what tells what ``player`` would do at its turn on ``seat`` of game 0 of ``game``.
+    """Return a function that computes the moves of ``player`` on ``seat`` of game 0 of ``game``.
 
     Networks tell how likely all that they may do is, as at temperature 1, and so do policies that are
     ``StochasticPolicy``. All others tell the one thing that they would do; bots as if they had just sat down.
@@ -98,7 +98,7 @@ def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int,
 
 
 def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose:
-    """Return what chooses the actions of a seat in game 0 of ``game``, which begins now."""
+    """Return a function that chooses the actions of a seat in game 0 of ``game``, which begins now."""
     act, games, seats = policy.start(game.config, game.layout, seed), np.array([0]), np.array([seat])
     return lambda game: np.asarray(act(game, games, seats))[0]
 
@@ -150,7 +150,7 @@ MOST_DECISIONS = 30
 
 
 def forecast_of(game: VecGame, seat: int) -> Foresee:
-    """Return what plays a launch of ``seat`` in a copy of game 0 of ``game`` in which all others hold.
+    """Return a function that plays a launch of ``seat`` in a copy of game 0 while all others hold.
 
     ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
     is over, or the game (``ends``), or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it
@@ -195,7 +195,7 @@ Foresee = Callable[[int, int, VecGame], dict[str, Any]]
 
 
 def agent_view(game: VecGame, seat: int) -> Look:
-    """Return what shows what an agent on ``seat`` of game 0 of ``game`` observes; ``game`` is not changed.
+    """Return a function that computes the observation of ``seat`` in game 0, without changing ``game``.
 
     Values that JSON has: ``legal``, owner codes of legal targets; ``num_legal`` and ``num_actions``, of
     actions given as one number; ``owners``, the C candidates of "pairs", with the ``fronts`` in cells and

@@ -93,7 +93,7 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
+    """Make the missing part of the data set and report it; exit code 1 if games could not be played."""
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)

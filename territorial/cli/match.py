@@ -85,7 +85,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Play what is missing of the match and report all of it; return the exit code."""
+    """Play the missing games of the match and report all of them; return the exit code."""
     if parsed.records is not None:
         options.check_writable("--records", parsed.records)
     if parsed.plots is not None:

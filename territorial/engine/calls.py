@@ -113,7 +113,7 @@ class SummedResults:
         self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
 
     def add(self) -> None:
-        """Add the decision just played: rewards in float32, as who steps decision by decision would."""
+        """Add the decision just played; rewards are summed in float32."""
         for name, array in self._sums.items():
             combine = np.add if name in ADDED else np.logical_or
             combine(array, getattr(self._results, name), out=array)
@@ -308,7 +308,7 @@ class Calls:
     # ---- what kernels are given -------------------------------------------------------------------
 
     def batch(self, thread: int) -> Batch:
-        """Return what a thread has to know to step the games."""
+        """Return the arguments with which a thread steps the games."""
         return Batch(
             arrays=self._arrays,
             params=self._params,

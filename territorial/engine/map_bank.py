@@ -65,7 +65,7 @@ class BatchMaps:
         return self._own_ground(seed) if self.has_own_maps else self._grounds[map_id]
 
     def maps(self, seeds: Sequence[int]) -> tuple[LandMask, ...]:
-        """Return the bank; or the maps of the games that are being played, whose ``seeds`` these are."""
+        """Return the bank; or the maps of the games being played, which have these ``seeds``."""
         grounds = [self._own_ground(seed) for seed in seeds] if self.has_own_maps else self._grounds
         return tuple(ground.land for ground in grounds)
 

@@ -82,7 +82,7 @@ def check_saved(
 
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
-    """Return the team of every seat in a saved game: what its seed deals."""
+    """Return the team of every seat in a saved game, as dealt by its seed."""
     return config.team_of(int(State(*saved.blocks).seed[0]))
 
 

@@ -106,7 +106,7 @@ WHOLE, ONLY_ENDS, CATCH_UP = range(3)
 
 
 class StepResults(NamedTuple):
-    """What a step of E games gives back, beside observations; P seats in seat order."""
+    """Results of a step of E games, beside observations; P seats in seat order."""
 
     rewards: npt.NDArray[np.float32]  # (E, P) of several decisions their sum, decision after decision
     reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
@@ -130,7 +130,7 @@ class Options(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What a batch keeps of its E games beside their state."""
+    """Data of E games that the batch keeps beside their state."""
 
     num_cycles: npt.NDArray[np.int64]  # (E,) environment steps that the game has taken
     is_idle: npt.NDArray[np.bool_]  # (E,) its episode is over, so it takes no step
@@ -140,7 +140,7 @@ class Slots(NamedTuple):
 
 
 class StepCall(NamedTuple):
-    """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
+    """Arguments of a call; where Python takes part in between, it is one compiled call per decision."""
 
     numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
     asks: npt.NDArray[
@@ -152,7 +152,7 @@ class StepCall(NamedTuple):
 
 
 class BatchArrays(NamedTuple):
-    """What steps of E games write to; all of it stays where it is as long as the batch lives."""
+    """Arrays that the steps of E games write; their addresses are fixed while the batch lives."""
 
     state: State
     buffers: Buffers  # of no games where nothing is observed
@@ -190,7 +190,7 @@ class Batch(NamedTuple):
 
 
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepResults:
-    """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
+    """Return zeroed buffers for ``num_games`` games with ``num_parts`` parts of rewards."""
     seats = (num_games, num_players)
     return StepResults(
         rewards=np.zeros(seats, np.float32),
@@ -234,7 +234,7 @@ def allocate_call(num_games: int) -> StepCall:
 
 @kernel
 def step_games(bound: BoundArguments[Batch]) -> None:
-    """Play the decisions of a call in all games, or in those that other threads leave."""
+    """Play the decisions of a call in all games, or in the ones that other threads leave."""
     batch = arguments_of(bound)
     while begins(batch.thread_state):
         if batch.arrays.call.asks[0]:
@@ -250,7 +250,7 @@ def step_games(bound: BoundArguments[Batch]) -> None:
 
 @kernel
 def ask_networks(bound: BoundArguments[Batch], only: int) -> None:
-    """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
+    """Let the networks in game ``only`` decide; EVERY: in all games, or the ones that other threads leave.
 
     Their launches are written into the actions, as those of bots in Python are. Compiled for the first batch
     that has a network.
@@ -274,7 +274,7 @@ def takes_step(batch: Batch, game: Game, k: int) -> bool:
 
 @njit
 def step_game(bound: BoundArguments[Batch], batch: Batch, k: int) -> None:
-    """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
+    """Play the decisions of a call in game ``k``, up to the end of its episode, and the consequences.
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
     """
@@ -316,7 +316,7 @@ def stands_on(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) ->
 
 @njit
 def clear_results(results: StepResults, k: int) -> None:
-    """Write what a call in which nothing happens gives."""
+    """Write the results of a call in which nothing happens."""
     results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
     fill(results.rewards[k], 0.0)
     fill(results.reward_parts[k], 0.0)
@@ -326,7 +326,7 @@ def clear_results(results: StepResults, k: int) -> None:
 
 @njit
 def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: bool) -> None:
-    """Play game ``k`` up to the next decision; what it gives is added to what the call gave before."""
+    """Play game ``k`` up to the next decision; results are added to the results of the call."""
     params, work, results = batch.params, batch.work, batch.arrays.results
     remember(game, params, work)
     actions = batch.arrays.actions[k]
@@ -353,7 +353,7 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 @njit
 def finish(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
-    """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
+    """Keep the end of game ``k`` if its episode is over, and begin the next."""
     keep_final(batch, game, k)
     keep_position(batch.launch_log, k, game)
     batch.arrays.slots.is_idle[k] = True
@@ -422,7 +422,7 @@ def reset_game(bound: BoundArguments[Batch], seed: Any, episode: int, k: int) ->
 
 @kernel
 def reset_games(bound: BoundArguments[Batch]) -> None:
-    """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
+    """Reset all games, or the ones that other threads leave, with the seeds and episodes of the call."""
     batch = arguments_of(bound)
     while begins(batch.thread_state):
         k = take(batch.queues, batch.thread)
@@ -454,7 +454,7 @@ def play_launches(bound: BoundArguments[Batch], launches: Any, until: int, k: in
 
 @kernel
 def position_of(state: State, k: int, position: Position) -> None:
-    """Write what the digest of game ``k`` is taken of into ``position``."""
+    """Write the position of game ``k``, of which its digest is taken, into ``position``."""
     write_position(game_of(state, k), position.board, position.numbers)
 
 
@@ -592,7 +592,7 @@ def decide_launches(
 def decide_bot(
     game: Game, params: Params, seating: Seating, actions: Any, custom: CustomTable, p: int
 ) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, which decides now.
 
     Bots in Python and networks were asked before: ``actions`` have the owner code and 1024ths for them.
     """
@@ -623,7 +623,7 @@ def report(game: Game, params: Params, work: Work, results: StepResults, k: int,
 
 @njit
 def derive(game: Game) -> None:
-    """Bring what is kept for speed alone in line with pools and land."""
+    """Update the values that are kept only for speed from pools and land."""
     count_fronts(game)
     for p in range(1, len(game.alive)):
         for target in range(len(game.alive)):
@@ -648,7 +648,7 @@ def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
 
 @njit
 def keep_final(batch: Batch, game: Game, k: int) -> None:
-    """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
+    """Keep the end of game ``k`` for callers that read it after the next one has begun."""
     results, players = batch.arrays.results, batch.arrays.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.doubled_place[p] / 2

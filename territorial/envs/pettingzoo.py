@@ -220,7 +220,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What the N numbers of the form "features" are, in their order."""
+        """The names of the N numbers of the form "features", in order."""
         return self._decoder.names
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         return self.vec.render()
 
     def close(self) -> None:
-        """Stop what runs beside Python, and close the window if there is one; reset still works."""
+        """Stop the engine's threads, and close the window if there is one; reset still works."""
         self.vec.close()
 
     # ---- within -----------------------------------------------------------------------------------

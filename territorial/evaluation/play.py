@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class StoppedError(PlayingError):
-    """Something went wrong while games were played; ``result`` has those that were finished before.
+    """Games could not all be played; ``result`` has the finished ones.
 
     It is the ``Ranking`` or the ``Evaluation`` of these games.
     """
@@ -93,7 +93,7 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
-    """Return what makes, in any process, a player of chunks of the schedule."""
+    """Return a maker of players of chunks of the schedule, for any process."""
     return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 

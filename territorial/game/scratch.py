@@ -205,7 +205,7 @@ def entry_of_block(work: Work, number: int) -> int:
 
 @njit
 def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
-    """Turn over the bits in which the codes of ``cells``, eight rows, change, and note who takes them."""
+    """Flip the changed code bits of ``cells``, eight rows, and note the takers."""
     difference, bits = np.uint64(old ^ new), at(work.log_bits, entry)
     put_at(work.log_bits, entry, bits | difference)
     takers = entry * work.log_takers.shape[1] + (new >> 6)
@@ -222,7 +222,7 @@ def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
 
 @njit
 def note_plane(work: Work, entry: int, b: int, cells: Any) -> None:
-    """Turn over bit ``b`` of ``cells``, eight rows, without a word on who takes them."""
+    """Flip bit ``b`` of ``cells``, eight rows, without noting the takers."""
     bit = ONE << np.uint64(b)
     if work.log_bits[entry] & bit == ZERO:
         work.log_bits[entry] |= bit
@@ -240,7 +240,7 @@ def place_in_log(entry: int, b: int) -> int:
 
 @njit
 def forget_entries(work: Work) -> None:
-    """Empty the log but for what changed, plane by plane."""
+    """Empty the log except the changes, which go plane by plane."""
     for entry in range(work.log_length[0]):
         put_at(work.log_entries, work.log_blocks[entry, LOG_NUMBER], 0)
         work.log_bits[entry] = ZERO
@@ -251,7 +251,7 @@ def forget_entries(work: Work) -> None:
 
 @njit
 def forget_plane(work: Work, b: int) -> None:
-    """Empty the log of what changed in plane ``b``."""
+    """Empty the log of the changes in plane ``b``."""
     for i in range(work.log_counts[b]):
         put(work.log_changes, place_in_log(work.log_planes[b, i], b), no_cells())
     work.log_counts[b] = 0

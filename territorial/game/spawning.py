@@ -90,7 +90,7 @@ def begin_game(game: Game, params: Params, bank: MapBank, work: Work, k: int) ->
 
 @njit
 def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
-    """The board is all neutral land of the map; clears only what the last game used."""
+    """Make the board all neutral land of the map; clears only cells that the last game used."""
     for owner in range(1, game.planes.shape[0]):
         clear_cells(cells_of(game, owner))
     for strip in range(game.planes.shape[1]):
@@ -274,7 +274,7 @@ def share_out(game: Game, params: Params, work: Work) -> None:
 
 @njit
 def cut_map(params: Params, work: Work) -> None:
-    """Sort the places so that those of each team lie side by side, in the order of teams of ``work.due``.
+    """Sort the places by team, so that places of a team are adjacent, in the order of ``work.due``.
 
     The teams from the i-th on that still share a part end before ``work.teams[PART_END, i]``. The first part
     of more than one team is halved, until there is none.

@@ -165,7 +165,7 @@ class Recorder(GameObserver):
     # ---- what the batch tells ---------------------------------------------------------------------
 
     def before_reset(self, games: Iterable[int]) -> None:
-        """These games are about to be replaced: those that have been played are given out as they stand."""
+        """These games are about to be replaced: the played ones are handed out as they stand."""
         for k in sorted(self._recordings.keys() & set(games)):
             recording, tick = self._drained(k), int(self._ticks[k])
             if recording is not None and tick > 0:

@@ -20,7 +20,7 @@ from territorial.jit.decorators import arguments_of, call_at
 
 
 class BoundArgumentsType(numba.types.Type):
-    """The numba type of what is bound: ``arguments`` is theirs."""
+    """The numba type of bound arguments; ``arguments`` is the type of the tuple."""
 
     def __init__(self, arguments: Any) -> None:
         self.arguments = arguments
@@ -28,7 +28,7 @@ class BoundArgumentsType(numba.types.Type):
 
     @property
     def key(self) -> Any:
-        """Return what makes two types one: not names alone, but the classes of the tuples."""
+        """Return the key of the type: names and the classes of the tuples."""
         return self.arguments
 
 
