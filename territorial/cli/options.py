@@ -338,20 +338,15 @@ def add_address_option(parser: argparse.ArgumentParser) -> None:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-def add_seats_option(
-    parser: argparse.ArgumentParser, *, has_champion: bool = False, default: str | None = None
-) -> None:
-    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default.
-
-    ``default``: how the help calls who plays by default.
-    """
+def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = False) -> None:
+    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
     usual = f"{DEFAULT_FIELD}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_FIELD
     parser.add_argument(
         "--seats",
         type=_seat_names,
         default=USUAL_SEATS if has_champion else DEFAULT_FIELD,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default or usual),
+        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", usual),
     )
 
 
