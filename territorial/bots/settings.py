@@ -77,7 +77,7 @@ AS_FREE = -1
 
 
 @njit
-def settle(lows: Any, highs: Any, seed: Any, p: int, memory: Any) -> None:
+def draw_settings(lows: Any, highs: Any, seed: Any, p: int, memory: Any) -> None:
     """The bot of seat ``p`` forgets everything, and its settings are drawn from lows..highs."""
     fill(memory, 0)
     for column in range(NUM_SETTINGS):

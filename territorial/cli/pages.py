@@ -17,7 +17,7 @@ from territorial.replay import LiveGame, Replay
 
 
 def show(game: Replay | LiveGame, seats: tuple[str, ...], seed: int, every: int | None = None) -> film.Show:
-    """Return the show of a game that is named by who plays it and its seed."""
+    """Return the show of a game, named by its players and its seed."""
     return film.show(game, f"{lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
 
 

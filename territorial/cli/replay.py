@@ -88,7 +88,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Say what was asked for; exit code 1 if the file is no replay, or its game plays out differently."""
+    """Report on a replay; exit code 1 if the file is no replay, or its game plays out differently."""
     with blamed_on("FILE"):
         replay = Replay.load(parsed.file)
     _check_options(parsed, replay)

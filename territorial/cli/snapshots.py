@@ -40,7 +40,7 @@ def players_of(
     names: Sequence[str],
     open_store: Callable[[str], SnapshotStore] = SnapshotStore,
 ) -> Sequence[Player]:
-    """Return the players of these names; those that are snapshots as policies."""
+    """Return the players of these names; snapshots become policies."""
     wanted = snapshots_of(names)
     if not wanted:
         return names

@@ -153,7 +153,7 @@ class TerritorialVec(WritableArrays):
         self.render_mode = render_mode
         self._renderer = BatchRenderer(render_mode)
         self.autoreset = autoreset
-        # Some things are read from games that end, before they go.
+        # Custom rewards and some options read games that have ended, before the next ones replace them.
         looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
@@ -232,14 +232,14 @@ class TerritorialVec(WritableArrays):
         return self.begun()
 
     def begun(self) -> tuple[Observation, Info]:
-        """Return observations and infos of games of which some have just begun: what ``reset`` returns."""
+        """Return observations and infos of games of which some have just begun, as ``reset`` does."""
         if self.render_mode == "human":
             self.render()
         begun = nothing_played(self.num_envs, len(self.reward_names), self.num_agents, self.launches())
         return self.observe(), self._info(begun)
 
     def step(self, actions: npt.ArrayLike) -> Steps:
-        """Play the actions of all agents up to their next decision; see the class for what is returned.
+        """Play the actions of all agents up to their next decision; the class lists the returned arrays.
 
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
@@ -252,19 +252,19 @@ class TerritorialVec(WritableArrays):
         return seen, played.rewards, played.terminated, played.truncated, self._info(played)
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
-        """Do what ``reset`` does, and observe nothing."""
+        """Reset without observing."""
         self.game.reset(seed, seeds=seeds)
         self._take_over(np.arange(self.num_envs))
 
     def play(self, copies: Copies | None = None) -> StepOutcome:
-        """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range.
+        """Play the actions in ``game.actions``, int64 (E, P, 2), which must be in range.
 
         ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
         """
         function = self.options.reward_fn
-        listener = None if function is None else CustomRewards(function, self.game)
-        results = self.game.step_unchecked(self.options.repeat, listener, copies)
-        rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
+        hook = None if function is None else CustomRewards(function, self.game)
+        results = self.game.step_unchecked(self.options.repeat, hook, copies)
+        rewards, parts = (results.rewards, results.reward_parts) if hook is None else hook.given()
         is_kept = self.options.agent_death == "keep"
         given = played_by(results, rewards, parts, self.agent_seats, is_kept)
         played = StepOutcome(*given, self.launches())
@@ -294,11 +294,11 @@ class TerritorialVec(WritableArrays):
     # ---- looking ----------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """Return what all agents see as the games stand."""
+        """Return the observations of all agents as the games stand."""
         return self._look(self.game.observations)
 
     def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
-        """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
+        """Return shared arrays (E, ...) by game, and own arrays (N, ...) of ``seats``, 1..P, of ``games``.
 
         Masks are not among these arrays.
         """
@@ -306,14 +306,14 @@ class TerritorialVec(WritableArrays):
         return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
 
     def numbers(self, seats: Ints) -> Info:
-        """Return new arrays (E, N) by ``number_names``: those of infos, for ``seats``, 1..P (E, N)."""
+        """Return new arrays (E, N) by ``number_names``, as in infos, for ``seats``, 1..P (E, N)."""
         blocks = self.game.blocks
         return agent_info(self.number_names, blocks.players, view(blocks, "tick"), seats)
 
     def masks_of(
         self, seen: Observations, games: Ints, seats: Ints, out: npt.NDArray[np.int8] | None = None
     ) -> npt.NDArray[np.int8]:
-        """Return int8 (N, M), ``out`` or new: what is legal for ``seats`` of ``games``, seen in ``seen``."""
+        """Return int8 (N, M), ``out`` or new: legal actions of ``seats`` of ``games``, by ``seen``."""
         if self.format.num_candidates:
             return self.format.masks_of(self._candidates(games, seats).legal)
         return self.format.masks(seen.masks, games, seats, out)
@@ -325,7 +325,7 @@ class TerritorialVec(WritableArrays):
         return masks.reshape(self.num_envs, self.num_agents, -1)
 
     def launches(self) -> Launches | None:
-        """Return new arrays of what all seats launched in the last step; None without that option."""
+        """Return new arrays of the launches of all seats in the last step; None without that option."""
         if not self.options.launches:
             return None
         target, fraction, legal = self.game.launches()

@@ -62,7 +62,7 @@ _METADATA = "__metadata__"
 
 
 class FormatError(ValueError):
-    """A file is not what the format says; the message says where."""
+    """A file violates the format; the message says where."""
 
 
 class Tensors(NamedTuple):

@@ -52,7 +52,7 @@ PYTHON_AT, _ = _PYTHON.buffer_info()
 
 
 def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
-    """Append what ``values`` are to ``signature``, and themselves to ``words``.
+    """Append the types of ``values`` to ``signature``, and their words to ``words``.
 
     TypeError for what machine code of the library does not take.
     """

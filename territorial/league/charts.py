@@ -38,7 +38,7 @@ def draw_league(league: League, folder: Path) -> list[Path]:
 
 
 def label(player: str) -> str:
-    """Return what a player is called in plots and tables."""
+    """Return the label of a player in plots and tables."""
     kind, _, name = player.partition(":")
     return short(name) if kind == "bot" else f"{name} (learns)" if kind == "trainable" else name
 

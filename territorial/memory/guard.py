@@ -169,7 +169,7 @@ def _interrupt() -> None:
 
 
 def table_of(processes: Iterable[ProcessMemory]) -> str:
-    """Return a table of processes, those that hold most first."""
+    """Return a table of processes, the largest first."""
     ordered = sorted(processes, key=lambda one: -one.held)
     own = os.getpid()
     rows = [

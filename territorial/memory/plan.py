@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a setup takes in one form, all of its processes on one machine."""
+    """The memory of a setup in one form, of all processes on one machine."""
 
     form: str
     setup: Setup

@@ -208,7 +208,7 @@ class PairRows(PairPolicy):
 
     @staticmethod
     def probabilities(logits: Tensor) -> Tensor:
-        """Return float32 (N, 1 + 10 C): those that ``draw`` draws actions of one number with."""
+        """Return float32 (N, 1 + 10 C): the probabilities with which ``draw`` draws actions of one number."""
         return logits.softmax(1)
 
 

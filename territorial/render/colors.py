@@ -94,7 +94,7 @@ def checked_teams(teams: Sequence[int] | None, num_players: int) -> Teams | None
 
 @cache
 def team_colors(teams: Teams) -> Colors:
-    """Return a (P, 3) uint8 array, the RGB colours of seats in ``teams``, all unlike those of terrain.
+    """Return a (P, 3) uint8 array, the RGB colours of seats in ``teams``, none like the terrain.
 
     Members get their colours in the order of seats, and teams in turn: the first ones are furthest apart.
     """

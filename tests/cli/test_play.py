@@ -29,8 +29,8 @@ SMALL = [*BOARD, "--num-players", "4", "--set", "max_ticks=200"]
 
 def table_of(*arguments, **fields):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    settled = replace(play.hosting_of(parsed), **fields).settled()
-    return SimpleNamespace(config=settled.game_config, **settled.sitting._asdict())
+    resolved = replace(play.hosting_of(parsed), **fields).resolved()
+    return SimpleNamespace(config=resolved.game_config, **resolved.sitting._asdict())
 
 
 def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():

@@ -141,7 +141,7 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
         f"snapshot:{name}",
     ]
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", "--seed", "8", *fields, *players])
-    hosting = play.hosting_of(parsed).settled()
+    hosting = play.hosting_of(parsed).resolved()
     seats, names, policies, advisor = hosting.sitting
     assert isinstance(advisor, kind)
     assert names[1] == f"snapshot:{name}"
