@@ -4,9 +4,8 @@ PyTorch takes as long to begin a product as twenty rows of a small network take.
 all networks. Weights are read where they lie: sixteen outputs at a time are turned, so that they lie side by
 side, and then multiply all rows of their network, while those that are next come into the caches.
 
-``torch.func.vmap`` over stacked weights knows more operations, but it copies them whenever others act, and a
-league of 8 learners, 12 bots and 12 seats of 32 snapshots on features samples 0.75 times as fast with it
-(AMD EPYC, November 2026).
+``torch.func.vmap`` over stacked weights knows more operations, but it copies the weights whenever others act,
+and a league then samples at 0.75 of the speed: docs/training_performance.md has the measurement.
 """
 
 from __future__ import annotations
